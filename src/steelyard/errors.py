@@ -1,0 +1,70 @@
+"""Whose fault it is, and what follows from that.
+
+    SteelyardError
+    ├── OperatorFault   the command was wrong           stop, exit 2
+    ├── ContractFault   the author's mistake            stop before anything is spent, exit 2
+    ├── InfraFault      this machine, not the agent     another run, then the trial is invalid, exit 3
+    ├── AgentFault      the agent's own doing           counted, never retried
+    └── GraderFault     a grader could not decide       that grade is `error`, never a zero
+
+Faults are caught by class at two doors only: grading and the study loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class SteelyardError(Exception):
+    """Anything that Steelyard says in one clear sentence instead of a traceback."""
+
+    exit_code = 3
+
+
+class OperatorFault(SteelyardError):
+    """The command line or the call asks for something that cannot be."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in a contract: where it is, what it is, and how to mend it."""
+
+    where: str  # "contract.yaml:12:3", or a file name
+    field: str  # "oracle.checks[0].timeout_s", or ""
+    message: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        field = f"{self.field}: " if self.field else ""
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"{self.where}: {field}{self.message}{fix}"
+
+
+class ContractFault(SteelyardError):
+    """The contract is wrong; `problems` has every mistake found, not just the first."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Problem | list[Problem] | str) -> None:
+        if isinstance(problems, str):
+            problems = Problem(where="contract", field="", message=problems)
+        self.problems = [problems] if isinstance(problems, Problem) else list(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class InfraFault(SteelyardError):
+    """The machine let us down: a full disk, a dead launcher, a missing kernel feature."""
+
+
+class AgentFault(SteelyardError):
+    """The agent under trial misbehaved in a way that ends its run."""
+
+    exit_code = 1
+
+
+class GraderFault(SteelyardError):
+    """A grader could not reach a decision about the evidence."""
+
+    exit_code = 1

@@ -1,0 +1,156 @@
+"""Where commands run: a `Box` describes it, a `Sandbox` is one that is alive.
+
+A backend mounts `box.layers` copy-on-write at /workspace, lays `box.laid` over it as data, and starts
+steelyard's init as process 1. From then on every command goes through init. `stop` kills everything and
+proves it; only then does `remains` hand out the workspace, as descriptors to be read as data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from steelyard.evidence.remains import Remains
+
+WORKSPACE = "/workspace"
+HOME = "/home/agent"
+HOSTNAME = "sandbox"
+
+Isolation = Literal["none", "bubblewrap", "container", "vm"]
+Enforced = Literal["cgroup", "rlimit", "tmpfs", "polled", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    cpu: float = 2.0
+    memory_mb: int = 4096
+    disk_mb: int = 2048  # workspace and HOME together
+    tmp_mb: int = 256  # /tmp and /dev/shm, each
+    processes: int = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """One path put into the workspace as data before anything starts; `source` is a host file to copy."""
+
+    path: str  # relative to the workspace
+    kind: Literal["file", "symlink", "dir", "gone"]
+    mode: str = "644"
+    source: Path | None = None
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Everything that makes one sandbox; nothing of the host gets in unless it is named here."""
+
+    layers: tuple[Path, ...]  # read-only trees of /workspace, topmost first
+    home_layers: tuple[Path, ...] = ()
+    laid: tuple[Laid, ...] = ()
+    limits: Limits = Limits()
+    env: Mapping[str, str] = field(default_factory=dict)
+    toolchains: tuple[Path, ...] = ()  # host prefixes, bound read-only at their own paths
+    links: Mapping[str, Path] = field(default_factory=dict)  # names in /run/steelyard/bin, first on PATH
+    network: Literal["none", "host"] = "none"
+    host_files: Mapping[str, Path] = field(default_factory=dict)  # path inside -> host file, read-only
+    keep: Path | None = None  # a folder on disk that receives the uppers (a setup layer), not a tmpfs
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    argv: tuple[str, ...]
+    cwd: str = ""  # relative to the workspace, or absolute inside the sandbox
+    env: Mapping[str, str] = field(default_factory=dict)  # on top of the box's
+    stdin: bytes = b""
+    timeout_s: float | None = None
+    keep_bytes: int = 1 << 20  # of each stream: half from the head, half from the tail
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A bounded view of an unbounded stream."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    size: int = 0
+    sha256: str = hashlib.sha256().hexdigest()  # of the whole stream, kept or not
+
+    @property
+    def text(self) -> str:
+        cut = self.size - len(self.head) - len(self.tail)
+        middle = f"\n... {cut} bytes left out ...\n" if cut > 0 else ""
+        return self.head.decode(errors="replace") + middle + self.tail.decode(errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a command ended. Exactly one of: `exit_code`, `signal`, `timed_out`, `not_started`, `lost`."""
+
+    exit_code: int | None
+    signal: int | None = None
+    timed_out: bool = False
+    not_started: str = ""  # why exec failed
+    lost: bool = False  # the sandbox died under it
+    wall_ns: int = 0
+    cpu_ns: int = 0
+    stdout: Captured = Captured()
+    stderr: Captured = Captured()
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """What the sandbox said on its way out."""
+
+    oom_kills: int = 0
+    peak_memory_bytes: int | None = None
+    processes_refused: int = 0
+    disk_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What this sandbox really enforces; goes into the manifest and the assurance label."""
+
+    kind: str  # bubblewrap | local
+    isolation: Isolation
+    materialise: Literal["overlay", "copy"]
+    overlay: Literal["root", "userxattr", ""]
+    network: Literal["none", "host"]
+    run_uid: int
+    limits: Mapping[str, Enforced]  # cpu, memory, disk, processes
+
+
+OnOutput = Callable[[Literal["stdout", "stderr"], bytes], None]
+
+
+class Sandbox(Protocol):
+    @property
+    def facts(self) -> Facts: ...
+
+    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+        """Run one command to its end; a timeout kills everything that the command started."""
+
+    def stop(self) -> Death:
+        """Kill every process, wait until all are dead, and say what happened. Idempotent."""
+
+    def remains(self) -> Remains:
+        """The dead workspace. Only after `stop`; the descriptors live until `close`."""
+
+    def close(self) -> None:
+        """Stop, and give everything back to the host. Idempotent."""
+
+    def __enter__(self) -> Sandbox: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+
+class Backend(Protocol):
+    """A way to make sandboxes; the catalogue in `sandboxes/__init__.py` names them."""
+
+    def facts(self, box: Box) -> Facts:
+        """What a sandbox of this box would enforce here. Raises InfraFault when this machine cannot."""
+
+    def start(self, box: Box) -> Sandbox: ...
