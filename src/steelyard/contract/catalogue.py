@@ -1,0 +1,79 @@
+"""What the loader must know of a grader type, without importing the graders.
+
+A grader type is a frozen dataclass: its fields are the options of its YAML entry, checked at load. The keys
+that every entry may carry (`type, name|id, required, weight, gate, under, ...`) are not its fields; they end
+up in the `GraderEntry` around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from steelyard.contract.model import Layer, Under
+from steelyard.contract.tree import Entry
+
+
+class Doubt(NamedTuple):
+    """What an option says against the snapshot: an author's mistake, or only suspicious."""
+
+    option: str  # "paths[1]"
+    message: str
+    fatal: bool
+
+
+class GraderType(Protocol):
+    """The class side of a grader: defaults by type, and what it needs of the contract."""
+
+    TYPE: ClassVar[str]
+    UNDER: ClassVar[Under]
+    REQUIRED: ClassVar[bool]
+    WEIGHT: ClassVar[float]
+    EXECUTES: ClassVar[bool]  # runs code on the bench, so it may be a check of the oracle
+
+    def files(self) -> tuple[str, ...]:
+        """Contract-relative files and folders that the options name; their bytes are in the digest."""
+
+    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+        """Options that make no sense against this snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The grader types that exist, and the names of those that are planned."""
+
+    types: Mapping[str, type[GraderType]]
+    planned: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class GraderEntry:
+    """One check of the oracle or one grader, with its defaults resolved."""
+
+    name: str
+    type: str
+    grader: Any  # an instance of the catalogue's type
+    under: Under
+    required: bool
+    weight: float
+    gate: bool = False
+    pass_threshold: float = 1.0
+    is_check: bool = False
+    mandatory: bool = True
+    layer: Layer | None = None
+    executes: bool = False
+
+    @property
+    def options_files(self) -> tuple[str, ...]:
+        return self.grader.files()  # type: ignore[no-any-return]  # the protocol says tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContractFile:
+    """A file of the contract's folder that can change a verdict."""
+
+    path: Path  # where it is now
+    mode: str
+    sha256: str

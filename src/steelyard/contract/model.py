@@ -1,0 +1,237 @@
+"""The keys of `contract.yaml`, all of them, strict: what is not listed here is refused.
+
+Keys whose part of Steelyard does not exist yet are listed too, so that a contract that uses one is refused
+by name (`not supported yet`, see `NOT_YET` in `lint.py`) and never quietly ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+NonEmpty = Annotated[str, Field(min_length=1)]
+HostPort = Annotated[str, Field(pattern=r"^[^\s:/]+:\d{1,5}$")]
+Under = Literal["patch", "build", "static", "acceptance", "safety"]
+Layer = Literal["unit", "integration", "e2e"]
+
+# Byte-code and tool caches that running the tests leaves behind: counted, never graded, never carried.
+GENERATED = (
+    "*.pyc",
+    "__pycache__/*",
+    "*/__pycache__/*",
+    ".pytest_cache/*",
+    "*/.pytest_cache/*",
+    ".mypy_cache/*",
+    ".ruff_cache/*",
+)
+
+
+class Strict(BaseModel):
+    """Frozen, no unknown keys, no silent conversion of "5" to 5."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Repository(Strict):
+    """Where the snapshot comes from: exactly one of `git`, `archive`, `tree`."""
+
+    git: NonEmpty | None = None
+    archive: NonEmpty | None = None
+    tree: NonEmpty | None = None
+    commit: NonEmpty | None = None  # full commit id; for an archive its sha256; optional for a tree
+    history: Literal["none", "full"] = "none"
+    submodules: dict[str, NonEmpty] = Field(default_factory=dict)  # path in the tree -> repository
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Repository:
+        if sum(source is not None for source in (self.git, self.archive, self.tree)) != 1:
+            raise ValueError("say exactly one of git, archive, tree")
+        if self.git is not None and self.commit is None:
+            raise ValueError("git needs the full commit id in `commit`")
+        if self.history == "full" and self.git is None:
+            raise ValueError("`history: full` needs `git`")
+        return self
+
+
+class Memory(Strict):
+    guaranteed: Annotated[int, Field(ge=16)] = 1024
+    limit: Annotated[int, Field(ge=16)] = 4096
+
+    @model_validator(mode="after")
+    def _room(self) -> Memory:
+        if self.limit < self.guaranteed:
+            raise ValueError("limit is below guaranteed")
+        return self
+
+
+class Secret(Strict):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    for_: Literal["setup", "checks", "agent"] = Field(alias="for")
+
+
+class Environment(Strict):
+    sandbox: Literal["bubblewrap", "docker", "local"] = "bubblewrap"
+    image: NonEmpty | None = None
+    build: NonEmpty | None = None
+    allow_unpinned: bool = False
+    workdir: NonEmpty | None = None
+    toolchains: dict[Literal["python", "node"], Annotated[str, Field(pattern=r"^\d+(\.\d+){0,2}$")]] = Field(
+        default_factory=dict
+    )
+    env: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], str] = Field(default_factory=dict)
+    secrets: tuple[Secret, ...] = ()
+    cpu: Annotated[float, Field(gt=0, le=1024)] = 2
+    memory_mb: Memory = Memory()
+    disk_mb: Annotated[int, Field(ge=1)] = 2048
+    processes: Annotated[int, Field(ge=8)] = 512
+    network: Literal["none"] | tuple[HostPort, ...] = "none"
+    rename: Literal["auto", "full"] = "auto"
+    read_only: bool = False
+
+
+class Reruns(Strict):
+    max: Annotated[int, Field(ge=1, le=100)] = 1
+    rule: Literal["any_failure_fails", "majority", "all_fail_fails"] = "any_failure_fails"
+
+
+class Oracle(Strict):
+    checks: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
+    mode: Literal["in_process", "twin", "split"] = "in_process"
+    isolation: Literal["suite", "process"] = "suite"
+    tolerance: Fraction = 0.0
+    reruns: Reruns = Reruns()
+    reference: NonEmpty | None = None
+
+
+class Tools(Strict):
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+class Dependencies(Strict):
+    allow: tuple[str, ...] = ()
+    registries: tuple[str, ...] = ()
+
+
+class Policy(Strict):
+    allowed_paths: tuple[NonEmpty, ...] = ()
+    read_paths: tuple[NonEmpty, ...] = ()
+    deny_commands: tuple[NonEmpty, ...] = ()
+    stages: tuple[Literal["inspect", "write", "test"], ...] = ("write",)
+    tools: Tools = Tools()
+    dependencies: Dependencies = Dependencies()
+    effect: Literal["gate", "penalty"] = "gate"
+
+
+class Headroom(Strict):
+    wall_s: Annotated[float, Field(ge=0)] = 120
+    cost_fraction: Fraction = 0.05
+
+
+class Budget(Strict):
+    """Hard caps of one run. The thirty minutes and five dollars are policy choices, not optima."""
+
+    wall_s: Annotated[float, Field(gt=0, le=86_400)] = 1800
+    cost_usd: Annotated[float, Field(ge=0)] = 5.0
+    cost_units: Annotated[float, Field(ge=0)] = 1000
+    tokens: Annotated[int, Field(ge=0)] = 2_000_000
+    tool_calls: Annotated[int, Field(ge=0)] = 400
+    failed_checks: Annotated[int, Field(ge=0)] = 20
+    command_s: Annotated[float, Field(gt=0)] = 600
+    dependency_installs: Annotated[int, Field(ge=0)] = 5
+    headroom: Headroom = Headroom()
+
+    @property
+    def agent_wall_s(self) -> float:
+        """What the agent may use: the head-room is kept for acceptance, but never more than half."""
+        return max(self.wall_s - self.headroom.wall_s, self.wall_s / 2)
+
+
+class QualityWeights(Strict):
+    minimal: Fraction = 0.5
+    trace: Fraction = 0.25
+    maintainability: Fraction = 0.25
+    efficiency: Fraction = 0.0
+
+
+class Envelope(Strict):
+    files: Annotated[int, Field(ge=1)]
+    lines: Annotated[int, Field(ge=1)]
+
+
+class Quality(Strict):
+    weights: QualityWeights = QualityWeights()
+    lambda_: Annotated[float, Field(gt=0)] = Field(default=1.0, alias="lambda")
+    envelope: Envelope | None = None
+    maintainability: tuple[NonEmpty, ...] = ()
+
+
+class ContractScore(Strict):
+    w_ok: Fraction = 0.8
+    w_val: Fraction = 0.2
+    w_viol: Fraction = 0.5
+
+
+class Judge(Strict):
+    models: tuple[NonEmpty, ...] = ()
+    max_diff_bytes: Annotated[int, Field(ge=1)] = 100_000
+
+
+class Intent(Strict):
+    modules: tuple[str, ...] = ()
+    entry_points: tuple[str, ...] = ()
+    behaviour: str = ""
+
+
+class Metadata(Strict):
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+
+    language: str = ""
+    kind: str = ""
+    difficulty: int | None = None
+    strata: tuple[str, ...] = ()
+    intent: Intent = Intent()
+
+
+class ContractSpec(Strict):
+    """`contract.yaml` as its author wrote it, with every default filled in."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+    version: int | str | None = None
+    brief: NonEmpty | None = None
+    brief_file: NonEmpty | None = None
+    hints: tuple[str, ...] = ()
+    expected_outcome: Literal["completion", "refusal"] = "completion"
+    workspace: Literal["code", "none"] = "code"
+    turns: tuple[str, ...] = ()
+    steps: tuple[dict[str, Any], ...] = ()
+    exports: tuple[str, ...] = ()
+
+    repository: Repository
+    environment: Environment = Environment()
+    setup: tuple[NonEmpty, ...] = ()
+    setup_network: Literal["none", "host"] | tuple[HostPort, ...] = "none"
+    setup_inputs: tuple[NonEmpty, ...] = ()
+    oracle: Oracle
+    bench: Literal["fresh", "live"] = "fresh"
+    build: Literal["none"] | None = None
+    generated: tuple[NonEmpty, ...] = GENERATED
+    runner_files: tuple[NonEmpty, ...] = ()
+
+    policy: Policy = Policy()
+    budget: Budget = Budget()
+    graders: tuple[dict[str, Any], ...] = ()
+    pass_threshold: Fraction = 1.0
+    reward: Literal["combined", "verifier", "quality", "contract", "binary"] = "combined"
+    quality: Quality | None = None
+    contract_score: ContractScore = ContractScore()
+    judge: Judge | None = None
+    metadata: Metadata = Metadata()
+
+    @model_validator(mode="after")
+    def _one_brief(self) -> ContractSpec:
+        if (self.brief is None) == (self.brief_file is None):
+            raise ValueError("say exactly one of brief, brief_file")
+        return self
