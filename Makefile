@@ -1,0 +1,46 @@
+# `make demo` and `make test` are all that a newcomer needs: both set up what is missing, once.
+
+BIN := .venv/bin
+SANDBOX ?= bubblewrap
+export SANDBOX
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fix docs bench lock clean run-env dev-env
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: run-env ## try honest and cheating agents on two small contracts (SANDBOX=local: no isolation)
+	@$(BIN)/steelyard demo $(if $(filter-out bubblewrap,$(SANDBOX)),--sandbox $(SANDBOX))
+
+test: dev-env ## every test, on all cores
+	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+check: dev-env ## lint, format, types, and whether the generated pages are fresh
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/python scripts/docs.py --check
+
+fix: dev-env ## let ruff mend and format what it can
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+docs: dev-env ## write the generated pages of docs/ again
+	@$(BIN)/python scripts/docs.py
+
+bench: dev-env ## measure, each benchmark against its floor
+	@if [ -d benchmarks ]; then $(BIN)/python -m pytest benchmarks; \
+	else echo "no benchmarks yet: they will be in benchmarks/"; fi
+
+lock: dev-env ## resolve the dependencies again (UPGRADE=1: to the newest)
+	@scripts/lock.sh
+
+clean: ## remove what make made; runs in .steelyard stay
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/steelyard/sandboxes/init
+
+run-env:
+	@scripts/bootstrap.sh run
+
+dev-env:
+	@scripts/bootstrap.sh dev
