@@ -59,6 +59,11 @@ def path_from_json(data: str | Mapping[str, str]) -> str:
     return data if isinstance(data, str) else os.fsdecode(base64.b64decode(data["b64"]))
 
 
+def prefixes(path: str) -> tuple[str, ...]:
+    """`a/b/c` -> `a`, `a/b`, `a/b/c`."""
+    return (*(path[:index] for index, char in enumerate(path) if char == "/"), path)
+
+
 def shown(path: str) -> str:
     r"""A path that is safe to print: control, bidi and undecodable characters escaped."""
     return "".join(_shown_char(char) for char in path)

@@ -1,0 +1,131 @@
+"""A builder and a key -> a finished folder, made once.
+
+    <root>/<kind>/<key>/         finished: the rename that puts it there is the last step
+    <root>/tmp/<owner tag>-<random>/   being built; swept once its maker is gone
+    <root>/locks/<kind>.<key>    held while one process builds
+
+The root is $STEELYARD_CACHE, else $XDG_CACHE_HOME/steelyard, else ~/.cache/steelyard.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.contract.owner import is_stale, owner_tag
+from steelyard.errors import InfraFault
+
+_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Folders that are expensive to make and the same whoever makes them."""
+
+    root: Path
+
+    @classmethod
+    def default(cls) -> Cache:
+        own = os.environ.get("STEELYARD_CACHE")
+        shared = os.environ.get("XDG_CACHE_HOME")
+        root = Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "steelyard"
+        return cls(root.absolute())
+
+    def build(self, kind: str, key: str, builder: Callable[[Path], None]) -> Path:
+        """The folder `root/kind/key`; `builder` fills a temporary folder if nobody has made it yet."""
+        final = self.path(kind, key)
+        if final.is_dir():
+            return final
+        try:
+            with self._locked(kind, key):
+                if not final.is_dir():
+                    self._make(final, builder)
+        except OSError as error:
+            raise InfraFault(f"cannot use the cache {self.root}: {error}; set STEELYARD_CACHE") from error
+        return final
+
+    def path(self, kind: str, key: str) -> Path:
+        """Where the folder of this key is, or would be."""
+        for part in (kind, key):
+            if not _NAME.match(part):
+                raise ValueError(f"not a name for a cache folder: {part!r}")
+        return self.root / kind / key
+
+    @contextmanager
+    def temporary(self) -> Iterator[Path]:
+        """A private folder on the cache's own file system, gone afterwards."""
+        folder = self.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            remove_tree(folder)
+
+    def sweep(self) -> list[str]:
+        """Remove what killed processes left half-built; the names of what was removed."""
+        folder = self.root / "tmp"
+        if not folder.is_dir():
+            return []
+        stale = sorted(path.name for path in folder.iterdir() if is_stale(path.name))
+        for name in stale:
+            remove_tree(folder / name)
+        return stale
+
+    def _make(self, final: Path, builder: Callable[[Path], None]) -> None:
+        self.sweep()
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with self.temporary() as folder:
+            builder(folder)
+            _sync_tree(folder)
+            folder.rename(final)
+        _sync(final.parent)
+
+    @contextmanager
+    def _locked(self, kind: str, key: str) -> Iterator[None]:
+        """One builder a key, across threads and processes; the kernel lets go when the holder dies."""
+        locks = self.root / "locks"
+        locks.mkdir(parents=True, exist_ok=True)
+        # The lock file is never removed: a remover and a late opener would each hold "the" lock.
+        descriptor = os.open(locks / f"{kind}.{key}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder and all in it; directories without permissions (an overlay's work folder) too."""
+    with suppress(FileNotFoundError):
+        folder.chmod(0o700)
+        for parent, folders, _ in os.walk(folder):
+            for name in folders:
+                path = Path(parent, name)
+                if not path.is_symlink():
+                    path.chmod(0o700)
+        shutil.rmtree(folder)
+
+
+def _sync_tree(folder: Path) -> None:
+    """All on disk before the rename, so that a power cut cannot leave a finished name with empty files."""
+    for parent, _, files in os.walk(folder, topdown=False):
+        for name in files:
+            path = Path(parent, name)
+            if path.is_file() and not path.is_symlink():
+                _sync(path)
+        _sync(Path(parent))
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
