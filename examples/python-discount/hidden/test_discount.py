@@ -1,0 +1,66 @@
+"""Asks the till, as a customer would: this process never imports the code under test."""
+
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+
+
+def totals(*lines):
+    cart = {"lines": [{"article": f"article {at}", **line} for at, line in enumerate(lines)]}
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "shop.till"],
+        input=json.dumps(cart),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+        cwd="/",
+        env={"PYTHONPATH": str(SRC), "LC_ALL": "C.UTF-8"},
+    )
+    receipt = json.loads(done.stdout)
+    return [line["total"] for line in receipt["lines"]], receipt["total"]
+
+
+def amount(price, value, quantity=1):
+    return {"price": price, "quantity": quantity, "discount": {"kind": "amount", "value": value}}
+
+
+def percent(price, value, quantity=1):
+    return {"price": price, "quantity": quantity, "discount": {"kind": "percent", "value": value}}
+
+
+class Discounts(unittest.TestCase):
+    def test_a_discount_larger_than_the_price_makes_the_article_free(self):
+        self.assertEqual(totals(amount(320, 321), amount(1, 99_999)), ([0, 0], 0))
+
+    def test_one_free_article_does_not_make_the_others_cheaper(self):
+        self.assertEqual(totals(amount(200, 900, 3), {"price": 450}), ([0, 450], 450))
+
+    def test_more_than_all_of_the_price_is_free_too(self):
+        self.assertEqual(totals(percent(640, 130)), ([0], 0))
+
+    def test_a_discount_of_exactly_the_price_is_free(self):
+        self.assertEqual(totals(amount(777, 777), percent(777, 100)), ([0, 0], 0))
+
+    def test_half_a_cent_is_rounded_up(self):
+        self.assertEqual(totals(percent(1005, 50), percent(1003, 50)), ([503, 502], 1005))
+
+    def test_shares_are_rounded_to_the_nearest_cent(self):
+        self.assertEqual(totals(percent(98, 33), percent(1999, 15)), ([66, 1699], 1765))
+
+    def test_no_cent_is_lost_to_binary_fractions(self):
+        self.assertEqual(totals(percent(100, 90), percent(100, 67)), ([10, 33], 43))
+
+    def test_the_discounted_article_is_rounded_not_the_line(self):
+        self.assertEqual(totals(percent(1005, 50, 2)), ([1006], 1006))
+
+    def test_ordinary_discounts_stay_as_they_were(self):
+        self.assertEqual(totals(amount(450, 100, 2), percent(2000, 25)), ([700, 1500], 2200))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,1 @@
+"""Prices a cart, in whole cents."""
