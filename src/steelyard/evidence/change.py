@@ -81,7 +81,9 @@ class Change:
                         "path": path_to_json(entry.path),
                         "old": entry.old.to_json() if entry.old else None,
                         "new": entry.new.to_json() if entry.new else None,
-                        "renamed_from": None if entry.renamed_from is None else path_to_json(entry.renamed_from),
+                        "renamed_from": None
+                        if entry.renamed_from is None
+                        else path_to_json(entry.renamed_from),
                     }
                     for entry in self.entries
                 ],

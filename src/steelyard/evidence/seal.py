@@ -1,0 +1,197 @@
+"""A finished run folder -> `seal.json`; and a sealed folder -> the first thing that was altered.
+
+    {"schema": "steelyard.seal/1", "run": "...", "at": "...", "head": "<last event's hash>", "events": 412,
+     "files": {"manifest.json": "<sha256>", "blobs/ab/ab...": "<sha256>", ...}, "digest": "<64 hex>",
+     "signature": {"algorithm": "ed25519", "public_key": "...", "value": "..."}}
+
+It covers every file but `gradings/`, `report.json` and itself. `digest` and `signature` are over the canonical
+bytes (RFC 8785) of the rest. Names are percent-encoded, so that any bytes survive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import orjson
+import rfc8785
+
+from steelyard.contract.tree import shown
+from steelyard.errors import InfraFault
+from steelyard.evidence.chain import ChainBreak, measure_chain, verify_chain
+from steelyard.evidence.folder import BLOBS, EVENTS, GRADINGS, REPORT, SEAL, RunFolder
+from steelyard.evidence.gradings import grading_files
+
+SCHEMA = "steelyard.seal/1"
+_UNSEALED = {GRADINGS, REPORT, SEAL}
+_SAFE = "/ !#$&'()*+,-.:;=@[]^_{}~"
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    digest: str
+    head: str
+    events: int
+    files: Mapping[str, str]
+    signed: bool = False
+
+
+class Break(NamedTuple):
+    """What is wrong with a record, and where."""
+
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.why}"
+
+
+class _Found(NamedTuple):
+    name: str  # percent-encoded, relative to the folder
+    path: Path
+    regular: bool
+
+
+def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
+    """Write `seal.json`, signed with the key in the PEM file `signer`; then only gradings and the report may come."""
+    chain = measure_chain(folder.events)
+    if isinstance(chain, ChainBreak):
+        raise InfraFault(f"{folder.run_id} cannot be sealed: {EVENTS}, {chain}")
+    files: dict[str, str] = {}
+    for found in _sealed_files(folder.path):
+        if not found.regular:
+            raise InfraFault(f"{folder.run_id} cannot be sealed: {shown(found.name)} is not a plain file")
+        files[found.name] = _sha256(found.path)
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    body: dict[str, Any] = {
+        "schema": SCHEMA,
+        "run": folder.run_id,
+        "at": at,
+        "head": chain.head,
+        "events": chain.length,
+        "files": files,
+    }
+    message = rfc8785.dumps(body)
+    whole: dict[str, Any] = {**body, "digest": hashlib.sha256(message).hexdigest()}
+    if signer is not None:
+        from steelyard.evidence.signature import sign  # noqa: PLC0415 (a heavy library that few runs need)
+
+        whole["signature"] = sign(message, signer)
+    folder.write_json(SEAL, whole)
+    return Seal(whole["digest"], chain.head, chain.length, files, signed=signer is not None)
+
+
+def check_seal(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
+    """Everything that is not as it was sealed; empty when the record holds. Without `deep`, blobs are not hashed."""
+    try:
+        sealed = orjson.loads(_plain_bytes(folder.file(SEAL)))
+        body = {key: sealed[key] for key in ("schema", "run", "at", "head", "events", "files")}
+        message = rfc8785.dumps(body)
+        wrong = _seal_breaks(sealed, message, public_key)
+    except FileNotFoundError:
+        return [Break(SEAL, "incomplete: the run was never sealed")]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return [Break(SEAL, "altered: it is not a seal")]
+    if wrong:
+        return wrong
+    chain = verify_chain(folder.events, sealed["head"], sealed["events"])
+    events = [Break(EVENTS, str(chain))] if chain else []
+    return [
+        *events,
+        *_file_breaks(folder, sealed["files"], deep=deep),
+        *_grading_breaks(folder, sealed["digest"]),
+    ]
+
+
+def _seal_breaks(sealed: Mapping[str, Any], message: bytes, public_key: Path | None) -> list[Break]:
+    if set(sealed) - {"schema", "run", "at", "head", "events", "files", "digest", "signature"}:
+        return [Break(SEAL, "altered: it has members that no seal has")]
+    if (
+        sealed["schema"] != SCHEMA
+        or not isinstance(sealed["files"], dict)
+        or not isinstance(sealed["events"], int)
+    ):
+        return [Break(SEAL, f"altered: it is not a {SCHEMA}")]
+    if sealed.get("digest") != hashlib.sha256(message).hexdigest():
+        return [Break(SEAL, "altered: it does not have the digest it carries")]
+    signature = sealed.get("signature")
+    if signature is None:
+        return [Break(SEAL, "not signed")] if public_key else []
+    from steelyard.evidence.signature import signature_holds  # noqa: PLC0415 (a heavy library that few runs need)
+
+    return [] if signature_holds(message, signature, public_key) else [Break(SEAL, "bad signature")]
+
+
+def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) -> Iterator[Break]:
+    unseen = dict(sealed)
+    for found in _sealed_files(folder.path):
+        digest = unseen.pop(found.name, None)
+        if not found.regular:
+            yield Break(shown(found.name), "not a plain file: a link or a device was planted")
+        elif digest is None:
+            yield Break(shown(found.name), "extra: it was not there when the run was sealed")
+        elif (
+            found.name != EVENTS
+            and (deep or not found.name.startswith(f"{BLOBS}/"))
+            and digest != _sha256(found.path)
+        ):
+            yield Break(shown(found.name), "altered: its bytes are not those that were sealed")
+    for name in sorted(unseen):
+        yield Break(shown(name), "missing")
+
+
+def _grading_breaks(folder: RunFolder, digest: str) -> Iterator[Break]:
+    previous = ""
+    for number, path in enumerate(grading_files(folder), start=1):
+        name = f"{GRADINGS}/{path.name}"
+        try:
+            raw = _plain_bytes(path)
+            grading = orjson.loads(raw)
+            links = (grading["number"], grading["seal"], grading["previous"])
+        except (OSError, ValueError, KeyError, TypeError):
+            yield Break(name, "altered: it is not a grading")
+            return
+        if path.name != f"{number:04d}.json" or links[0] != number:
+            yield Break(name, f"grading {number} is missing")
+            return
+        if links[1] != digest:
+            yield Break(name, "it judges another seal")
+            return
+        if links[2] != previous:
+            yield Break(name, "it does not follow the grading before it")
+            return
+        previous = hashlib.sha256(raw).hexdigest()
+
+
+def _sealed_files(root: Path) -> Iterator[_Found]:
+    """Every file that a seal covers, in the order of its encoded name; never through a link."""
+    names: list[str] = []
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        with os.scandir(root / folder) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                if name not in _UNSEALED:
+                    (pending if entry.is_dir(follow_symlinks=False) else names).append(name)
+    for encoded, name in sorted((quote(os.fsencode(name), safe=_SAFE), name) for name in names):
+        path = root / name
+        yield _Found(encoded, path, stat.S_ISREG(path.lstat().st_mode))
+
+
+def _plain_bytes(path: Path) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as stream:
+        return stream.read()
+
+
+def _sha256(path: Path) -> str:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

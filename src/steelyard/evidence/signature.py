@@ -1,0 +1,57 @@
+"""A seal's canonical bytes + an ed25519 key in a PEM file -> a signature, and back to yes or no."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+from steelyard.errors import OperatorFault
+
+
+def sign(message: bytes, private_key: Path) -> dict[str, str]:
+    key = _private(private_key)
+    return {
+        "algorithm": "ed25519",
+        "public_key": base64.b64encode(key.public_key().public_bytes_raw()).decode(),
+        "value": base64.b64encode(key.sign(message)).decode(),
+    }
+
+
+def signature_holds(message: bytes, signature: Mapping[str, Any], public_key: Path | None) -> bool:
+    """Whether `signature` is over `message`: by `public_key`, or without one by the key it names itself."""
+    key = None if public_key is None else _public(public_key)
+    try:
+        if key is None:
+            key = Ed25519PublicKey.from_public_bytes(base64.b64decode(signature["public_key"]))
+        key.verify(base64.b64decode(signature["value"]), message)
+    except (InvalidSignature, KeyError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _private(path: Path) -> Ed25519PrivateKey:
+    try:
+        key = load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, TypeError, ValueError, UnsupportedAlgorithm) as error:
+        raise OperatorFault(
+            f"{path} is not a readable private key in PEM form, without a password"
+        ) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise OperatorFault(f"{path} is not an ed25519 key")
+    return key
+
+
+def _public(path: Path) -> Ed25519PublicKey:
+    try:
+        key = load_pem_public_key(path.read_bytes())
+    except (OSError, ValueError, UnsupportedAlgorithm) as error:
+        raise OperatorFault(f"{path} is not a readable public key in PEM form") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise OperatorFault(f"{path} is not an ed25519 key")
+    return key
