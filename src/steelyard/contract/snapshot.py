@@ -1,35 +1,49 @@
 """`repository:` of a contract -> a read-only tree in the cache, and its content root.
 
-<cache>/snapshots/<key>/
-  snapshot.json    {"schema": "steelyard.snapshot/1", "root": "...", "index_sha256": "...", "run_uid": 60700,
-                    "commit": null, "submodules": []}
-  index.json       [["src/a.py", {"kind": "file", ...}], ...]
-  tree/            plain files, no `.git` at any depth
-  git/.git/        one baseline commit (or the ancestors of the commit), an extra layer for agents
+    <cache>/snapshots/<key>/
+      snapshot.json    {"schema": "steelyard.snapshot/1", "root": "...", "index_sha256": "...", "run_uid": 60700,
+                        "commit": null, "submodules": [{"path": "lib", "commit": "...", "materialised": false}]}
+      index.json       [["src/a.py", {"kind": "file", ...}], ...]
+      tree/            plain files, no `.git` at any depth
+      git/.git/        one baseline commit (or the ancestors of the commit), an extra layer for agents
+
+Owned by the run uid, modes 644 and 755, one fixed time: the same contents give the same tree anywhere.
+The key names the source (a commit, an archive's sha256, a folder's content root), so what was read once is
+not read again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 
+from steelyard.contract.archive_source import archive_items, check_archive
 from steelyard.contract.cache import Cache
+from steelyard.contract.git_layer import lay_baseline, lay_history
+from steelyard.contract.git_source import (
+    GitSource,
+    Submodule,
+    check_commit,
+    check_id,
+    git_items,
+    locate,
+    opened,
+)
+from steelyard.contract.materialise import EPOCH_S, materialise, refusal
 from steelyard.contract.model import Repository
-from steelyard.contract.tree import Entry, path_from_json
+from steelyard.contract.owner import run_uid
+from steelyard.contract.tree import Entry, content_root, path_from_json, path_to_json, shown
+from steelyard.contract.tree_source import tree_items
+from steelyard.errors import InfraFault
 
-
-class Submodule(NamedTuple):
-    """A repository inside the repository; without a mapping it is an empty directory."""
-
-    path: str
-    commit: str
-    materialised: bool
+SCHEMA = "steelyard.snapshot/1"
+MOST_SAMPLES = 64
 
 
 @dataclass(frozen=True)
@@ -60,16 +74,167 @@ class Snapshot:
 
     def check(self) -> str | None:
         """What is wrong with the cached folder, cheaply: the index whole, the tree by sample."""
-        raw = (self.folder / "index.json").read_bytes()
+        try:
+            raw = (self.folder / "index.json").read_bytes()
+        except OSError as error:
+            return f"index.json cannot be read: {error.strerror}"
         if hashlib.sha256(raw).hexdigest() != self.index_sha256:
             return "index.json is not the one that was recorded"
-        return None
+        paths = list(self.entries)
+        step = max(1, -(-len(paths) // MOST_SAMPLES))
+        return next((wrong for path in paths[::step] if (wrong := self._stat_mismatch(path))), None)
 
     def check_deep(self) -> str | None:
         """What is wrong with the cached folder, every byte of the tree read again."""
-        return self.check()
+        if (wrong := self.check()) is not None:
+            return wrong
+        found = materialise(tree_items(self.tree), None)
+        changed = sorted(
+            path for path in {*found, *self.entries} if found.get(path) != self.entries.get(path)
+        )
+        if changed:
+            return f"tree/{shown(changed[0])} is not as it was recorded"
+        return None if content_root(found) == self.root else "the tree is not the one that was recorded"
+
+    def _stat_mismatch(self, path: str) -> str | None:
+        entry = self.entries[path]
+        name = f"tree/{shown(path)}"
+        try:
+            found = Path(self.tree, path).lstat()
+        except OSError:
+            return f"{name} is gone"
+        kind = {stat.S_IFREG: "file", stat.S_IFLNK: "symlink", stat.S_IFDIR: "dir"}.get(
+            stat.S_IFMT(found.st_mode)
+        )
+        if kind != entry.kind or int(found.st_mtime) != EPOCH_S or found.st_uid != self.run_uid:
+            return f"{name} was replaced or touched"
+        if kind == "file" and (
+            found.st_size != entry.size or f"{stat.S_IMODE(found.st_mode):o}" != entry.mode
+        ):
+            return f"{name} has another size or mode"
+        return None
 
 
 def take_snapshot(repository: Repository, folder: Path, cache: Cache) -> Snapshot:
-    """Materialise what `repository` names, relative to the contract's `folder`, once per content."""
-    raise NotImplementedError
+    """Materialise what `repository` names, relative to the contract's `folder`, once per source."""
+    if repository.git is not None:
+        made = _from_git(repository, repository.git, folder, cache)
+    elif repository.archive is not None:
+        made = _from_archive(repository, folder / repository.archive, cache)
+    else:
+        made = _from_tree(repository, folder / str(repository.tree), cache)
+    return _read(made)
+
+
+def _from_git(repository: Repository, location: str, folder: Path, cache: Cache) -> Path:
+    commit = str(repository.commit)
+    check_id(commit)
+    path = locate(location, folder)
+    submodules = {
+        name: locate(place, folder, field=f"repository.submodules.{name}")
+        for name, place in repository.submodules.items()
+    }
+    key = _key(git=commit, submodules=sorted(submodules), history=repository.history)
+    ready = cache.path("snapshots", key).is_dir()
+    if ready and path.is_file():
+        return cache.path("snapshots", key)  # unpacking a bundle only to look is the expensive part
+    with opened(path, cache) as git_dir:
+        check_commit(git_dir, commit)
+        source = GitSource(git_dir, commit, submodules)
+        return cache.build("snapshots", key, partial(_build_git, source, cache, repository.history == "full"))
+
+
+def _build_git(source: GitSource, cache: Cache, full: bool, folder: Path) -> None:  # noqa: FBT001  # bound by partial
+    found: list[Submodule] = []
+    (folder / "tree").mkdir()
+    entries = materialise(git_items(source, cache, found), folder / "tree")
+    unknown = sorted(set(source.submodules) - {submodule.path for submodule in found})
+    if unknown:
+        raise refusal(f"no submodule at {shown(unknown[0])}", field="repository.submodules")
+    if full:
+        (folder / "git").mkdir()
+        lay_history(folder / "git", folder / "tree", source.git_dir, source.commit)
+    _write(folder, entries, source.commit, tuple(found))
+
+
+def _from_archive(repository: Repository, path: Path, cache: Cache) -> Path:
+    if not path.is_file():
+        raise refusal(f"{repository.archive} does not exist", field="repository.archive")
+    sha256 = check_archive(path, repository.commit)
+
+    def build(folder: Path) -> None:
+        (folder / "tree").mkdir()
+        _write(folder, materialise(archive_items(path), folder / "tree"), sha256)
+
+    return cache.build("snapshots", _key(archive=sha256, kind=path.suffix), build)
+
+
+def _from_tree(repository: Repository, path: Path, cache: Cache) -> Path:
+    if not path.is_dir():
+        raise refusal(f"{repository.tree} is not a folder", field="repository.tree")
+    root = content_root(materialise(tree_items(path), None))
+    if repository.commit not in (None, root):
+        raise refusal(
+            f"the folder's content root is {root}, not {repository.commit}",
+            field="repository.commit",
+            fix="say the new one, or leave `commit` out",
+        )
+
+    def build(folder: Path) -> None:
+        (folder / "tree").mkdir()
+        entries = materialise(tree_items(path), folder / "tree")
+        if content_root(entries) != root:
+            raise refusal(f"{repository.tree} changed while it was read", field="repository.tree")
+        _write(folder, entries, None)
+
+    return cache.build("snapshots", _key(root=root), build)
+
+
+def _write(
+    folder: Path, entries: Mapping[str, Entry], commit: str | None, found: tuple[Submodule, ...] = ()
+) -> None:
+    if not (folder / "git").is_dir():
+        (folder / "git").mkdir()
+        lay_baseline(folder / "git", folder / "tree", entries)
+    index = orjson.dumps([[path_to_json(path), entry.to_json()] for path, entry in entries.items()])
+    (folder / "index.json").write_bytes(index)
+    (folder / "snapshot.json").write_bytes(
+        orjson.dumps(
+            {
+                "schema": SCHEMA,
+                "root": content_root(entries),
+                "index_sha256": hashlib.sha256(index).hexdigest(),
+                "run_uid": run_uid(),
+                "commit": commit,
+                "submodules": [
+                    {"path": path_to_json(one.path), "commit": one.commit, "materialised": one.materialised}
+                    for one in found
+                ],
+            }
+        )
+    )
+    folder.chmod(0o755)
+
+
+def _read(folder: Path) -> Snapshot:
+    try:
+        data = orjson.loads((folder / "snapshot.json").read_bytes())
+        return Snapshot(
+            root=data["root"],
+            folder=folder,
+            run_uid=data["run_uid"],
+            index_sha256=data["index_sha256"],
+            commit=data["commit"],
+            submodules=tuple(
+                Submodule(path_from_json(one["path"]), one["commit"], one["materialised"])
+                for one in data["submodules"]
+            ),
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise InfraFault(f"the cached snapshot {folder} is damaged ({error}); remove it") from error
+
+
+def _key(**source: object) -> str:
+    """A folder name for this source; the uid owns the files, so it is a part of it."""
+    named = orjson.dumps({"schema": SCHEMA, "run_uid": run_uid(), **source}, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(named).hexdigest()[:40]
