@@ -1,0 +1,228 @@
+"""The code -> the reference pages of `docs/`.   usage: docs.py [--check]
+
+    docs/reference/cli.md                 from the parsers of the verbs
+    docs/reference/contract.md            from the models behind contract.yaml
+    docs/reference/contract.schema.json   the same, for editors
+    docs/reference/result.schema.json     the line that `--json` prints
+    docs/graders.md                       from the docstrings of the graders
+
+`--check` writes nothing and exits 1 when a page is not what the code says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+MADE = "<!-- Made by `make docs` from the code; edit the code instead. -->\n"
+WIDTH = 100
+
+
+def cli_page() -> str:
+    """Every verb with its help, as the terminal would show it 100 columns wide."""
+    parts = [MADE, "# The command line\n", "`steelyard VERB --help` prints the same.\n"]
+    for verb in import_module("steelyard.cli.main").VERBS:
+        module = import_module(f"steelyard.cli.{verb}")
+        parser = argparse.ArgumentParser(
+            prog=f"steelyard {verb}",
+            description=module.__doc__,
+            formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=32, width=WIDTH),
+        )
+        module.arguments(parser)
+        parts.append(f"## {verb}\n\n```text\n{parser.format_help().strip()}\n```\n")
+    return "\n".join(parts)
+
+
+def contract_page() -> str:
+    """Every key of contract.yaml: a table for each model, the outermost first."""
+    model = import_module("steelyard.contract.model")
+    schema = model.ContractSpec.model_json_schema(by_alias=True)
+    parts = [
+        MADE,
+        "# contract.yaml\n",
+        "Unknown keys are refused. The graders' and checks' own options are in [graders](../graders.md).",
+        "For an editor: [contract.schema.json](contract.schema.json).\n",
+        *_model_section("The contract", schema, model.ContractSpec),
+    ]
+    for name in _in_order_of_use(schema):
+        parts += _model_section(name, schema["$defs"][name], getattr(model, name))
+    return "\n".join(parts)
+
+
+def _in_order_of_use(schema: Mapping[str, Any]) -> list[str]:
+    order: list[str] = []
+    waiting = [schema]
+    while waiting:
+        for name in re.findall(r"#/\$defs/(\w+)", json.dumps(waiting.pop(0).get("properties", {}))):
+            if name not in order:
+                order.append(name)
+                waiting.append(schema["$defs"][name])
+    return order
+
+
+def _model_section(title: str, schema: Mapping[str, Any], model: Any) -> Iterator[str]:
+    yield f"## {title}\n"
+    doc = vars(model).get("__doc__")
+    if doc:
+        yield f"{inspect.cleandoc(doc)}\n"
+    yield "| key | type | default | |"
+    yield "|---|---|---|---|"
+    comments = _comments(model)
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        shape = schema["properties"][key]
+        default = "required" if field.is_required() else _default(field)
+        yield f"| `{key}` | {_type(shape)} | {default} | {field.description or comments.get(name, '')} |"
+    yield ""
+
+
+def _comments(model: Any) -> dict[str, str]:
+    """What the source says after `#` on the line of each field, or in comment lines just above it."""
+    found, above = {}, ""
+    for line in inspect.getsource(model).splitlines():
+        if match := re.match(r"    (\w+): [^#]*(?:#\s*(.*))?$", line):
+            found[match[1]] = (match[2] or above).strip()
+        comment = re.match(r"    # (.*)", line)
+        above = f"{above} {comment[1]}" if comment else ""
+    return {name: comment.replace("|", "\\|") for name, comment in found.items()}
+
+
+def _default(field: Any) -> str:
+    value = field.get_default(call_default_factory=True)
+    if value is None:
+        return "none"
+    if hasattr(value, "model_dump"):
+        return "its own"
+    if isinstance(value, tuple | dict):
+        return f"`{json.dumps(value)}`" if value else "empty"
+    return f"`{json.dumps(value)}`"
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_type(choice) for choice in schema["anyOf"] if choice.get("type") != "null")
+    if "enum" in schema or "const" in schema:
+        return ", ".join(f"`{choice}`" for choice in schema.get("enum", [schema.get("const")]))
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    if schema.get("type") == "object":
+        values = schema.get("additionalProperties")
+        return f"map to {_type(values)}" if isinstance(values, dict) else "map"
+    return " ".join(filter(None, [schema.get("type", "anything"), _bounds(schema)]))
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    bounds = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema]
+    if "pattern" in schema:
+        bounds.append("like `{}`".format(schema["pattern"].replace("|", "\\|")))
+    return ", ".join(bounds)
+
+
+def graders_page() -> str:
+    """One section a grader, in the catalogue's order, from its docstring and its fields."""
+    catalogue = import_module("steelyard.graders.catalogue").CATALOGUE
+    parts = [
+        MADE,
+        "# Graders\n",
+        "A *check* of the oracle has an `id` and is always required; a *grader* may have a `name`. Both may say",
+        "`required`, `weight`, `gate` and `under`; the defaults are below.",
+        "Those that execute run on a fresh bench, never in the agent's tree.\n",
+    ]
+    for name, grader in catalogue.types.items():
+        parts += _grader_section(name, grader)
+    if catalogue.planned:
+        planned = ", ".join(f"`{name}`" for name in sorted(catalogue.planned))
+        parts.append(
+            f"## Not there yet\n\nA contract that uses one of these is refused by name: {planned}.\n"
+        )
+    return "\n".join(parts)
+
+
+def _grader_section(name: str, grader: Any) -> Iterator[str]:
+    yield f"## {name}\n"
+    for part in re.split(r"\n(?=Why:|Example:|Fooled by:)", inspect.cleandoc(grader.__doc__)):
+        yield re.sub(r"^(Why|Example|Fooled by):", r"**\1:**", part.strip()) + "\n"
+    kind = "required" if grader.REQUIRED else "advisory"
+    runs = ", executes on the bench" if grader.EXECUTES else ""
+    yield f"*Default: {kind}, under `{grader.UNDER}`, weight {grader.WEIGHT:g}{runs}.*\n"
+    yield "| option | type | default |"
+    yield "|---|---|---|"
+    schema = import_module("pydantic").TypeAdapter(grader).json_schema()
+    for field in dataclasses.fields(grader):
+        shape = schema["properties"][field.name]
+        missing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        default = "required" if missing else f"`{json.dumps(shape.get('default', field.default))}`"
+        yield f"| `{field.name}` | {_inline(_type(shape), schema)} | {default} |"
+    yield ""
+
+
+def _inline(text: str, schema: Mapping[str, Any]) -> str:
+    """Small objects are shown where they are used: `{src, dest}`."""
+
+    def members(link: re.Match[str]) -> str:
+        return "`{" + ", ".join(schema["$defs"][link[1]]["properties"]) + "}`"
+
+    return re.sub(r"\[(\w+)\]\(#\w+\)", members, text)
+
+
+def contract_schema() -> str:
+    return _json(import_module("steelyard.contract.model").ContractSpec.model_json_schema(by_alias=True))
+
+
+def result_schema() -> str:
+    return _json(import_module("steelyard.report.result").result_schema())
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "reference/cli.md": cli_page,
+    "reference/contract.md": contract_page,
+    "reference/contract.schema.json": contract_schema,
+    "reference/result.schema.json": result_schema,
+    "graders.md": graders_page,
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write the generated pages of docs/.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a page is stale")
+    check = parser.parse_args(argv).check
+    stale = 0
+    for name, page in PAGES.items():
+        path = DOCS / name
+        old, new = path.read_text() if path.exists() else "", page()
+        if old == new:
+            continue
+        stale += 1
+        if check:
+            sys.stdout.writelines(
+                list(difflib.unified_diff(old.splitlines(True), new.splitlines(True), name, "the code"))[:40]
+            )
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(new)
+            sys.stdout.write(f"wrote docs/{name}\n")
+    if check and stale:
+        sys.stderr.write(f"{stale} of {len(PAGES)} generated pages are stale: make docs\n")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
