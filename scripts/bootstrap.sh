@@ -71,11 +71,14 @@ install_packages() {
     fi
     say "installing $packages"
     export DEBIAN_FRONTEND=noninteractive
+    log=$(mktemp)
     # shellcheck disable=SC2086  # a list of packages
-    if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; } >&2 </dev/null; then
+    if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends $packages; } >"$log" 2>&1 </dev/null; then
+        cat "$log" >&2
         say "apt-get could not install: $packages"
         exit 3
     fi
+    rm -f "$log"
 }
 
 fingerprint() {
