@@ -1,0 +1,104 @@
+"""Who is tried: what an agent is given, and what it gives back.
+
+An agent either *delivers* data (a reference, a patch, a folder: no process of its own), or *works* in the
+sandbox through commands. Either way its workspace is captured the same, when everything in it is dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from steelyard.bench.apply_patch import Applied
+from steelyard.bench.ground import Ground
+from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.events import EventLog
+from steelyard.evidence.termination import Termination
+from steelyard.sandboxes.base import Command, Finished, Laid, Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why an agent stopped working."""
+
+    code: Termination
+    rationale: str
+    finished: Finished | None = None  # the agent's own process, where it is one
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Data that the harness lays into a sandbox in which nothing was started."""
+
+    laid: tuple[Laid, ...] = ()
+    applied: Applied | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One agent's time in one sandbox."""
+
+    sandbox: Sandbox
+    brief: str
+    placeholders: Mapping[str, str]
+    events: EventLog
+    wall_s: float
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def put(self, path: str, content: bytes) -> None:
+        """Write a file outside the workspace, inside the sandbox."""
+        script = f"umask 077 && cat > '{path}' && chmod 700 '{path}'"
+        self.sandbox.run(Command(("/bin/sh", "-c", script), stdin=content, timeout_s=60))
+
+    def run(self, argv: tuple[str, ...]) -> Finished:
+        """The agent's main process: logged as one tool call, ended by the run's wall-clock budget."""
+        self.events.append("tool.call", "agent", {"kind": "execute", "argv": list(argv)})
+        finished = self.sandbox.run(Command(argv, env=self.env, timeout_s=self.wall_s, keep_bytes=4 << 20))
+        self.events.append(
+            "tool.result",
+            "agent",
+            {
+                "exit_status": finished.exit_code,
+                "signal": finished.signal,
+                "timed_out": finished.timed_out,
+                "wall_ns": finished.wall_ns,
+                "stdout": {"digest": finished.stdout.sha256, "bytes": finished.stdout.size},
+                "stderr": {"digest": finished.stderr.sha256, "bytes": finished.stderr.size},
+            },
+        )
+        return finished
+
+
+class Agent(Protocol):
+    @property
+    def name(self) -> str:
+        """As the contract's readers know it: `noop`, `script:fix.sh`."""
+
+    @property
+    def in_sandbox(self) -> bool:
+        """Does a process of the agent's run in the sandbox?"""
+
+    def parameters(self) -> Mapping[str, Any]:
+        """What the manifest records: digests of scripts, command lines, models."""
+
+    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
+        """Data to lay down before anything starts."""
+
+    def work(self, session: Session) -> Ending:
+        """Work until done; however it ends, everything it left is killed afterwards."""
+
+
+def ending_of(finished: Finished) -> Ending:
+    """How an agent that is one process ended."""
+    if finished.timed_out:
+        return Ending("wall_time", "the wall-clock budget of the run was used up", finished)
+    if finished.not_started:
+        return Ending("agent_crash", f"could not start: {finished.not_started}", finished)
+    if finished.lost:
+        return Ending("infrastructure", "the sandbox died under the agent", finished)
+    if finished.signal is not None:
+        return Ending("agent_crash", f"killed by signal {finished.signal}", finished)
+    if finished.exit_code:
+        return Ending("agent_crash", f"exit code {finished.exit_code}", finished)
+    return Ending("completed", "the agent ended by itself", finished)

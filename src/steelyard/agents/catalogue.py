@@ -1,0 +1,37 @@
+"""`NAME[:ARG]` -> an agent. Other packages add theirs through the entry point group `steelyard.agents`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from steelyard.agents.base import Agent
+from steelyard.agents.data import Noop, Patch, Reference, Tree
+from steelyard.agents.process import CommandLine, Script
+from steelyard.errors import OperatorFault
+
+BUILT_IN: dict[str, Callable[[str], Agent]] = {
+    "noop": lambda _: Noop(),
+    "reference": lambda _: Reference(),
+    "script": lambda arg: Script(Path(arg)),
+    "command": CommandLine,
+    "patch": lambda arg: Patch(Path(arg)),
+    "tree": lambda arg: Tree(Path(arg)),
+}
+
+
+def find_agent(text: str) -> Agent:
+    """The agent that a command line names."""
+    name, _, arg = text.partition(":")
+    if name in BUILT_IN:
+        return BUILT_IN[name](arg)
+    others = {point.name: point for point in entry_points(group="steelyard.agents")}
+    if name in others:
+        agent: Agent = others[name].load()(arg)
+        return agent
+    names = sorted({*BUILT_IN, *others})
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+    raise OperatorFault(f"no agent is called {name!r}; {hint}")

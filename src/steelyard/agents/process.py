@@ -1,0 +1,78 @@
+"""Agents that are one process in the sandbox: a script of ours, or any command line."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from steelyard.agents.base import Delivery, Ending, Session, ending_of
+from steelyard.bench.ground import Ground
+from steelyard.errors import OperatorFault
+from steelyard.evidence.blobs import Blobs
+
+BRIEF_FILE = "/tmp/brief.md"  # noqa: S108  # inside the sandbox, private to it
+SCRIPT_FILE = "/tmp/agent-script"  # noqa: S108
+
+
+class ProcessAgent:
+    in_sandbox: ClassVar[bool] = True
+
+    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
+        del ground, blobs
+        return Delivery()
+
+
+@dataclass(frozen=True)
+class Script(ProcessAgent):
+    """Runs a script of the operator's: bash, or whatever its first line says."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not self.path.is_file():
+            raise OperatorFault(f"agent script {self.path} is not a file")
+
+    @property
+    def name(self) -> str:
+        return f"script:{self.path.name}"
+
+    def parameters(self) -> Mapping[str, Any]:
+        return {"script": {"sha256": hashlib.sha256(self.path.read_bytes()).hexdigest()}}
+
+    def work(self, session: Session) -> Ending:
+        content = self.path.read_bytes()
+        session.put(BRIEF_FILE, session.brief.encode())
+        session.put(SCRIPT_FILE, content)
+        return ending_of(
+            session.run((SCRIPT_FILE,) if content.startswith(b"#!") else ("/bin/bash", SCRIPT_FILE))
+        )
+
+
+@dataclass(frozen=True)
+class CommandLine(ProcessAgent):
+    """Runs any command line; `{brief}`, `{brief_file}`, `{workspace}`, `{contract}`, `{repeat}`, `{seed}` are filled in."""
+
+    line: str
+
+    def __post_init__(self) -> None:
+        if not self.line.strip():
+            raise OperatorFault("agent command needs a command line: --agent 'command:my-agent {brief_file}'")
+
+    @property
+    def name(self) -> str:
+        return f"command:{shlex.split(self.line)[0].rsplit('/', 1)[-1]}"
+
+    def parameters(self) -> Mapping[str, Any]:
+        return {"command": self.line}
+
+    def work(self, session: Session) -> Ending:
+        session.put(BRIEF_FILE, session.brief.encode())
+        line = self.line
+        values = {**session.placeholders, "brief": session.brief, "brief_file": BRIEF_FILE}
+        for name, value in values.items():
+            line = line.replace(f"{{{name}}}", shlex.quote(value))
+        return ending_of(session.run(("/bin/sh", "-c", line)))

@@ -1,0 +1,46 @@
+"""The Python API: load a contract, try an agent on it, grade a patch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from steelyard.contract import load
+from steelyard.contract.contract import Contract
+from steelyard.errors import OperatorFault
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.plan.trial import Trial
+from steelyard.report.result import result_line
+from steelyard.study.engine import Engine
+from steelyard.study.record import grading_of
+
+RUNS = Path(".steelyard/runs")
+
+
+def load_contract(path: str | Path) -> Contract:
+    """A contract's folder -> the contract, with every mistake in it raised at once as a ContractFault."""
+    return load.load_contract(Path(path), installed_catalogue())
+
+
+def run_trial(
+    contract: Contract, agent: str, *, repeat: int = 1, out: str | Path = RUNS, sandbox: str | None = None
+) -> dict[str, Any]:
+    """Try one agent once; returns the result line that `steelyard run --json` prints."""
+    engine = Engine(Path(out), sandbox=sandbox)
+    (_, records) = next(engine.run([Trial(contract, agent, repeat)]))
+    return result_line(records[-1].evidence, grading_of(records[-1]))
+
+
+def grade(
+    contract: Contract,
+    *,
+    patch: str | Path | None = None,
+    tree: str | Path | None = None,
+    out: str | Path = RUNS,
+    sandbox: str | None = None,
+) -> dict[str, Any]:
+    """Grade a patch file or a folder; returns the result line that `steelyard grade --json` prints."""
+    if (patch is None) == (tree is None):
+        raise OperatorFault("say exactly one of patch, tree")
+    agent = f"patch:{patch}" if patch is not None else f"tree:{tree}"
+    return run_trial(contract, agent, out=out, sandbox=sandbox)

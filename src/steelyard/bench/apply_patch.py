@@ -1,0 +1,56 @@
+"""A patch -> a Change, applied by git inside a sandbox and imported as data.
+
+Nobody's patch is ever applied on the host: it may name any path and use any trick that git knows.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from steelyard.bench.ground import Ground
+from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.change import Change
+from steelyard.evidence.importer import import_workspace
+from steelyard.sandboxes.base import Command
+
+# A repository of our own beside the tree, so that no attribute of the tree turns a byte.
+SCRIPT = """
+set -e
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1 GIT_DIR=/tmp/steelyard.git
+git init -q --bare "$GIT_DIR"
+mkdir -p "$GIT_DIR/info"
+echo '* -text -filter -ident -working-tree-encoding' > "$GIT_DIR/info/attributes"
+exec git --work-tree=/workspace -c core.bare=false -c core.fileMode=true -c core.symlinks=true apply --whitespace=nowarn -
+"""
+TIMEOUT_S = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of a patch; `refused` says why it does not apply, exactly and without fuzz."""
+
+    change: Change
+    refused: str
+    command: str
+    exit: int | None
+    log: str
+    start: int
+    end: int
+
+
+def apply_patch(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
+    root = ground.contract.snapshot.root
+    start = time.monotonic_ns()
+    if not patch.strip():
+        return Applied(Change(root), "", "git apply", 0, "", start, start)
+    with ground.backend.start(ground.box()) as sandbox:
+        finished = sandbox.run(Command(("/bin/sh", "-c", SCRIPT), stdin=patch, timeout_s=TIMEOUT_S))
+        sandbox.stop()
+        log = finished.stderr.text.strip()
+        refused = "" if finished.exit_code == 0 else (log.splitlines() or ["git apply did not finish"])[0]
+        # Git applies all or nothing, but a tree that a failed apply touched is not worth trusting.
+        change = (
+            Change(root) if refused else import_workspace(sandbox.remains(), baseline_root=root, blobs=blobs)
+        )
+    return Applied(change, refused, "git apply", finished.exit_code, log, start, time.monotonic_ns())

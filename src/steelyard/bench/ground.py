@@ -1,0 +1,93 @@
+"""A contract -> the ground that agents and checks stand on: snapshot, setup layer, toolchains, limits.
+
+The same ground is under every sandbox of a contract; what differs is what is laid on it (nothing, a
+reference, an imported change, hidden files) and whether `.git` is there (for agents, never on the bench:
+every tool that starts in a tree is a git client).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.bench.setup_layer import SetupLayer, setup_layer
+from steelyard.contract.cache import Cache
+from steelyard.contract.contract import Contract
+from steelyard.contract.tree import Entry
+from steelyard.sandboxes import backend
+from steelyard.sandboxes.base import Backend, Box, Laid, Limits
+from steelyard.sandboxes.toolchains import Toolchain, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Everything a fresh sandbox of this contract is made of."""
+
+    contract: Contract
+    backend: Backend
+    sandbox: str
+    toolchains: tuple[Toolchain, ...]
+    setup: SetupLayer | None
+    cache: Cache
+
+    def box(
+        self, *, laid: tuple[Laid, ...] = (), git: bool = False, env: Mapping[str, str] | None = None
+    ) -> Box:
+        snapshot = self.contract.snapshot
+        layers = [self.setup.workspace] if self.setup else []
+        layers += [snapshot.git] if git else []
+        return _box(
+            self.contract,
+            self.toolchains,
+            layers=(*layers, snapshot.tree),
+            home_layers=(self.setup.home,) if self.setup else (),
+            laid=laid,
+            env=env or {},
+        )
+
+    @property
+    def baseline(self) -> Mapping[str, Entry]:
+        return self.contract.snapshot.entries
+
+
+def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache | None = None) -> Ground:
+    """Find the toolchains and build the setup layer, or take it from the cache."""
+    kind = sandbox or contract.spec.environment.sandbox
+    cache = cache or Cache.default()
+    maker = backend(kind)
+    toolchains = resolve(contract.spec.environment.toolchains)
+    layer = None
+    if contract.spec.setup:
+        snapshot = contract.snapshot
+        box = _box(
+            contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), laid=(), env={}
+        )
+        layer = setup_layer(contract, box, maker, tuple(chain.digest for chain in toolchains), cache)
+    return Ground(contract, maker, kind, toolchains, layer, cache)
+
+
+def _box(  # noqa: PLR0913  # each part of a box is named once, here
+    contract: Contract,
+    toolchains: tuple[Toolchain, ...],
+    *,
+    layers: tuple[Path, ...],
+    home_layers: tuple[Path, ...],
+    laid: tuple[Laid, ...],
+    env: Mapping[str, str],
+) -> Box:
+    declared = contract.spec.environment
+    return Box(
+        layers=layers,
+        home_layers=home_layers,
+        laid=laid,
+        limits=Limits(
+            cpu=declared.cpu,
+            memory_mb=declared.memory_mb.limit,
+            disk_mb=declared.disk_mb,
+            processes=declared.processes,
+        ),
+        env={**declared.env, **env},
+        toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
+        links={name: path for chain in toolchains for name, path in chain.binaries.items()},
+    )

@@ -1,0 +1,94 @@
+"""How one check ended on the bench -> `checks/<id>/outcome.json`.
+
+{"schema": "steelyard.outcome/1", "id": "hidden", "under": "acceptance", "outcome": "fail", "why": "exit 1",
+ "argv": ["/bin/sh", "-c", "..."], "exit": 1, "started": true, "ceiling_s": 900, "observed_s": 0.4,
+ "start": 1201, "end": 1602, "failing": [], "stdout": {"digest", "bytes", "prefix", "tail"}, "stderr": {...},
+ "runs": ["fail"], "notes": ["out of memory"]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from steelyard.sandboxes.base import Captured
+
+CheckOutcome = Literal["pass", "fail", "error"]
+SCHEMA = "steelyard.outcome/1"
+SHOWN_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What is kept of an output stream: its digest and size always, its ends in part."""
+
+    digest: str
+    bytes: int
+    prefix: str = ""
+    tail: str = ""
+
+    @classmethod
+    def of(cls, captured: Captured) -> Stream:
+        kept = captured.head + captured.tail
+        return cls(
+            captured.sha256,
+            captured.size,
+            kept[:SHOWN_BYTES].decode(errors="replace"),
+            kept[SHOWN_BYTES:][-SHOWN_BYTES:].decode(errors="replace"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"digest": self.digest, "bytes": self.bytes, "prefix": self.prefix, "tail": self.tail}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One check, decided: by its last word after the contract's replay rule."""
+
+    id: str
+    under: str
+    outcome: CheckOutcome
+    why: str
+    argv: tuple[str, ...]
+    exit: int | None
+    started: bool
+    ceiling_s: float
+    observed_s: float
+    stdout: Stream
+    stderr: Stream
+    start: int = 0  # ns since run start
+    end: int = 0
+    failing: tuple[str, ...] = ()
+    runs: tuple[CheckOutcome, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "id": self.id,
+            "under": self.under,
+            "outcome": self.outcome,
+            "why": self.why,
+            "argv": list(self.argv),
+            "exit": self.exit,
+            "started": self.started,
+            "ceiling_s": self.ceiling_s,
+            "observed_s": self.observed_s,
+            "start": self.start,
+            "end": self.end,
+            "failing": list(self.failing),
+            "stdout": self.stdout.to_json(),
+            "stderr": self.stderr.to_json(),
+            "runs": list(self.runs),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Outcome:
+        fields = {name: value for name, value in data.items() if name != "schema"}
+        for name in ("argv", "failing", "runs", "notes"):
+            fields[name] = tuple(fields[name])
+        for name in ("stdout", "stderr"):
+            fields[name] = Stream(**fields[name])
+        return cls(**fields)

@@ -1,0 +1,157 @@
+"""The contract's `setup` -> a read-only layer, built once per setup key.
+
+    cache/setup/<key>/workspace/    what setup wrote below /workspace (an overlay's upper)
+    cache/setup/<key>/home/         what it wrote below HOME
+    cache/setup/<key>/layer.json    {"digest", "setup": "offline"|"fetched", "change": {...}}
+
+The key covers what can change the layer (snapshot, commands, environment, toolchains, network, how it is
+mounted) and nothing else, so that editing a check does not rebuild an environment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from steelyard.contract.cache import Cache
+from steelyard.contract.contract import Contract
+from steelyard.contract.tree import Entry, prefixes
+from steelyard.errors import ContractFault, Problem
+from steelyard.evidence.change import Change
+from steelyard.evidence.importer import Caps, import_workspace
+from steelyard.sandboxes.base import HOME, WORKSPACE, Backend, Box, Command, Finished
+
+FORMAT = "steelyard.layer/1"
+SETUP_TIMEOUT_S = 3600
+TAIL_CHARS = 2000
+# A virtual environment is larger than any patch.
+SETUP_CAPS = Caps(files=1_000_000, total_bytes=64 << 30, file_bytes=8 << 30)
+
+# A setup that may fetch sees how this machine reaches the network; agents and the bench never do.
+NETWORK_FILES = (
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/ca-certificates.conf",
+    "/etc/pip.conf",
+    "/etc/npmrc",
+)
+NETWORK_VARIABLES = ("PIP_", "UV_", "NPM_CONFIG_", "SSL_")
+
+
+@dataclass(frozen=True, slots=True)
+class SetupLayer:
+    workspace: Path
+    home: Path
+    digest: str
+    change: Change  # what setup did to the snapshot, without contents
+    network: str  # offline | fetched
+    roots: tuple[
+        str, ...
+    ]  # the topmost paths that setup made and the snapshot lacks: `.venv`, `node_modules`
+
+    def owns(self, path: str) -> bool:
+        return any(path == root or path.startswith(f"{root}/") for root in self.roots)
+
+
+def setup_layer(
+    contract: Contract, box: Box, maker: Backend, toolchains: tuple[str, ...], cache: Cache
+) -> SetupLayer:
+    """The layer from the cache, or built now. A setup that fails is the contract's fault."""
+    fetched = contract.spec.setup_network == "host"
+    facts = maker.facts(box)
+    key = _key(contract, toolchains, f"{facts.materialise}/{facts.overlay}/{facts.run_uid}")
+
+    def build(folder: Path) -> None:
+        _build(contract, replace(_with_network(box) if fetched else box, keep=folder), maker, folder)
+
+    folder = cache.build("setup", key, build)
+    data = orjson.loads((folder / "layer.json").read_bytes())
+    change = Change.from_bytes(orjson.dumps(data["change"]))
+    return SetupLayer(
+        folder / "workspace", folder / "home", data["digest"], change, data["setup"], tuple(data["roots"])
+    )
+
+
+def _key(contract: Contract, toolchains: tuple[str, ...], mounted: str) -> str:
+    spec = contract.spec
+    material = {
+        "format": FORMAT,
+        "snapshot": contract.snapshot.root,
+        "setup": spec.setup,
+        "network": spec.setup_network,
+        "environment": spec.environment.model_dump(mode="json", by_alias=True),
+        "toolchains": toolchains,
+        "places": [WORKSPACE, HOME],
+        "mounted": mounted,
+    }
+    return hashlib.sha256(orjson.dumps(material, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _build(contract: Contract, box: Box, maker: Backend, folder: Path) -> None:
+    with maker.start(box) as sandbox:
+        for index, line in enumerate(contract.spec.setup):
+            finished = sandbox.run(Command(("/bin/sh", "-ec", line), timeout_s=SETUP_TIMEOUT_S))
+            if finished.exit_code != 0:
+                raise ContractFault(_failure(contract, index, line, finished))
+        sandbox.stop()
+        change = import_workspace(
+            sandbox.remains(), baseline_root=contract.snapshot.root, blobs=None, caps=SETUP_CAPS
+        )
+    # Whatever setup did to .git stays out of the layer: it would reach the bench.
+    _remove(folder / "workspace" / ".git")
+    for leftover in folder.glob("work-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    layer = {
+        "digest": change.digest,
+        "setup": "fetched" if box.network == "host" else "offline",
+        "roots": sorted(_new_roots(change, contract.snapshot.entries)),
+        "change": orjson.loads(change.to_bytes()),
+    }
+    (folder / "layer.json").write_bytes(orjson.dumps(layer))
+
+
+def _new_roots(change: Change, baseline: Mapping[str, Entry]) -> set[str]:
+    known = {prefix for path in baseline for prefix in prefixes(path)}
+    return {
+        next(prefix for prefix in prefixes(entry.path) if prefix not in known)
+        for entry in change.entries
+        if entry.old is None and entry.path not in known
+    }
+
+
+def _failure(contract: Contract, index: int, line: str, finished: Finished) -> Problem:
+    how = "took longer than an hour" if finished.timed_out else f"ended with exit code {finished.exit_code}"
+    tail = (finished.stdout.text + finished.stderr.text)[-TAIL_CHARS:].strip()
+    offline = contract.spec.setup_network == "none"
+    return Problem(
+        where=str(contract.folder / "contract.yaml"),
+        field=f"setup[{index}]",
+        message=f"`{line}` {how}\n{tail}",
+        fix="setup runs offline; vendor what it needs, or say `setup_network: host`" if offline else "",
+    )
+
+
+def _with_network(box: Box) -> Box:
+    files = {name: Path(name) for name in NETWORK_FILES if Path(name).exists()}
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper().startswith(NETWORK_VARIABLES) or name.upper().endswith("_PROXY")
+    }
+    return replace(box, network="host", host_files=files, env={**variables, **box.env})
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,31 @@
+"""Grade a patch or a folder against a contract: no agent runs, and the patch is treated as hostile."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from steelyard.cli.output import Reporter, exit_code
+from steelyard.cli.trials import add_run_options, run_trials
+from steelyard.contract.load import load_contract
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.plan.trial import Trial
+
+HELP = "grade a patch or a folder against a contract, without an agent"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("contract", type=Path, metavar="CONTRACT", help="a contract's folder")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--patch", type=Path, metavar="FILE", help="a unified diff, as `git diff` writes it")
+    source.add_argument("--tree", type=Path, metavar="DIR", help="a folder that holds the changed repository")
+    add_run_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    contract = load_contract(args.contract, installed_catalogue())
+    agent = f"patch:{args.patch}" if args.patch else f"tree:{args.tree}"
+    with Reporter(1, as_json=args.json) as reporter:
+        results = run_trials([Trial(contract, agent)], args, reporter)
+        reporter.summary(results)
+    return exit_code(results)

@@ -1,0 +1,79 @@
+"""`steelyard VERB ...` -> an exit code: 0 passed, 1 did not pass, 2 usage or contract, 3 infrastructure, 130 interrupted.
+
+Only the chosen verb is imported, so that `--help` costs what argparse costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from steelyard import __version__
+from steelyard.errors import SteelyardError
+
+# verb -> what it does; the module is steelyard.cli.<verb>
+VERBS = {
+    "demo": "try the bundled suite with honest and cheating agents",
+    "init": "write a new contract to start from",
+    "check": "find every mistake in a contract, before anything is spent",
+    "run": "try agents on contracts",
+    "grade": "grade a patch or a folder against a contract, without an agent",
+    "show": "show a run: verdict, gates, grades, findings",
+    "diff": "show what a run changed, or how two runs differ",
+    "verify": "verify that the record of a run was not altered",
+    "doctor": "tell what this machine can enforce, and how to mend what it cannot",
+    "schema": "print the JSON Schema of a contract or of a result line",
+}
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    verb = next((word for word in arguments if not word.startswith("-")), None)
+    if verb not in VERBS or arguments[0] != verb:
+        return _without_verb(arguments)
+    module = importlib.import_module(f"steelyard.cli.{verb}")
+    parser = argparse.ArgumentParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
+    module.arguments(parser)
+    try:
+        code: int = module.run(parser.parse_args(arguments[1:]))
+    except SteelyardError as error:
+        print(f"steelyard: {error}", file=sys.stderr)  # noqa: T201  # this is the command line
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("steelyard: interrupted; runs in flight are lost, every sealed run is kept", file=sys.stderr)  # noqa: T201
+        sys.stderr.flush()
+        # At once, as a kill would: the launcher sees our end and takes every sandbox down.
+        os._exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # a reader such as `head` had enough
+        return 0
+    return code
+
+
+def _without_verb(arguments: list[str]) -> int:
+    """`--help`, `--version`, nothing at all, or a verb that does not exist."""
+    width = max(map(len, VERBS))
+    verbs = "\n".join(f"  {name:<{width}}  {does}" for name, does in VERBS.items())
+    parser = argparse.ArgumentParser(
+        prog="steelyard",
+        usage="steelyard VERB [options]",
+        description="Weighs coding agents on whole repositories, against executable contracts.",
+        epilog=f"verbs:\n{verbs}\n\n`steelyard VERB --help` tells more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"steelyard {__version__}")
+    parser.add_argument("verb", choices=list(VERBS), metavar="VERB", help=argparse.SUPPRESS)
+    if not arguments:
+        parser.print_help()
+        return 2
+    parser.parse_args(arguments)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

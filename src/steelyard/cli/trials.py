@@ -1,0 +1,49 @@
+"""Trials -> runs, reported as they end: what `run`, `grade` and `demo` share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from steelyard.cli.output import Reporter
+from steelyard.errors import OperatorFault
+from steelyard.evidence.signature import check_private_key
+from steelyard.plan.trial import Trial
+from steelyard.report.result import result_line
+from steelyard.study.engine import Engine
+from steelyard.study.record import grading_of
+
+RUNS = Path(".steelyard/runs")
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out", type=Path, default=RUNS, metavar="DIR", help=f"where run folders go (default {RUNS})"
+    )
+    parser.add_argument(
+        "--sandbox",
+        choices=["bubblewrap", "local"],
+        help="instead of the contract's; local has no isolation, and every result says so",
+    )
+    parser.add_argument(
+        "--sign", type=Path, metavar="KEY", help="ed25519 private key (PEM) that signs each seal"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trials at the same time")
+    parser.add_argument("--json", action="store_true", help="one result line for each run")
+
+
+def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Reporter) -> list[dict[str, Any]]:
+    """Run them all, tell the reporter as they end, and return the result of each one's last run, in order."""
+    if args.jobs < 1:
+        raise OperatorFault("--jobs is at least 1")
+    if args.sign:
+        check_private_key(args.sign)  # a wrong key is found before anything is spent
+    engine = Engine(args.out, args.jobs, args.sandbox, args.sign, reporter.started)
+    results: dict[int, dict[str, Any]] = {}
+    for trial, records in engine.run(trials):
+        lines = [result_line(record.evidence, grading_of(record)) for record in records]
+        reporter.finished(lines)
+        results[id(trial)] = lines[-1]
+    return [results[id(trial)] for trial in trials]

@@ -1,0 +1,31 @@
+"""The captured change -> every check of the oracle, each on a fresh bench, each an event."""
+
+from __future__ import annotations
+
+import orjson
+
+from steelyard.bench.outcome import Outcome
+from steelyard.bench.rebuild import rebuild
+from steelyard.bench.run_check import Bench, check_environment
+from steelyard.execution.live_run import LiveRun
+
+TOO_LARGE = "the change is larger than the import allows"
+
+
+def accept(run: LiveRun) -> None:
+    rebuilt = rebuild(run.ground, run.change, run.blobs)
+    findings = [*run.change.findings, *rebuilt.findings]
+    run.folder.write_bytes("findings.json", orjson.dumps([finding.to_json() for finding in findings]))
+    bench = Bench(run.ground, rebuilt.laid, check_environment(run.trial.seed), run.events.now)
+    for entry in run.trial.contract.checks:
+        run.events.append("check.start", "harness", {"id": entry.name, "under": entry.under})
+        # A change too large to import is the agent's failure: it must not become a run that does not count.
+        _record(run, bench.run(entry) if run.change.complete else bench.refuse(entry, TOO_LARGE))
+
+
+def _record(run: LiveRun, outcome: Outcome) -> None:
+    data = outcome.to_json()
+    run.folder.write_bytes(
+        f"checks/{outcome.id}/outcome.json", orjson.dumps(data, option=orjson.OPT_INDENT_2)
+    )
+    run.events.append("check.end", "harness", {**data, "env": check_environment(run.trial.seed)})

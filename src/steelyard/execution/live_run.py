@@ -1,0 +1,56 @@
+"""A run in the making: its folder, its log, its sandbox, and the clock they share."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+
+from steelyard.agents.base import Agent, Delivery, Ending
+from steelyard.bench.ground import Ground
+from steelyard.errors import InfraFault
+from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.change import Change
+from steelyard.evidence.events import EventLog
+from steelyard.evidence.folder import RunFolder
+from steelyard.plan.trial import Trial
+from steelyard.sandboxes.base import Death, Sandbox
+
+
+@dataclass
+class LiveRun:
+    """The only mutable thing in the house: it is filled in stage by stage, then sealed."""
+
+    trial: Trial
+    agent: Agent
+    ground: Ground
+    folder: RunFolder
+    events: EventLog
+    delivery: Delivery = field(default_factory=Delivery)
+    box: Sandbox | None = None
+    ending: Ending | None = None
+    death: Death = field(default_factory=Death)
+    captured: Change | None = None
+
+    @property
+    def blobs(self) -> Blobs:
+        return self.folder.blobs
+
+    @property
+    def sandbox(self) -> Sandbox:
+        if self.box is None:
+            raise InfraFault("the sandbox was never started")
+        return self.box
+
+    @property
+    def change(self) -> Change:
+        if self.captured is None:
+            raise InfraFault("the workspace was never captured")
+        return self.captured
+
+    def close(self) -> None:
+        if self.box is not None:
+            self.box.close()
+
+    def discard(self) -> None:
+        self.events.close()
+        shutil.rmtree(self.folder.path, ignore_errors=True)

@@ -1,0 +1,163 @@
+"""What a run is about to be -> `manifest.json`, written before any agent action and never changed.
+
+Identity (contract, repository, content root, submodules, lock files), environment (sandbox, limits and how
+each is enforced, toolchains, declared variables), harness, agent, configuration, seeds, and this machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import locale
+import os
+import platform
+from datetime import UTC, datetime
+from typing import Any
+
+from steelyard import __version__
+from steelyard.agents.base import Agent
+from steelyard.bench.ground import Ground
+from steelyard.contract.tree import path_to_json
+from steelyard.plan.trial import PROTOCOL_SEED, Trial
+from steelyard.sandboxes.base import HOME, WORKSPACE, Facts
+
+SCHEMA = "steelyard.manifest/1"
+EVENT_SCHEMA = "steelyard.event/1"
+LOCK_FILES = frozenset(
+    {
+        "requirements.txt",
+        "requirements.lock",
+        "poetry.lock",
+        "uv.lock",
+        "Pipfile.lock",
+        "pdm.lock",
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "Cargo.lock",
+        "go.sum",
+        "Gemfile.lock",
+        "composer.lock",
+        "gradle.lockfile",
+    }
+)
+
+
+def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, facts: Facts) -> dict[str, Any]:
+    contract = trial.contract
+    return {
+        "schema": SCHEMA,
+        "run": run_id,
+        "contract": {"id": contract.id, "version": contract.spec.version, "digest": contract.digest},
+        "repository": _repository(ground),
+        "environment": _environment(ground, facts),
+        "harness": {
+            "name": "steelyard",
+            "version": __version__,
+            "event_schema": EVENT_SCHEMA,
+            "python": platform.python_version(),
+            "entry_points": {
+                "setup": list(contract.spec.setup),
+                "checks": {entry.name: getattr(entry.grader, "cmd", entry.type) for entry in contract.checks},
+            },
+        },
+        "agent": {"name": agent.name, "in_sandbox": agent.in_sandbox, "parameters": dict(agent.parameters())},
+        "brief": {
+            "sha256": hashlib.sha256(contract.brief.encode()).hexdigest(),
+            "bytes": len(contract.brief.encode()),
+        },
+        "configuration": {
+            "bench": contract.spec.bench,
+            "oracle": contract.spec.oracle.mode,
+            "reruns": contract.spec.oracle.reruns.model_dump(mode="json"),
+            "budget": contract.spec.budget.model_dump(mode="json"),
+            "enforced_caps": ["wall_s"],
+            "stages": list(contract.spec.policy.stages),
+            "comparability_class": comparability_class(trial, facts),
+        },
+        "seeds": {"protocol": PROTOCOL_SEED, "repeat": trial.repeat, "grading": trial.seed},
+        "machine": _machine(),
+    }
+
+
+def comparability_class(trial: Trial, facts: Facts) -> str:
+    """Two runs compare when the contract's digest and this agree."""
+    spec = trial.contract.spec
+    parts = (
+        facts.kind,
+        sorted(facts.limits.items()),
+        spec.environment.model_dump(mode="json", by_alias=True),
+        facts.network,
+        spec.budget.model_dump(mode="json"),
+        EVENT_SCHEMA,
+        __version__.split(".")[0],
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _repository(ground: Ground) -> dict[str, Any]:
+    snapshot = ground.contract.snapshot
+    return {
+        "commit": snapshot.commit,
+        "content_root": snapshot.root,
+        "history": ground.contract.spec.repository.history,
+        "submodules": [
+            {"path": path, "commit": commit, "materialised": there}
+            for path, commit, there in snapshot.submodules
+        ],
+        "lock_files": [
+            {"path": path_to_json(path), "sha256": entry.sha256}
+            for path, entry in snapshot.lock_files(LOCK_FILES)
+        ],
+    }
+
+
+def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
+    declared = ground.contract.spec.environment
+    return {
+        "sandbox": facts.kind,
+        "isolation": facts.isolation,
+        "image": declared.image,
+        "materialise": facts.materialise,
+        "overlay": facts.overlay or None,
+        "network": facts.network,
+        "run_uid": facts.run_uid,
+        "workspace": WORKSPACE,
+        "home": HOME,
+        "limits": {
+            name: {"value": value, "enforced": facts.limits.get(name, "none")}
+            for name, value in (
+                ("cpu", declared.cpu),
+                ("memory_mb", declared.memory_mb.limit),
+                ("disk_mb", declared.disk_mb),
+                ("processes", declared.processes),
+            )
+        },
+        "guaranteed": {"memory_mb": declared.memory_mb.guaranteed},
+        "declared_env": dict(declared.env),
+        "declared_files": [],
+        "toolchains": [
+            {"name": chain.name, "wanted": chain.wanted, "version": chain.version, "digest": chain.digest}
+            for chain in ground.toolchains
+        ],
+        "setup": None
+        if ground.setup is None
+        else {
+            "digest": ground.setup.digest,
+            "network": ground.setup.network,
+            "commands": list(ground.contract.spec.setup),
+        },
+    }
+
+
+def _machine() -> dict[str, Any]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "cpus": os.cpu_count(),
+        "memory_gib": round(memory / 2**30),
+        "locale": locale.setlocale(locale.LC_CTYPE),
+        "clock": {"started": datetime.now(UTC).isoformat(), "source": "CLOCK_MONOTONIC"},
+    }

@@ -1,0 +1,51 @@
+"""A trial and its ground -> a run folder with its manifest, and a sandbox in which nothing has happened yet."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import orjson
+
+from steelyard.agents.base import Agent
+from steelyard.bench.ground import Ground
+from steelyard.errors import InfraFault
+from steelyard.evidence.events import EventLog
+from steelyard.evidence.folder import RunFolder, new_run_id
+from steelyard.execution.live_run import LiveRun
+from steelyard.execution.manifest import build_manifest
+from steelyard.plan.trial import Trial
+
+
+def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
+    """The folder and the manifest come first: whatever happens next has a place to be written down."""
+    facts = ground.backend.facts(ground.box(git=True))
+    folder = RunFolder.create(out, new_run_id(trial.contract.id, agent.name))
+    manifest = orjson.dumps(
+        build_manifest(folder.run_id, trial, agent, ground, facts),
+        option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
+    )
+    folder.write_bytes("manifest.json", manifest)
+    events = EventLog(folder.events)
+    digest = hashlib.sha256(manifest).hexdigest()
+    events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
+    return LiveRun(trial, agent, ground, folder, events)
+
+
+def prepare(run: LiveRun) -> None:
+    _compare_identity(run)
+    run.delivery = run.agent.deliver(run.ground, run.blobs)
+    run.box = run.ground.backend.start(run.ground.box(laid=run.delivery.laid, git=True))
+    run.events.append("stage.enter", "harness", {"stage": "write"})
+
+
+def _compare_identity(run: LiveRun) -> None:
+    """What is on disk is what the manifest says, or this run counts for nothing."""
+    snapshot = run.trial.contract.snapshot
+    mismatch = snapshot.check()
+    if mismatch is None:
+        how = "index digest and sampled files"
+        run.events.append("run.prepared", "harness", {"content_root": snapshot.root, "compared": how})
+    else:
+        run.events.append("run.mismatch", "harness", {"content_root": snapshot.root, "why": mismatch})
+        raise InfraFault(f"the snapshot in the cache was altered: {mismatch}; remove {snapshot.folder}")

@@ -1,0 +1,49 @@
+"""One Trial -> Evidence: prepare, brief, watch, capture, accept, seal.
+
+The only place that runs agents. However a run ends it leaves a sealed folder; a folder without a seal is a
+run that was killed, and is never scored.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from steelyard.agents.base import Ending
+from steelyard.agents.catalogue import find_agent
+from steelyard.bench.ground import Ground
+from steelyard.errors import ContractFault, InfraFault, OperatorFault
+from steelyard.evidence.evidence import Evidence, load_evidence
+from steelyard.evidence.seal import seal
+from steelyard.execution.accept import accept
+from steelyard.execution.capture import capture
+from steelyard.execution.live_run import LiveRun
+from steelyard.execution.prepare import open_run, prepare
+from steelyard.execution.watch import brief, watch
+from steelyard.plan.trial import Trial
+
+
+def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = None) -> Evidence:
+    run = open_run(trial, find_agent(trial.agent), ground, out)
+    try:
+        prepare(run)
+        brief(run)
+        watch(run)
+        capture(run)
+        accept(run)
+    except (ContractFault, OperatorFault):
+        run.discard()  # nothing was tried, so there is nothing to keep
+        raise
+    except InfraFault as fault:
+        run.ending = Ending("infrastructure", str(fault))
+    finally:
+        run.close()
+    _terminate(run)
+    seal(run.folder, signer)
+    return load_evidence(run.folder)
+
+
+def _terminate(run: LiveRun) -> None:
+    ending = run.ending or Ending("infrastructure", "the run never reached its agent")
+    run.events.append("termination", "harness", {"code": ending.code, "rationale": ending.rationale})
+    run.events.append("run.end", "harness", {"peak_memory_bytes": run.death.peak_memory_bytes})
+    run.events.close()

@@ -1,0 +1,63 @@
+"""Evidence -> Grade: what every grader looks like.
+
+A grader is a frozen dataclass. Its fields are its options in `contract.yaml`, checked when the contract is
+loaded; its class variables are the defaults of its type; `grade` looks at a `Case` and decides. Its docstring
+is its page in the documentation: what must hold, `Why:`, `Example:`, `Fooled by:`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import ConfigDict, Field
+
+from steelyard.bench.final_tree import FinalTree
+from steelyard.bench.outcome import Outcome
+from steelyard.contract.catalogue import Doubt
+from steelyard.contract.model import NonEmpty, Under
+from steelyard.contract.tree import Entry
+from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.change import Change
+from steelyard.graders.grade import Grade
+
+Patterns = Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
+TimeoutS = Annotated[float, Field(ge=1, le=3600)]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a grader may look at: data only, never the agent's tree and never a process."""
+
+    name: str  # of the entry being graded
+    change: Change
+    blobs: Blobs
+    final_tree: Callable[[], FinalTree]  # made only for a grader that asks
+    outcome: Outcome | None = None  # of this entry, when its type executes
+    outcomes: Mapping[str, Outcome] | None = None  # of every check
+    patch_refused: str = ""  # why a patch handed to us does not apply
+
+
+class Grader:
+    """The defaults of a grader type; a subclass is a frozen dataclass of options."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    TYPE: ClassVar[str]
+    UNDER: ClassVar[Under] = "safety"
+    REQUIRED: ClassVar[bool] = True
+    WEIGHT: ClassVar[float] = 0.0
+    EXECUTES: ClassVar[bool] = False
+
+    def files(self) -> tuple[str, ...]:
+        """Contract-relative files that the options name."""
+        return ()
+
+    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+        """Options that make no sense against this snapshot."""
+        del baseline
+        return ()
+
+    def grade(self, case: Case) -> Grade:
+        raise NotImplementedError

@@ -1,0 +1,52 @@
+"""The grader types that exist, by the name a contract uses.
+
+Other packages add theirs through the entry point group `steelyard.graders`.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from steelyard.contract.catalogue import Catalogue
+from steelyard.graders.allowed_paths import AllowedPaths
+from steelyard.graders.base import Grader
+from steelyard.graders.command import Command
+from steelyard.graders.file_exists import FileExists
+from steelyard.graders.forbid_paths import ForbidPaths
+from steelyard.graders.max_files_changed import MaxFilesChanged
+from steelyard.graders.unmodified import BaselineUnmodified, TestsUnmodified
+
+BUILT_IN: tuple[type[Grader], ...] = (
+    Command,
+    AllowedPaths,
+    ForbidPaths,
+    MaxFilesChanged,
+    FileExists,
+    TestsUnmodified,
+    BaselineUnmodified,
+)
+PLANNED = frozenset(
+    {
+        "assertions_not_weakened",
+        "efficiency",
+        "files",
+        "forbid_secrets",
+        "implemented",
+        "llm_judge",
+        "model_judge",
+        "no_new_skips",
+        "pytest",
+        "rubric",
+        "swebench",
+        "tests",
+        "trace",
+        "verifier",
+    }
+)
+CATALOGUE = Catalogue({grader.TYPE: grader for grader in BUILT_IN}, PLANNED)
+
+
+def installed_catalogue() -> Catalogue:
+    """The built-in types and those that other installed packages bring; a built-in name cannot be taken over."""
+    others = {point.name: point.load() for point in entry_points(group="steelyard.graders")}
+    return Catalogue({**others, **CATALOGUE.types}, PLANNED - others.keys())

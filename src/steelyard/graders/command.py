@@ -1,0 +1,67 @@
+"""A command that must exit as expected, on a fresh bench."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from steelyard.contract.model import NonEmpty
+from steelyard.graders.base import Case, Grader, TimeoutS
+from steelyard.graders.grade import Grade
+
+TAIL_CHARS = 2000
+
+
+@dataclass(frozen=True)
+class Inject:
+    """A hidden file: it exists on the bench only, laid over the change last."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    src: NonEmpty
+    dest: NonEmpty
+
+
+@dataclass(frozen=True)
+class Command(Grader):
+    """`cmd` exits with `expect_exit` on a fresh tree: snapshot, setup, the change, and `inject` on top.
+
+    Why: the project's own test command is the plainest oracle there is.
+    Example: `{type: command, cmd: "python3 -m unittest -q", timeout_s: 300}`
+    Fooled by: code under test that makes its own process exit 0; an exit code is all that is read.
+    """
+
+    TYPE = "command"
+    UNDER = "acceptance"
+    WEIGHT = 1.0
+    EXECUTES = True
+
+    cmd: NonEmpty
+    timeout_s: TimeoutS = 900.0
+    expect_exit: Annotated[int, Field(ge=0, le=255)] = 0
+    inject: tuple[NonEmpty | Inject, ...] = ()
+
+    def files(self) -> tuple[str, ...]:
+        return tuple(src for src, _ in self.injected)
+
+    @property
+    def injected(self) -> tuple[tuple[str, str], ...]:
+        """(source in the contract, destination in the tree); a bare path goes to the root under its base name."""
+        return tuple(
+            (item, item.rsplit("/", 1)[-1]) if isinstance(item, str) else (item.src, item.dest)
+            for item in self.inject
+        )
+
+    def grade(self, case: Case) -> Grade:
+        outcome = case.outcome
+        if outcome is None:
+            return Grade.error("never ran")
+        tail = (outcome.stdout.prefix + outcome.stdout.tail + outcome.stderr.prefix + outcome.stderr.tail)[
+            -TAIL_CHARS:
+        ]
+        pointer = (f"checks/{case.name}/",)
+        if outcome.outcome == "error":
+            return Grade.error(outcome.why, pointers=pointer, output_tail=tail)
+        return Grade.of(outcome.outcome == "pass", outcome.why, pointers=pointer, output_tail=tail)

@@ -1,0 +1,65 @@
+"""Evidence -> every grade that the contract asks for.
+
+Checks of the oracle were run at the end of the run and are read from its record. A grader that executes
+does so now, on a fresh bench: that is why regrading an old run is a loop and not a feature.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from steelyard.bench.final_tree import FinalTree
+from steelyard.bench.ground import Ground
+from steelyard.bench.outcome import Outcome
+from steelyard.bench.rebuild import rebuild
+from steelyard.bench.run_check import Bench, check_environment
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.contract import Contract
+from steelyard.errors import GraderFault, InfraFault
+from steelyard.evidence.evidence import Evidence
+from steelyard.graders.base import Case
+from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.patch_validity import PatchValidity
+
+PATCH_GATE = GraderEntry(
+    "patch", PatchValidity.TYPE, PatchValidity(), under="patch", required=True, weight=0.0
+)
+
+
+def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Ground]) -> list[Graded]:
+    """All grades of a run, the built-in patch gate first. `ground` is laid only for a grader that needs it."""
+    outcomes = {name: Outcome.from_json(data) for name, data in evidence.outcomes.items()}
+
+    def final_tree() -> FinalTree:
+        setup = ground().setup
+        changes = [setup.change, evidence.change] if setup else [evidence.change]
+        return FinalTree(contract.snapshot.entries, changes)
+
+    def case(name: str, outcome: Outcome | None) -> Case:
+        return Case(
+            name=name,
+            change=evidence.change,
+            blobs=evidence.blobs,
+            final_tree=final_tree,
+            outcome=outcome,
+            outcomes=outcomes,
+            patch_refused=evidence.patch_refused,
+        )
+
+    @functools.cache
+    def bench() -> Bench:
+        laid = rebuild(ground(), evidence.change, evidence.blobs).laid
+        return Bench(ground(), laid, check_environment(evidence.seed))
+
+    def grade(entry: GraderEntry) -> Graded:
+        outcome = outcomes.get(entry.name)
+        try:
+            if outcome is None and entry.executes and not entry.is_check and evidence.change.complete:
+                outcome = bench().run(entry)
+            return Graded(entry, entry.grader.grade(case(entry.name, outcome)))
+        except (GraderFault, InfraFault) as fault:
+            # Unknown is never zero: what could not be decided says so.
+            return Graded(entry, Grade.error(str(fault)))
+
+    return [grade(entry) for entry in (PATCH_GATE, *contract.checks, *contract.graders)]

@@ -1,0 +1,61 @@
+"""Gate G1, built in: the change is whole, applies, and every check could start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.contract.tree import shown
+from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.graders.base import Case, Grader
+from steelyard.graders.grade import Grade
+
+SCANNED_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class PatchValidity(Grader):
+    """The change applies, was imported whole, holds no conflict markers, and every check could start.
+
+    Why: what does not apply or cannot start says nothing about the work.
+    Example: built in; every contract has it.
+    Fooled by: nothing known; it reads the imported change, not the agent's own patch.
+    """
+
+    TYPE = "patch_validity"
+    UNDER = "patch"
+
+    def grade(self, case: Case) -> Grade:
+        if case.patch_refused:
+            return Grade.of(False, f"the patch does not apply: {case.patch_refused}")
+        if not case.change.complete:
+            return Grade.of(False, "the change is larger than the import allows")
+        conflicted = _conflicted(case.change, case)
+        if conflicted:
+            return Grade.of(False, f"unresolved conflict markers in {shown(conflicted)}")
+        unstarted = [one.id for one in (case.outcomes or {}).values() if not one.started]
+        if unstarted:
+            return Grade.error(f"could not start: {', '.join(unstarted)}")
+        return Grade.of(True, f"{len(case.change.file_entries)} files changed; applies")
+
+
+def _conflicted(change: Change, case: Case) -> str | None:
+    return next((entry.path for entry in change.file_entries if _gained_markers(entry, case)), None)
+
+
+def _gained_markers(entry: ChangeEntry, case: Case) -> bool:
+    new, old = entry.new, entry.old
+    if new is None or new.kind != "file" or not _has_markers(case.blobs.path(new.sha256)):
+        return False
+    # A file about merging may hold markers; only new ones count.
+    return not (old is not None and old.kind == "file" and _has_markers(case.blobs.path(old.sha256)))
+
+
+def _has_markers(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        text = b"\n" + file.read(SCANNED_BYTES)
+    start = text.find(b"\n<<<<<<< ")
+    middle = text.find(b"\n=======\n", start + 1)
+    return 0 <= start < middle < text.find(b"\n>>>>>>> ", middle + 1)

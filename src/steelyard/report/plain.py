@@ -1,0 +1,21 @@
+"""Text that came from a run -> text that is safe on a terminal."""
+
+from __future__ import annotations
+
+from steelyard.contract.tree import shown
+
+
+def one_line(text: str, width: int = 200) -> str:
+    """Foreign text on one line: control and bidi characters escaped, cut with a mark."""
+    line = shown(" ".join(text.split()))
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def quoted(text: str) -> str:
+    """Foreign lines, each behind a bar, so that none can pass for one of ours."""
+    return "\n".join(f"| {shown(line)}" for line in text.expandtabs(4).splitlines())
+
+
+def shown_lines(text: str) -> str:
+    """Foreign lines as they are, but with nothing in them that a terminal would obey."""
+    return "\n".join(shown(line.replace("\t", "    ")) for line in text.split("\n"))

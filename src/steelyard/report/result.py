@@ -1,0 +1,133 @@
+"""Evidence and a grading -> the result line that `run` and `grade` print: stable keys, one JSON object a line.
+
+{"schema": "steelyard.result/1", "run": "...", "contract": {"id", "digest"}, "agent": "noop",
+ "status": "scorable", "acceptance": "failure", "termination": "completed", "verdict": "fail", ...}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.termination import CODES
+
+SCHEMA = "steelyard.result/1"
+
+
+def result_line(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of one run, from its sealed evidence and one of its gradings."""
+    verdict = grading["verdict"]
+    manifest = evidence.manifest
+    gates = verdict["gates"]
+    return {
+        "schema": SCHEMA,
+        "run": evidence.folder.run_id,
+        "contract": {"id": grading["contract"]["id"], "digest": grading["contract"]["digest"]},
+        "agent": manifest.get("agent", {}).get("name"),
+        "repeat": manifest.get("seeds", {}).get("repeat"),
+        "status": verdict["status"],
+        "reason": verdict["reason"],
+        "acceptance": verdict["acceptance"],
+        "termination": evidence.termination,
+        "verdict": verdict["verdict"],
+        "checks": verdict["checks"],
+        "badge": verdict["badge"],
+        "gates": None if gates is None else {name: gate["outcome"] for name, gate in gates.items()},
+        "why": None if gates is None else {name: gate["why"] for name, gate in gates.items()},
+        "score": verdict["score"],
+        "mean_score": verdict["mean_score"],
+        "reward": verdict["reward"],
+        "judge": verdict["judge"],
+        "tags": verdict["tags"],
+        "grades": grading["grades"],
+        "findings": verdict["findings"],
+        "assurance": grading["assurance"],
+        "cost": {"usd": evidence.cost_usd},
+        "durations": evidence.durations,
+        "folder": str(evidence.folder.path),
+    }
+
+
+def result_schema() -> dict[str, Any]:
+    """The JSON Schema of a result line; keys may be added to it, never taken away."""
+    fraction = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+    text = {"type": "string"}
+    gate = {"enum": ["pass", "fail", "error"]}
+    gates = ("patch", "build", "acceptance", "safety")
+    properties: dict[str, Any] = {
+        "schema": {"const": SCHEMA},
+        "run": {"type": "string"},
+        "contract": _object(
+            {"id": {"type": "string"}, "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
+        ),
+        "agent": {"type": ["string", "null"]},
+        "repeat": {"type": ["integer", "null"]},
+        "status": {"enum": ["scorable", "invalid"]},
+        "reason": {"type": "string"},
+        "acceptance": {"enum": ["success", "failure", "acceptance_error", None]},
+        "termination": {"enum": list(CODES)},
+        "verdict": {"enum": ["pass", "fail", "ungraded", "invalid"]},
+        "checks": {"enum": ["PASS", "FAIL", "UNGRADED"]},
+        "badge": {"enum": ["PASS", "FAIL", "INVALID"]},
+        "gates": {"oneOf": [{"type": "null"}, _object(dict.fromkeys(gates, gate))]},
+        "why": {"oneOf": [{"type": "null"}, _object(dict.fromkeys(gates, text))]},
+        "score": fraction,
+        "mean_score": fraction,
+        "reward": fraction,
+        "judge": {"type": ["object", "null"]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "grades": {"type": "array", "items": _grade_schema(fraction)},
+        "findings": {"type": "array", "items": _finding_schema()},
+        "assurance": _assurance_schema(),
+        "cost": _object({"usd": {"type": ["number", "null"], "minimum": 0}}),
+        "durations": {"type": "object"},
+        "folder": {"type": "string"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Steelyard result line",
+        **_object(properties),
+    }
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _grade_schema(fraction: dict[str, Any]) -> dict[str, Any]:
+    return _object(
+        {
+            "name": {"type": "string"},
+            "type": {"type": "string"},
+            "outcome": {"enum": ["pass", "fail", "error", "not_applicable"]},
+            "score": fraction,
+            "required": {"type": "boolean"},
+            "why": {"type": "string"},
+        }
+    )
+
+
+def _finding_schema() -> dict[str, Any]:
+    return _object(
+        {
+            "id": {"type": "string"},
+            "severity": {"enum": ["info", "warning", "violation"]},
+            "where": {"type": "string"},
+            "why": {"type": "string"},
+        }
+    )
+
+
+def _assurance_schema() -> dict[str, Any]:
+    return _object(
+        {
+            "isolation": {"enum": ["none", "bubblewrap", "container", "vm"]},
+            "tree": {"enum": ["live", "fresh"]},
+            "oracle": {"enum": ["in_process", "twin", "split"]},
+            "control_coverage": {"type": "number", "minimum": 0, "maximum": 1},
+            "network": {"type": "string"},
+            "limits": {"type": "object", "additionalProperties": {"type": "string"}},
+            "findings": {"type": "integer", "minimum": 0},
+        }
+    )

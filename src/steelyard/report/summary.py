@@ -1,0 +1,39 @@
+"""Records -> every number that a renderer shows. Renderers format; they never divide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.stats.interval import Rate, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSummary:
+    """One agent over everything it was tried on; invalid runs are counted apart and are nobody's zero."""
+
+    agent: str
+    trials: int
+    passed: Rate  # over scorable trials
+    acceptance_errors: int
+    invalid: int
+
+
+def summarise(results: Iterable[Mapping[str, Any]]) -> list[AgentSummary]:
+    """`results` are result lines, one for each trial's last run."""
+    by_agent: dict[str, list[Mapping[str, Any]]] = {}
+    for result in results:
+        by_agent.setdefault(str(result["agent"]), []).append(result)
+    return [_one(agent, rows) for agent, rows in by_agent.items()]
+
+
+def _one(agent: str, rows: list[Mapping[str, Any]]) -> AgentSummary:
+    scorable = [row for row in rows if row["status"] == "scorable"]
+    return AgentSummary(
+        agent=agent,
+        trials=len(rows),
+        passed=wilson(sum(row["verdict"] == "pass" for row in scorable), len(scorable)),
+        acceptance_errors=sum(row["acceptance"] == "acceptance_error" for row in scorable),
+        invalid=len(rows) - len(scorable),
+    )

@@ -1,0 +1,48 @@
+"""Trials -> Records, on this machine's threads. An infrastructure fault costs another run, never a score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.bench.ground import Ground, lay_ground
+from steelyard.execution.run_trial import run_trial
+from steelyard.plan.trial import Trial
+from steelyard.study.record import Record, grade_evidence
+
+MAX_RUNS = 2  # of one trial, when the machine and not the agent failed
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How trials are run here: where the folders go, in which sandbox, how many at once."""
+
+    out: Path
+    jobs: int = 1
+    sandbox: str | None = None
+    signer: Path | None = None  # an ed25519 private key
+    on_start: Callable[[Trial], None] = field(default=lambda _: None)
+
+    def run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, list[Record]]]:
+        """Each trial with all its runs, in the order in which they end; the last run is the one that counts."""
+        # Grounds first and one by one: two threads would only wait for the same setup layer.
+        grounds = {id(trial.contract): lay_ground(trial.contract, sandbox=self.sandbox) for trial in trials}
+        pool = ThreadPoolExecutor(max(1, self.jobs))
+        try:
+            running = {pool.submit(self._try, trial, grounds[id(trial.contract)]): trial for trial in trials}
+            for done in as_completed(running):
+                yield running[done], done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _try(self, trial: Trial, ground: Ground) -> list[Record]:
+        self.on_start(trial)
+        records: list[Record] = []
+        while len(records) < MAX_RUNS and (
+            not records or records[-1].evidence.termination == "infrastructure"
+        ):
+            evidence = run_trial(trial, ground, self.out, signer=self.signer)
+            records.append(grade_evidence(trial.contract, evidence, lambda: ground))
+        return records

@@ -1,0 +1,108 @@
+"""Sealed evidence -> a graded record: `gradings/0001.json`, `report.json`, and the result in memory."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.bench.ground import Ground, lay_ground
+from steelyard.contract.contract import Contract
+from steelyard.contract.tree import shown
+from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.gradings import append_grading
+from steelyard.evidence.termination import CLASS_OF
+from steelyard.graders.grade import Graded
+from steelyard.graders.grade_run import grade_run
+from steelyard.verdict.assurance import Assurance, assure
+from steelyard.verdict.status import decide_status
+from steelyard.verdict.verdict import Rule, Verdict, decide
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One run, graded."""
+
+    contract: Contract
+    evidence: Evidence
+    grades: tuple[Graded, ...]
+    verdict: Verdict
+    assurance: Assurance
+
+
+def grade_evidence(
+    contract: Contract, evidence: Evidence, ground: Callable[[], Ground] | None = None
+) -> Record:
+    """Grade a run and append the grading to its folder; earlier gradings stay."""
+    lazily = functools.cache(ground or (lambda: lay_ground(contract)))
+    status = decide_status(
+        {entry.name: entry.mandatory for entry in contract.checks},
+        {name: outcome["outcome"] for name, outcome in evidence.outcomes.items()},
+        broken=evidence.broken or _other_contract(contract, evidence),
+    )
+    grades = tuple(grade_run(contract, evidence, lazily)) if status.status == "scorable" else ()
+    findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
+    rule = Rule(contract.spec.pass_threshold, contract.spec.reward)
+    verdict = decide(grades, findings, status, evidence.termination, rule)
+    record = Record(contract, evidence, grades, verdict, assure(evidence.manifest, len(findings)))
+    append_grading(evidence.folder, grading_of(record))
+    evidence.folder.write_json("report.json", report_of(record))
+    return record
+
+
+def _other_contract(contract: Contract, evidence: Evidence) -> str | None:
+    recorded = evidence.manifest.get("contract", {}).get("digest")
+    return (
+        None
+        if recorded == contract.digest
+        else f"the run is of contract digest {recorded}, not {contract.digest}"
+    )
+
+
+def grading_of(record: Record) -> dict[str, Any]:
+    """What `gradings/NNNN.json` holds: everything a reader needs to see why the verdict is what it is."""
+    return {
+        "schema": "steelyard.grading/1",
+        "contract": {"id": record.contract.id, "digest": record.contract.digest},
+        "graders": hashlib.sha256(repr(record.contract.graders).encode()).hexdigest(),
+        "grades": [one.to_json() for one in record.grades],
+        "verdict": record.verdict.to_json(),
+        "assurance": record.assurance.to_json(),
+    }
+
+
+def report_of(record: Record) -> dict[str, Any]:
+    """The run report: identity, final state, outcomes, counts and durations; what is not known is null."""
+    evidence, verdict = record.evidence, record.verdict
+    manifest, change = evidence.manifest, evidence.change
+    return {
+        "schema": "steelyard.report/1",
+        "run": manifest.get("run"),
+        "contract": manifest.get("contract"),
+        "content_root": manifest.get("repository", {}).get("content_root"),
+        "final_tree": hashlib.sha256(f"{change.baseline}:{change.digest}".encode()).hexdigest(),
+        "status": verdict.status,
+        "reason": verdict.reason,
+        "acceptance": verdict.acceptance,
+        "checks": {name: outcome["outcome"] for name, outcome in evidence.outcomes.items()},
+        "termination": {
+            "code": evidence.termination,
+            "class": CLASS_OF[evidence.termination],
+            "rationale": evidence.rationale,
+        },
+        "counts": evidence.counts,
+        "durations": evidence.durations,
+        "changed_files": [shown(path) for path in change.changed_paths[:1000]],
+        "comparability_class": manifest.get("configuration", {}).get("comparability_class"),
+        "replayable": manifest.get("environment", {}).get("network") == "none",
+        "protocol": {
+            "planned": {"framework": "numpy", "seed": manifest.get("seeds", {}).get("protocol")},
+            "observed": {"framework": None, "seed": manifest.get("seeds", {}).get("protocol")},
+            "deviations": [],
+        },
+        "cost": {"usd": evidence.cost_usd, "method": None},
+        "alerts": [],
+        "interventions": [],
+    }

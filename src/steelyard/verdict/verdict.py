@@ -1,0 +1,167 @@
+"""Grades of one run -> its Verdict. Pure: the same grades always give the same verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from steelyard.evidence.finding import Finding
+from steelyard.graders.grade import TOLERANCE, Graded
+from steelyard.verdict.gates import Gate, decide_gates
+from steelyard.verdict.status import Acceptance, RunStatus, Status
+
+Decision = Literal["pass", "fail", "ungraded", "invalid"]
+Checks = Literal["PASS", "FAIL", "UNGRADED"]
+Badge = Literal["PASS", "FAIL", "INVALID"]
+RewardKind = Literal["combined", "binary"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What the contract says about turning grades into a verdict."""
+
+    pass_threshold: float = 1.0
+    reward: str = "combined"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Three gates side by side (checks, judge, badge), and none hides another."""
+
+    verdict: Decision
+    status: RunStatus
+    acceptance: Acceptance | None
+    reason: str
+    checks: Checks
+    gates: Mapping[str, Gate] | None
+    score: float | None
+    mean_score: float | None  # unweighted, of whatever applied
+    reward: float | None
+    badge: Badge
+    tags: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "verdict": self.verdict,
+            "status": self.status,
+            "acceptance": self.acceptance,
+            "reason": self.reason,
+            "checks": self.checks,
+            "gates": None
+            if self.gates is None
+            else {name: gate._asdict() for name, gate in self.gates.items()},
+            "score": self.score,
+            "mean_score": self.mean_score,
+            "reward": self.reward,
+            "judge": None,
+            "badge": self.badge,
+            "tags": list(self.tags),
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+def decide(
+    grades: Sequence[Graded], findings: Sequence[Finding], status: Status, termination: str, rule: Rule
+) -> Verdict:
+    if status.status == "invalid":
+        return _invalid(status, findings)
+    gates = decide_gates(grades, findings)
+    checks = _checks(grades)
+    score = combined_score(grades)
+    verdict = _verdict(gates, checks, score, rule)
+    return Verdict(
+        verdict=verdict,
+        status="scorable",
+        acceptance=status.acceptance,
+        reason=status.reason,
+        checks=checks,
+        gates=gates,
+        score=score,
+        mean_score=_mean([one.grade.score for one in grades if one.applies and one.grade.score is not None]),
+        reward=_reward(verdict, score, rule),
+        badge="PASS" if termination == "completed" else "FAIL",
+        tags=_tags(grades, gates, termination),
+        findings=tuple(findings),
+    )
+
+
+def combined_score(grades: Sequence[Graded]) -> float | None:
+    """The weighted mean of what applies; 0 when something required was not passed; None when nothing weighs."""
+    if any(one.entry.required and one.applies and one.grade.outcome != "pass" for one in grades):
+        return 0.0
+    weighed = [one for one in grades if one.applies and one.entry.weight > 0 and not one.entry.gate]
+    total = sum(one.entry.weight for one in weighed)
+    if total <= 0:
+        return None
+    # A grader that could not decide earns nothing here, and is tagged as an error elsewhere.
+    return min(1.0, sum(one.entry.weight * (one.grade.score or 0.0) for one in weighed) / total)
+
+
+def _checks(grades: Sequence[Graded]) -> Checks:
+    # G1 is built in and always applies: on its own it must not turn "nothing was graded" into a pass.
+    required = [one for one in grades if one.entry.required and one.applies and one.entry.under != "patch"]
+    if not required:
+        return "UNGRADED"
+    return "PASS" if all(one.grade.outcome == "pass" for one in required) else "FAIL"
+
+
+def _verdict(gates: Mapping[str, Gate], checks: Checks, score: float | None, rule: Rule) -> Decision:
+    if score is None and checks == "UNGRADED":
+        return "ungraded"
+    passed = all(gate.outcome == "pass" for gate in gates.values()) and checks != "FAIL"
+    return "pass" if passed and (score is None or score >= rule.pass_threshold - TOLERANCE) else "fail"
+
+
+def _reward(verdict: Decision, score: float | None, rule: Rule) -> float | None:
+    if verdict in ("ungraded", "invalid"):
+        return None
+    if rule.reward == "binary":
+        return 1.0 if verdict == "pass" else 0.0
+    return None if score is None else round(score, 4)
+
+
+def _mean(scores: Sequence[float]) -> float | None:
+    return sum(scores) / len(scores) if scores else None
+
+
+# tag -> the gate and outcome that it explains; a tag without that evidence cannot be made.
+_GATE_TAGS = (
+    ("patch_invalid", "patch", "fail"),
+    ("acceptance_failure", "acceptance", "fail"),
+    ("policy_violation", "safety", "fail"),
+)
+
+
+def _tags(grades: Sequence[Graded], gates: Mapping[str, Gate], termination: str) -> tuple[str, ...]:
+    tags = [tag for tag, gate, outcome in _GATE_TAGS if gates[gate].outcome == outcome]
+    tags += sorted(
+        {
+            f"{one.entry.under}_failure"
+            for one in grades
+            if one.entry.under in ("build", "static") and one.entry.required and one.grade.outcome == "fail"
+        }
+    )
+    if any(gate.outcome == "error" for gate in gates.values()):
+        tags.append("evaluation_error")
+    if termination != "completed":
+        tags.append(f"termination_{termination}")
+    return tuple(tags)
+
+
+def _invalid(status: Status, findings: Sequence[Finding]) -> Verdict:
+    return Verdict(
+        verdict="invalid",
+        status="invalid",
+        acceptance=None,
+        reason=status.reason,
+        checks="UNGRADED",
+        gates=None,
+        score=None,
+        mean_score=None,
+        reward=None,
+        badge="INVALID",
+        tags=("invalid",),
+        findings=tuple(findings),
+    )
