@@ -27,6 +27,7 @@ Enforced = Literal["cgroup", "rlimit", "tmpfs", "polled", "none"]
 class Limits:
     cpu: float = 2.0
     memory_mb: int = 4096
+    guaranteed_mb: int = 1024  # of memory_mb: what is set aside before a sandbox may start
     disk_mb: int = 2048  # workspace and HOME together
     tmp_mb: int = 256  # /tmp and /dev/shm, each
     processes: int = 512

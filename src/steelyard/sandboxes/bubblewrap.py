@@ -1,0 +1,328 @@
+"""A `Box` -> a sandbox made of namespaces: bubblewrap around an overlay, with init as process 1.
+
+    start   admission -> cgroups -> launcher -> init says hello
+    stop    K, D (all dead) -> socket closed -> init and bubblewrap gone, proven by their pidfds
+            -> counters read, cgroups removed
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import os
+import select
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from steelyard.contract.cache import Cache, remove_tree
+from steelyard.contract.owner import is_stale, owner_tag, run_uid
+from steelyard.errors import InfraFault
+from steelyard.evidence.remains import Remains
+from steelyard.sandboxes import cgroups
+from steelyard.sandboxes.admission import admission
+from steelyard.sandboxes.base import HOME, Box, Command, Death, Enforced, Facts, Finished, OnOutput
+from steelyard.sandboxes.bwrap_arguments import BIN
+from steelyard.sandboxes.copying import COMPLETE
+from steelyard.sandboxes.frames import PROTOCOL
+from steelyard.sandboxes.launching import START_TIMEOUT_S, Started, launcher, receive
+from steelyard.sandboxes.order import Order, laid_as_data
+from steelyard.sandboxes.watching import watch_memory
+from steelyard.sandboxes.wire import Wire
+
+ON_DISK_ABOVE_MB = 2048
+_MB = 1 << 20
+_OPEN_FILES = 4096
+_DEATH_S = 10.0
+_USERNS_FIX = "run `sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0`"
+
+BASE_ENV = {
+    "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin",
+    "HOME": HOME,
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "USER": "agent",
+}
+
+_numbers = itertools.count(1)
+_swept = threading.Event()
+
+
+
+class Init(NamedTuple):
+    """The sandbox's process 1: its connection, and its process as seen from here."""
+
+    wire: Wire
+    pid: int
+    pidfd: int
+
+
+class Holding(NamedTuple):
+    """What a sandbox occupies on the host."""
+
+    ticket: int
+    cgroups: list[Path]
+    folder: Path | None  # uppers on disk that nobody keeps
+    keep: Path | None
+
+    def release(self) -> None:
+        """Give everything back, of a sandbox that never lived."""
+        cgroups.remove(self.cgroups)
+        admission().leave(self.ticket)
+        self.remove_folders()
+
+    def remove_folders(self) -> None:
+        if self.folder is not None:
+            remove_tree(self.folder)
+        if self.keep is not None:
+            for work in self.keep.glob("work-*"):
+                remove_tree(work)
+
+
+class BubblewrapSandbox:
+    """One live sandbox. Any thread may run commands in it or stop it."""
+
+    def __init__(self, box: Box, facts: Facts, holding: Holding, started: Started, init: Init) -> None:
+        self._box = box
+        self._facts = facts
+        self._holding = holding
+        self._started = started
+        self._init = init
+        self._env = {**BASE_ENV, **box.env}
+        self._dying = threading.Lock()
+        self._death: Death | None = None
+        self._polled_kills = 0
+        self._closed = False
+        polled = facts.limits["memory"] == "polled"
+        limit = box.limits.memory_mb * _MB
+        self._unwatch = watch_memory(init.pid, limit, self._out_of_memory) if polled else None
+
+    @property
+    def facts(self) -> Facts:
+        return self._facts
+
+    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+        if self._init.wire.gone:
+            return Finished(None, lost=True)
+        return self._init.wire.run(command, {**self._env, **command.env}, on_output)
+
+    def stop(self) -> Death:
+        with self._dying:
+            if self._death is None:
+                self._death = self._die()
+            return self._death
+
+    def remains(self) -> Remains:
+        if self._death is None or self._closed:
+            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        redirects = "trusted.overlay.redirect" if self._facts.overlay == "root" and self._box.keep is None else ""
+        started = self._started
+        return Remains(started.workspace, started.baseline, started.touched, redirects)
+
+    def close(self) -> None:
+        try:
+            self.stop()
+        finally:
+            with self._dying:
+                if not self._closed:
+                    self._closed = True
+                    self._give_back()
+
+    def __enter__(self) -> BubblewrapSandbox:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _out_of_memory(self) -> None:
+        self._polled_kills += 1
+        self._init.wire.kill_all(_DEATH_S)
+
+    def _die(self) -> Death:
+        if self._unwatch is not None:
+            self._unwatch()
+        try:
+            if not self._init.wire.gone:
+                self._init.wire.kill_all(_DEATH_S)
+            self._init.wire.close()
+            _await_death(self._started.bwrap, self._init.pidfd)
+            counted = cgroups.counters(self._holding.cgroups)
+            cgroups.remove(self._holding.cgroups)
+        finally:
+            admission().leave(self._holding.ticket)
+        return Death(
+            oom_kills=counted.oom_kills + self._polled_kills,
+            peak_memory_bytes=counted.peak_memory_bytes,
+            processes_refused=counted.processes_refused,
+            disk_full=os.fstatvfs(self._started.workspace).f_bavail == 0,
+        )
+
+    def _give_back(self) -> None:
+        started = self._started
+        for descriptor in (started.workspace, started.baseline, started.touched, started.bwrap, self._init.pidfd):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._holding.remove_folders()
+        if self._box.keep is not None and self._facts.materialise == "copy":
+            (self._box.keep / COMPLETE).touch()
+
+
+def _await_death(bwrap: int, init: int) -> None:
+    """Until both processes are gone. The kernel lets a pid namespace's init end last, so all are."""
+    if _gone(bwrap, init, 2.0):
+        return
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(bwrap, signal.SIGKILL)  # its init goes with it: --die-with-parent
+    if not _gone(bwrap, init, _DEATH_S):
+        raise InfraFault(f"a sandbox outlived SIGKILL for {_DEATH_S:.0f} s; its workspace cannot be trusted")
+
+
+def _gone(bwrap: int, init: int, patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    for pidfd in (bwrap, init):
+        left_ms = max(0, int((deadline - time.monotonic()) * 1000))
+        waiting = select.poll()
+        waiting.register(pidfd, select.POLLIN)
+        if not waiting.poll(left_ms):
+            return False
+    return True
+
+
+class BubblewrapBackend:
+    """The default on Linux; needs bubblewrap and user namespaces, root is not needed."""
+
+    def facts(self, box: Box) -> Facts:
+        overlay = launcher().overlay
+        if overlay and overlay.startswith("unshare"):
+            raise InfraFault(f"this user may not make namespaces ({overlay}); {_USERNS_FIX}")
+        root = os.geteuid() == 0
+        mode: Literal["root", "userxattr", ""] = "" if overlay else "root" if root else "userxattr"
+        groups = cgroups.host().parents
+        limits: dict[str, Enforced] = {
+            "cpu": "cgroup" if "cpu" in groups else "none",
+            "memory": "cgroup" if "memory" in groups else "polled",
+            "disk": "none" if _is_on_disk(box) else "tmpfs",
+            "processes": "cgroup" if "processes" in groups else "rlimit",
+        }
+        return Facts("bubblewrap", "bubblewrap", "copy" if overlay else "overlay", mode, box.network, run_uid(), limits)
+
+    def start(self, box: Box) -> BubblewrapSandbox:
+        facts = self.facts(box)
+        _sweep_once()
+        holding = _hold(box)
+        try:
+            started = launcher().launch(_order(box, facts, holding))
+            try:
+                init = _greet(started)
+            except BaseException:
+                _abandon(started)
+                raise
+        except BaseException:
+            holding.release()
+            raise
+        return BubblewrapSandbox(box, facts, holding, started, init)
+
+
+def _is_on_disk(box: Box) -> bool:
+    return box.keep is not None or box.limits.disk_mb > ON_DISK_ABOVE_MB
+
+
+def _hold(box: Box) -> Holding:
+    limits = box.limits
+    in_memory_mb = 2 * limits.tmp_mb + (0 if _is_on_disk(box) else limits.disk_mb)
+    # A full tmpfs must not eat the processes' share: its pages are charged to the same group.
+    wanted = cgroups.Wanted((limits.memory_mb + in_memory_mb) * _MB, limits.processes, limits.cpu)
+    ticket = admission().enter((min(limits.guaranteed_mb, limits.memory_mb) + in_memory_mb) * _MB)
+    name = f"{_tag()}-{next(_numbers)}"
+    try:
+        groups = cgroups.make(name, wanted, cgroups.host())
+    except OSError as error:
+        admission().leave(ticket)
+        raise InfraFault(f"cannot make a control group: {error}; run `steelyard doctor`") from error
+    folder = Cache.default().root / "tmp" / name if _is_on_disk(box) and box.keep is None else None
+    return Holding(ticket, groups, folder, box.keep)
+
+
+@functools.cache
+def _tag_of(_pid: int) -> str:
+    return owner_tag()
+
+
+def _tag() -> str:
+    return _tag_of(os.getpid())
+
+
+def _order(box: Box, facts: Facts, holding: Holding) -> Order:
+    limits = box.limits
+    uppers = holding.keep or holding.folder
+    return Order(
+        layers=[str(layer) for layer in box.layers],
+        home_layers=[str(layer) for layer in box.home_layers],
+        laid=laid_as_data(box),
+        toolchains=[str(prefix) for prefix in box.toolchains],
+        links={name: str(target) for name, target in box.links.items()},
+        host_files={inside: str(source) for inside, source in box.host_files.items()},
+        share_network=box.network == "host",
+        materialise=facts.materialise,
+        uppers=None if uppers is None else str(uppers),
+        keep=box.keep is not None,
+        disk_bytes=limits.disk_mb * _MB,
+        tmp_bytes=limits.tmp_mb * _MB,
+        rlimits=_rlimits(box, facts),
+        cgroups=[str(folder) for folder in holding.cgroups],
+        run_uid=facts.run_uid,
+        run_gid=facts.run_uid if os.geteuid() == 0 else os.getegid(),
+    )
+
+
+def _rlimits(box: Box, facts: Facts) -> list[str]:
+    """What init sets on itself; a group's limit is exact and needs no second one."""
+    rlimits = ["core=0", f"nofile={_OPEN_FILES}"]
+    if facts.limits["processes"] == "rlimit":
+        rlimits.append(f"nproc={box.limits.processes}")
+    if facts.limits["memory"] == "polled":
+        rlimits.append(f"data={box.limits.memory_mb * _MB}")
+    if facts.limits["disk"] == "none":
+        rlimits.append(f"fsize={box.limits.disk_mb * _MB}")
+    return rlimits
+
+
+def _greet(started: Started) -> Init:
+    """Init's first words, and a pidfd of it: the kernel tells who sent them."""
+    try:
+        first = receive(started.sock, 4096)
+    except OSError as error:
+        raise InfraFault(f"a sandbox did not come up: {error}; run `steelyard doctor`") from error
+    if not first.data:
+        said = os.pread(started.stderr, 4000, 0).decode(errors="replace").strip()
+        raise InfraFault(f"bubblewrap did not start: {said or 'no message'}; run `steelyard doctor`")
+    started.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+    wire = Wire(started.sock)
+    hello = wire.hello(first.data, START_TIMEOUT_S)
+    if hello is None or hello.protocol != PROTOCOL:
+        raise InfraFault("steelyard's init speaks another protocol; run `pip install --force-reinstall steelyard`")
+    os.close(started.stderr)
+    return Init(wire, first.sender, os.pidfd_open(first.sender))
+
+
+def _abandon(started: Started) -> None:
+    with contextlib.suppress(OSError):
+        signal.pidfd_send_signal(started.bwrap, signal.SIGKILL)
+    started.sock.close()
+    _gone(started.bwrap, started.bwrap, _DEATH_S)
+    for descriptor in (started.workspace, started.baseline, started.touched, started.bwrap, started.stderr):
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+def _sweep_once() -> None:
+    if not _swept.is_set():
+        _swept.set()
+        cgroups.sweep(is_stale)
+        Cache.default().sweep()

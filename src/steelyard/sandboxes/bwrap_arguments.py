@@ -1,0 +1,85 @@
+"""An order and its mounts -> the command line of bubblewrap.
+
+Inside: /usr read-only, a generated /etc of five files, /proc, /dev, sized /tmp and /dev/shm, the workspace,
+HOME, and what the box names. `/` and /dev are read-only at the end: bubblewrap makes both as tmpfs without a
+size, which would be a way around the disk limit. No --setenv anywhere: arguments show in the host's `ps`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE
+from steelyard.sandboxes.ground import BASE, Bound
+from steelyard.sandboxes.order import Order
+
+BIN = "/run/steelyard/bin"
+
+FILES = {
+    "/etc/passwd": (
+        "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+        f"agent:x:1000:1000:agent:{HOME}:/bin/sh\n"
+        "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+    ),
+    "/etc/group": "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n",
+    "/etc/hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+}
+
+_ISOLATION = (
+    "--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --as-pid-1 "
+    f"--uid 1000 --gid 1000 --hostname {HOSTNAME} --cap-drop ALL --clearenv"
+).split()
+
+_FROM_ETC = ("/etc/alternatives", "/etc/ld.so.cache")  # without them awk, vi and /usr/local/lib do not resolve
+
+
+class HostLayout(NamedTuple):
+    """What the system folders of this host are; looked up once."""
+
+    arguments: list[str]
+
+    @classmethod
+    def look(cls) -> HostLayout:
+        arguments = ["--ro-bind", "/usr", "/usr"]
+        for folder in ("/etc", "/home", "/run"):  # made on the way to a file they would be for the owner only
+            arguments += ["--perms", "0755", "--dir", folder]
+        for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+            if os.path.islink(f"/{name}"):
+                arguments += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
+            elif os.path.isdir(f"/{name}"):
+                arguments += ["--ro-bind", f"/{name}", f"/{name}"]
+        for path in _FROM_ETC:
+            if os.path.exists(path):
+                arguments += ["--ro-bind", path, path]
+        return cls(arguments)
+
+
+class Descriptors(NamedTuple):
+    """What bubblewrap reads by number; all inheritable."""
+
+    seccomp: int
+    init: int
+
+
+def bwrap_arguments(
+    order: Order, layout: HostLayout, given: Descriptors, bound: list[Bound], file: Callable[[str], int]
+) -> list[str]:
+    """`file` turns a text into a descriptor that bubblewrap can read it from."""
+    size = str(order.tmp_bytes)
+    arguments = ["bwrap", *_ISOLATION, *(["--share-net"] if order.share_network else []), *layout.arguments]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    for place in ("/dev/shm", "/tmp"):  # noqa: S108  # paths inside the sandbox
+        arguments += ["--size", size, "--perms", "1777", "--tmpfs", place]
+    for path, text in FILES.items():
+        if path not in order.host_files:
+            arguments += ["--perms", "0644", "--file", str(file(text)), path]
+    for name, target in order.links.items():
+        arguments += ["--symlink", target, f"{BIN}/{name}"]
+    for source, target in bound:
+        arguments += ["--ro-bind", source, target]
+    arguments += ["--bind", f"{BASE}/home", HOME, "--bind", f"{BASE}/workspace", WORKSPACE, "--chdir", WORKSPACE]
+    arguments += ["--seccomp", str(given.seccomp), "--remount-ro", "/dev", "--remount-ro", "/"]
+    return [*arguments, "--", f"/proc/self/fd/{given.init}", *order.rlimits]

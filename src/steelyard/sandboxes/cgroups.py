@@ -1,0 +1,200 @@
+"""Limits -> control groups of one sandbox, whichever version this host has.
+
+    v1   /sys/fs/cgroup/{memory,pids,cpu}/steelyard-<owner tag>-<n>
+    v2   <a parent we may write, with the controllers>/steelyard-<owner tag>-<n>
+
+Found by doing: a group is made and a limit written, or there is none here. A group outlives its processes, so
+its name carries its owner's tag and whoever comes next removes those of the dead.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+PREFIX = "steelyard-"
+_PERIOD_US = 100_000
+_V1_CONTROLLERS = {"memory": "memory", "processes": "pids", "cpu": "cpu"}
+
+
+class Host(NamedTuple):
+    """Where groups can be made on this host: a parent folder for each limit that can be enforced."""
+
+    version: Literal[0, 1, 2]
+    parents: Mapping[str, Path]
+
+
+class Wanted(NamedTuple):
+    memory_bytes: int
+    processes: int
+    cpu: float
+
+
+class Counters(NamedTuple):
+    oom_kills: int = 0
+    peak_memory_bytes: int | None = None
+    processes_refused: int = 0
+
+
+@functools.cache
+def host() -> Host:
+    """What this host lets us do, tried once."""
+    return look(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
+
+
+def look(mounted: Path, own: Path) -> Host:
+    if (mounted / "cgroup.controllers").exists():
+        parents = _v2_parents(mounted, own)
+        return Host(2 if parents else 0, parents)
+    parents = {
+        limit: mounted / controller
+        for limit, controller in _V1_CONTROLLERS.items()
+        if _can_make_group(mounted / controller)
+    }
+    return Host(1 if parents else 0, parents)
+
+
+def _can_make_group(parent: Path) -> bool:
+    trial = parent / f"{PREFIX}probe-{os.getpid()}"
+    try:
+        trial.mkdir()
+        trial.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def _v2_parents(mounted: Path, own: Path) -> dict[str, Path]:
+    """The nearest ancestor of our own group under which groups with limits can be made."""
+    line = next((row for row in own.read_text().splitlines() if row.startswith("0::")), "0::/")
+    here = mounted / line[3:].strip("/")
+    for parent in (here, *here.parents):
+        found = _v2_limits(parent)
+        if found:
+            return dict.fromkeys(found, parent)
+        if parent == mounted:
+            break
+    return {}
+
+
+def _v2_limits(parent: Path) -> list[str]:
+    with suppress(OSError):  # only the root or a group without processes of its own may hand on controllers
+        (parent / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+    try:
+        handed_on = (parent / "cgroup.subtree_control").read_text().split()
+    except OSError:
+        return []
+    if "memory" not in handed_on or not _can_make_group(parent):
+        return []
+    return [limit for limit, controller in _V1_CONTROLLERS.items() if controller in handed_on]
+
+
+def make(name: str, wanted: Wanted, on: Host) -> list[Path]:
+    """Make the groups of one sandbox; the folders to join."""
+    folders: list[Path] = []
+    try:
+        for limit, parent in on.parents.items():
+            folder = parent / f"{PREFIX}{name}"
+            if folder not in folders:
+                folder.mkdir()
+                folders.append(folder)
+            _limit(folder, limit, wanted, on.version)
+    except OSError:
+        remove(folders)
+        raise
+    return folders
+
+
+def _limit(folder: Path, limit: str, wanted: Wanted, version: int) -> None:
+    if limit == "processes":
+        (folder / "pids.max").write_text(str(wanted.processes))
+    elif limit == "cpu" and version == 1:
+        (folder / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
+        (folder / "cpu.cfs_quota_us").write_text(str(max(int(wanted.cpu * _PERIOD_US), 1000)))
+    elif limit == "cpu":
+        (folder / "cpu.max").write_text(f"{max(int(wanted.cpu * _PERIOD_US), 1000)} {_PERIOD_US}")
+    elif version == 1:
+        (folder / "memory.limit_in_bytes").write_text(str(wanted.memory_bytes))
+        with suppress(OSError):  # without swap accounting there is no such file, and swap is the host's matter
+            (folder / "memory.memsw.limit_in_bytes").write_text(str(wanted.memory_bytes))
+    else:
+        (folder / "memory.max").write_text(str(wanted.memory_bytes))
+        with suppress(OSError):
+            (folder / "memory.swap.max").write_text("0")
+
+
+def join(folders: list[str]) -> None:
+    """Move this process, and with it all that it will start."""
+    for folder in folders:
+        with open(f"{folder}/cgroup.procs", "w") as file:  # noqa: PTH123  # the launcher's hot path
+            file.write("0")
+
+
+def counters(folders: list[Path]) -> Counters:
+    """What the kernel counted; whatever cannot be read is 0 or None."""
+    oom = refused = 0
+    peak: int | None = None
+    for folder in folders:
+        oom += _field(folder / "memory.oom_control", "oom_kill") + _field(folder / "memory.events", "oom_kill")
+        refused += _field(folder / "pids.events", "max")
+        for name in ("memory.max_usage_in_bytes", "memory.peak"):
+            with suppress(OSError, ValueError):
+                peak = int((folder / name).read_text())
+    return Counters(oom, peak, refused)
+
+
+def _field(file: Path, name: str) -> int:
+    try:
+        rows = [row.split() for row in file.read_text().splitlines()]
+    except OSError:
+        return 0
+    return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
+
+
+def remove(folders: list[Path], patience_s: float = 1.0) -> None:
+    """Remove groups; a process that just died may hold one for a moment."""
+    deadline = time.monotonic() + patience_s
+    for folder in folders:
+        while True:
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                break
+            except OSError as error:
+                if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.002)
+            else:
+                break
+
+
+def remove_all(tag: str) -> None:
+    """Remove every group of one owner."""
+    for folder in _groups(lambda name: name.startswith(tag)):
+        with suppress(OSError):
+            remove([folder])
+
+
+def sweep(is_stale: Callable[[str], bool]) -> list[Path]:
+    """Remove the groups of dead owners that hold no process; the folders that went."""
+    swept = []
+    for folder in _groups(is_stale):
+        with suppress(OSError):
+            remove([folder], patience_s=0)
+            swept.append(folder)
+    return swept
+
+
+def _groups(chosen: Callable[[str], bool]) -> list[Path]:
+    parents = dict.fromkeys(host().parents.values())
+    found = []
+    for parent in parents:
+        with suppress(OSError):
+            found += [p for p in parent.iterdir() if p.name.startswith(PREFIX) and chosen(p.name.removeprefix(PREFIX))]
+    return found

@@ -1,0 +1,146 @@
+"""An order -> mounts in a private namespace, and the descriptors by which the host will read them.
+
+    /sys                    tmpfs of disk_mb; covers sysfs in this namespace only: nobody keeps data there
+    /sys/workspace          overlay: layers + upper     -> bound at /workspace
+    /sys/home               overlay, or a plain folder  -> bound at /home/agent
+    /sys/baseline           the layers alone, read-only (only when there are several)
+    /sys/upper-*, work-*    of the overlays, unless the order puts them on disk
+    /sys/bind-N             toolchains and host files, bound while we may still reach them
+
+The descriptors keep these file systems alive after every process and namespace of the sandbox is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.sandboxes import mounts
+from steelyard.sandboxes.copying import copy_layers
+from steelyard.sandboxes.lay import Owner, lay
+from steelyard.sandboxes.mounts import MS_NODEV, MS_NOSUID, MS_RDONLY
+from steelyard.sandboxes.order import Order
+
+BASE = "/sys"
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class Bound(NamedTuple):
+    source: str  # under BASE
+    target: str  # inside the sandbox
+
+
+class Ground(NamedTuple):
+    workspace: int
+    baseline: int
+    touched: int | None
+    bound: list[Bound]
+
+
+class _Opened(NamedTuple):
+    layers: list[int]
+    home_layers: list[int]
+    binds: list[tuple[int, str]]
+
+
+def prepare(order: Order) -> Ground:
+    """Mount everything that bubblewrap will bind. Runs in the launcher's child, before it drops root."""
+    root = os.geteuid() == 0  # of the host: in a user namespace of ours we look like it, and may chown nothing
+    owner = Owner(order.run_uid, order.run_gid) if root else None
+    mounts.enter_private_mounts(os.geteuid(), os.getegid())
+    opened = _open_sources(order)  # after that: a mount of another namespace cannot be a layer
+    size = f"size={order.disk_bytes},nr_inodes={max(order.disk_bytes >> 12, 4096)},mode=755"
+    mounts.mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, size)
+    workspace = _Place("workspace", order.layers, opened.layers)
+    home = _Place("home", order.home_layers, opened.home_layers)
+    touched = _materialise(order, workspace, owner)
+    _materialise(order, home, owner)
+    merged = os.open(f"{BASE}/workspace", _DIRECTORY)
+    baseline = _baseline(order, opened.layers, owner)
+    lay(merged, order.pieces(), owner)
+    return Ground(merged, baseline, touched, _bind_sources(opened))
+
+
+class _Place(NamedTuple):
+    name: str
+    layers: list[str]
+    opened: list[int]
+
+
+def _open_sources(order: Order) -> _Opened:
+    def path(name: str) -> int:
+        return os.open(name, os.O_PATH | os.O_CLOEXEC)
+
+    binds = [(path(prefix), prefix) for prefix in order.toolchains]
+    binds += [(path(source), target) for target, source in order.host_files.items()]
+    return _Opened([path(name) for name in order.layers], [path(name) for name in order.home_layers], binds)
+
+
+def _folder(path: str, owner: Owner | None) -> str:
+    os.makedirs(path, 0o755, exist_ok=True)
+    if owner is not None:
+        os.chown(path, owner.uid, owner.gid)
+    return path
+
+
+def _materialise(order: Order, place: _Place, owner: Owner | None) -> int | None:
+    """Make BASE/<name> hold the place's tree, writable. The upper's descriptor, if there is one."""
+    point = _folder(f"{BASE}/{place.name}", owner)
+    on_disk = order.uppers
+    if order.materialise == "copy" or not place.layers:
+        if on_disk is not None:
+            real = os.open(_folder(f"{on_disk}/{place.name}", owner), _DIRECTORY)
+            mounts.bind(real, point)
+            os.close(real)
+        copy_layers([Path(layer) for layer in place.layers], Path(point), owner)
+        return None
+    upper, work = (f"{BASE}/upper-{place.name}", f"{BASE}/work-{place.name}")
+    if on_disk is not None:
+        upper, work = (f"{on_disk}/{place.name}", f"{on_disk}/work-{place.name}")
+    touched = os.open(_folder(upper, owner), _DIRECTORY)
+    working = os.open(_folder(work, owner), _DIRECTORY)
+    # By descriptor: no comma or colon in a path can end an option, and mountinfo shows no host path.
+    uppers = f"upperdir=/proc/self/fd/{touched},workdir=/proc/self/fd/{working}"
+    options = f"lowerdir={_lowers(place.opened)},{uppers},{_mode(order, owner)}"
+    mounts.mount("overlay", point, "overlay", MS_NOSUID | MS_NODEV, options)
+    os.close(working)
+    return touched
+
+
+def _lowers(opened: list[int]) -> str:
+    return ":".join(f"/proc/self/fd/{descriptor}" for descriptor in opened)
+
+
+def _mode(order: Order, owner: Owner | None) -> str:
+    if owner is None:
+        return "userxattr"
+    return f"redirect_dir={'off' if order.keep else 'on'},index=off,metacopy=off"
+
+
+def _baseline(order: Order, opened: list[int], owner: Owner | None) -> int:
+    if len(opened) == 1:
+        return os.open(order.layers[0], _DIRECTORY)
+    point = f"{BASE}/baseline"
+    os.mkdir(point)
+    if order.materialise == "copy":
+        copy_layers([Path(layer) for layer in order.layers], Path(point), owner)
+    elif opened:
+        options = f"lowerdir={_lowers(opened)}" + (",userxattr" if owner is None else "")
+        mounts.mount("overlay", point, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options)
+    return os.open(point, _DIRECTORY)
+
+
+def _bind_sources(opened: _Opened) -> list[Bound]:
+    bound = []
+    for number, (descriptor, target) in enumerate(opened.binds):
+        point = f"{BASE}/bind-{number}"
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            os.mkdir(point)
+        else:
+            os.close(os.open(point, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
+        mounts.bind(descriptor, point)
+        bound.append(Bound(point, target))
+    return bound

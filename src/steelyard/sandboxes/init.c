@@ -1,0 +1,624 @@
+/* Frames on stdin -> commands run -> frames on stdout. Process 1 of every sandbox.
+ *
+ *     u32 length | u8 type | u32 id | payload        little endian, payload at most 1 MiB
+ *
+ *     to init      E exec   I stdin data   S signal   T end a job's tree   K kill everything   P ping
+ *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
+ *                  P pong   ! refused
+ *
+ * docs/init-protocol.md says what each payload holds. Three rules carry the safety of it:
+ * - an exit is told when the process ends (SIGCHLD), never when its pipes do: a daemon may hold those;
+ * - nothing that a command does (not reading stdin, flooding stdout, leaving a daemon) blocks init;
+ * - init cannot be read by what it runs (PR_SET_DUMPABLE 0) and, as process 1, not be killed by it.
+ *
+ * In the `local` sandbox it is not process 1: there it is a child subreaper and kills only its own
+ * descendants, never kill(-1).
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PROTOCOL = 1,
+    HEADER = 9,
+    MAX_FRAME = 1 << 20,
+    MAX_JOBS = 64,
+    MAX_SINKS = 512,
+    MAX_PROCESSES = 1 << 16,
+    CHUNK = 1 << 16,
+    STDIN_WINDOW = 1 << 16, /* the controller keeps at most this much unacknowledged */
+};
+
+struct job {
+    uint32_t id;
+    pid_t pid;
+    int output[2]; /* stdout, stderr; -1 once at its end */
+    int input;     /* -1: none, or closed */
+    bool input_ends;
+    uint32_t waiting; /* bytes in `pending` */
+    char *pending;
+};
+
+struct process {
+    pid_t pid, parent, session;
+    bool zombie;
+};
+
+struct request {
+    bool wants_input;
+    char *cwd;
+    char **argv, **env;
+};
+
+static struct job jobs[MAX_JOBS];
+static int job_count;
+static int sinks[MAX_SINKS]; /* pipes of finished jobs that a daemon still holds: read to nowhere */
+static int sink_count;
+static int control_in, control_out, child_signals;
+static bool is_process_1;
+static char frame_in[MAX_FRAME + 1];
+static char chunk[CHUNK];
+static struct process processes[MAX_PROCESSES];
+
+/* What went wrong between vfork and exec: the child shares our memory until then. */
+static volatile int start_errno;
+static volatile char start_step;
+
+static void kill_descendants(void);
+
+static _Noreturn void leave(void) {
+    if (!is_process_1) kill_descendants(); /* process 1 takes everything with it by ending */
+    _exit(0);
+}
+
+/* ---- frames ---- */
+
+static void read_fully(void *into, size_t count) {
+    char *at = into;
+    while (count > 0) {
+        ssize_t got = read(control_in, at, count);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) leave();
+        at += got;
+        count -= (size_t)got;
+    }
+}
+
+static void write_fully(const void *from, size_t count) {
+    const char *at = from;
+    while (count > 0) {
+        ssize_t put = write(control_out, at, count);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) leave();
+        at += put;
+        count -= (size_t)put;
+    }
+}
+
+static void tell(char type, uint32_t id, const void *payload, uint32_t length) {
+    char small[HEADER + 64];
+    memcpy(small, &length, 4);
+    small[4] = type;
+    memcpy(small + 5, &id, 4);
+    if (length <= 64) { /* most frames: one write */
+        if (length > 0) memcpy(small + HEADER, payload, length);
+        write_fully(small, HEADER + length);
+    } else {
+        write_fully(small, HEADER);
+        write_fully(payload, length);
+    }
+}
+
+static void refuse(char type, uint32_t id, const char *why) {
+    char text[64] = {type, ' '};
+    strncpy(text + 2, why, sizeof text - 3);
+    tell('!', id, text, (uint32_t)strlen(text));
+}
+
+static void tell_not_started(uint32_t id, char step, int32_t error) {
+    char payload[5];
+    memcpy(payload, &error, 4);
+    payload[4] = step;
+    tell('F', id, payload, sizeof payload);
+}
+
+/* ---- output ---- */
+
+static void shut(int *fd) {
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+static void pass_on_output(struct job *job, int stream) {
+    ssize_t got = read(job->output[stream], chunk, CHUNK);
+    if (got > 0) tell("OR"[stream], job->id, chunk, (uint32_t)got);
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR)) shut(&job->output[stream]);
+}
+
+/* What the job itself wrote is in the pipe when it ends: exactly that much is passed on, so that a
+ * grandchild that keeps writing cannot hold up the exit. */
+static void pass_on_rest(struct job *job, int stream) {
+    int left = 0;
+    if (job->output[stream] < 0 || ioctl(job->output[stream], FIONREAD, &left) != 0) return;
+    while (left > 0) {
+        ssize_t got = read(job->output[stream], chunk, left < CHUNK ? (size_t)left : CHUNK);
+        if (got <= 0) return;
+        tell("OR"[stream], job->id, chunk, (uint32_t)got);
+        left -= (int)got;
+    }
+}
+
+static void keep_draining(int fd) {
+    if (fd < 0) return;
+    if (sink_count == MAX_SINKS) { /* the oldest daemon gets SIGPIPE */
+        close(sinks[0]);
+        memmove(sinks, sinks + 1, (MAX_SINKS - 1) * sizeof *sinks);
+        sink_count--;
+    }
+    sinks[sink_count++] = fd;
+}
+
+/* ---- stdin ---- */
+
+static void tell_taken(uint32_t id, uint32_t count) {
+    if (count > 0) tell('A', id, &count, 4);
+}
+
+static void end_input(struct job *job) {
+    tell_taken(job->id, job->waiting); /* thrown away, but the controller must not wait for it */
+    job->waiting = 0;
+    shut(&job->input);
+}
+
+static void pass_on_input(struct job *job) {
+    if (job->waiting > 0) {
+        ssize_t put = write(job->input, job->pending, job->waiting);
+        if (put < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (put < 0) {
+            end_input(job);
+            return;
+        }
+        job->waiting -= (uint32_t)put;
+        memmove(job->pending, job->pending + put, job->waiting);
+        tell_taken(job->id, (uint32_t)put);
+    }
+    if (job->waiting == 0 && job->input_ends) shut(&job->input);
+}
+
+static void take_input(struct job *job, const char *data, uint32_t length) {
+    if (length == 0) {
+        job->input_ends = true;
+    } else if (job->input < 0 || job->input_ends) {
+        tell_taken(job->id, length);
+        return;
+    } else if (job->waiting + length > STDIN_WINDOW) {
+        refuse('I', job->id, "more than the window");
+        return;
+    } else {
+        memcpy(job->pending + job->waiting, data, length);
+        job->waiting += length;
+    }
+    if (job->input >= 0) pass_on_input(job);
+}
+
+/* ---- starting ---- */
+
+/* "flags\0cwd\0argc\0argv...\0envc\0env...\0": the next string, or NULL at the end. */
+static char *next_field(char **at, char *end) {
+    if (*at >= end) return NULL;
+    char *field = *at;
+    *at += strlen(field) + 1;
+    return field;
+}
+
+static char **next_list(char **at, char *end) {
+    char *count_text = next_field(at, end);
+    long count = count_text ? strtol(count_text, NULL, 10) : -1;
+    if (count < 0 || count > MAX_FRAME) return NULL;
+    char **list = calloc((size_t)count + 1, sizeof *list);
+    for (long i = 0; list && i < count; i++) {
+        list[i] = next_field(at, end);
+        if (!list[i]) {
+            free(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static bool parse_request(struct request *request, char *at, char *end) {
+    char *flags = next_field(&at, end);
+    request->cwd = next_field(&at, end);
+    if (!flags || !request->cwd) return false;
+    request->wants_input = strchr(flags, 'i') != NULL;
+    request->argv = next_list(&at, end);
+    request->env = next_list(&at, end);
+    return request->argv && request->argv[0] && request->env;
+}
+
+static void exec_by_path(struct request *request) {
+    static char candidate[4096];
+    const char *name = request->argv[0], *path = "";
+    for (char **entry = request->env; *entry; entry++)
+        if (strncmp(*entry, "PATH=", 5) == 0) path = *entry + 5;
+    int best = ENOENT; /* a found but forbidden file is better news than none */
+    while (*path) {
+        size_t length = strcspn(path, ":");
+        if (length > 0 && length + strlen(name) + 2 <= sizeof candidate) {
+            memcpy(candidate, path, length);
+            candidate[length] = '/';
+            strcpy(candidate + length + 1, name);
+            execve(candidate, request->argv, request->env);
+            if (errno != ENOENT && errno != ENOTDIR) best = errno;
+        }
+        path += length + (path[length] == ':');
+    }
+    errno = best;
+}
+
+static _Noreturn void become(struct request *request, const int stdio[3]) {
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGPIPE, SIG_DFL); /* ignored signals survive exec */
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    for (int fd = 0; fd < 3; fd++) dup2(stdio[fd], fd);
+    start_step = 'c';
+    if (chdir(request->cwd) == 0) {
+        start_step = 'e';
+        if (strchr(request->argv[0], '/')) execve(request->argv[0], request->argv, request->env);
+        else exec_by_path(request);
+    }
+    start_errno = errno;
+    _exit(127);
+}
+
+struct pipes {
+    int in[2], out[2], err[2];
+};
+
+static bool open_pipes(struct pipes *pipes, bool wants_input) {
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
+    if (wants_input ? pipe2(pipes->in, O_CLOEXEC) != 0
+                    : (pipes->in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+        return false;
+    return pipe2(pipes->out, O_CLOEXEC) == 0 && pipe2(pipes->err, O_CLOEXEC) == 0;
+}
+
+static void shut_pair(int pair[2]) {
+    shut(&pair[0]);
+    shut(&pair[1]);
+}
+
+static void not_blocking(int fd) {
+    if (fd >= 0) fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
+static void start_job(uint32_t id, struct request *request) {
+    struct pipes pipes;
+    struct job *job = &jobs[job_count];
+    *job = (struct job){.id = id, .input = -1};
+    if (request->wants_input) job->pending = malloc(STDIN_WINDOW);
+    pid_t pid = -1;
+    start_errno = 0;
+    start_step = 'p';
+    if (open_pipes(&pipes, request->wants_input) && (!request->wants_input || job->pending)) {
+        const int stdio[3] = {pipes.in[0], pipes.out[1], pipes.err[1]};
+        start_step = 'f';
+        pid = vfork();
+        if (pid == 0) become(request, stdio);
+    }
+    if (pid < 0) start_errno = errno;
+    shut(&pipes.in[0]);
+    shut(&pipes.out[1]);
+    shut(&pipes.err[1]);
+    if (start_errno != 0) {
+        if (pid > 0) waitpid(pid, NULL, 0);
+        shut_pair(pipes.in);
+        shut_pair(pipes.out);
+        shut_pair(pipes.err);
+        free(job->pending);
+        tell_not_started(id, start_step, start_errno);
+        return;
+    }
+    job->pid = pid;
+    job->input = pipes.in[1];
+    job->output[0] = pipes.out[0];
+    job->output[1] = pipes.err[0];
+    not_blocking(job->input);
+    not_blocking(job->output[0]);
+    not_blocking(job->output[1]);
+    job_count++;
+}
+
+static void start(uint32_t id, char *payload, uint32_t length) {
+    struct request request = {0};
+    if (job_count == MAX_JOBS) tell_not_started(id, 'j', EAGAIN);
+    else if (!parse_request(&request, payload, payload + length)) refuse('E', id, "malformed");
+    else start_job(id, &request);
+    free(request.argv);
+    free(request.env);
+}
+
+/* ---- ending ---- */
+
+static void finish(struct job *job, int32_t status, const struct rusage *usage) {
+    for (int stream = 0; stream < 2; stream++) {
+        pass_on_rest(job, stream);
+        keep_draining(job->output[stream]);
+    }
+    if (job->input >= 0) end_input(job);
+    free(job->pending);
+    uint64_t spent[3] = {
+        (uint64_t)usage->ru_utime.tv_sec * 1000000 + (uint64_t)usage->ru_utime.tv_usec,
+        (uint64_t)usage->ru_stime.tv_sec * 1000000 + (uint64_t)usage->ru_stime.tv_usec,
+        (uint64_t)usage->ru_maxrss * 1024,
+    };
+    char payload[4 + sizeof spent];
+    memcpy(payload, &status, 4);
+    memcpy(payload + 4, spent, sizeof spent);
+    uint32_t id = job->id;
+    *job = jobs[--job_count];
+    tell('X', id, payload, sizeof payload);
+}
+
+/* Takes in every dead child; false when there is no child left at all. */
+static bool reap(int flags) {
+    for (;;) {
+        int status;
+        struct rusage usage;
+        pid_t pid = wait4(-1, &status, flags, &usage);
+        if (pid < 0 && errno == EINTR) continue;
+        if (pid <= 0) return pid == 0;
+        for (int i = 0; i < job_count; i++)
+            if (jobs[i].pid == pid) {
+                finish(&jobs[i], status, &usage);
+                break;
+            }
+    }
+}
+
+/* /proc/PID/stat: "pid (any name, even with ')') state parent group session ..." */
+static bool read_process(const char *pid, struct process *process) {
+    char path[32] = "/proc/", text[512];
+    strncat(path, pid, 12);
+    strcat(path, "/stat");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    if (got <= 0) return false;
+    text[got] = 0;
+    char *at = strrchr(text, ')');
+    if (!at || !at[1]) return false;
+    process->pid = atoi(pid);
+    process->zombie = at[2] == 'Z' || at[2] == 'X';
+    process->parent = (pid_t)strtol(at + 3, &at, 10);
+    strtol(at, &at, 10);
+    process->session = (pid_t)strtol(at, &at, 10);
+    return true;
+}
+
+static int list_processes(void) {
+    DIR *proc = opendir("/proc");
+    int count = 0;
+    for (struct dirent *entry; proc && count < MAX_PROCESSES && (entry = readdir(proc));)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && read_process(entry->d_name, &processes[count]))
+            count++;
+    if (proc) closedir(proc);
+    return count;
+}
+
+static const struct process *find_process(int count, pid_t pid) {
+    int low = 0, high = count; /* /proc lists in ascending order */
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (processes[middle].pid < pid) low = middle + 1;
+        else high = middle;
+    }
+    return low < count && processes[low].pid == pid ? &processes[low] : NULL;
+}
+
+static bool is_job_other_than(pid_t pid, const struct job *ending) {
+    for (int i = 0; ending && i < job_count; i++)
+        if (jobs[i].pid == pid && jobs[i].id != ending->id) return true;
+    return false;
+}
+
+/* Ours, and not part of a job that goes on. */
+static bool must_die(int count, const struct process *process, const struct job *ending) {
+    if (is_job_other_than(process->session, ending)) return false;
+    for (int depth = 0; process && depth < 4096; depth++) {
+        if (is_job_other_than(process->pid, ending)) return false;
+        if (process->parent == getpid()) return true;
+        process = find_process(count, process->parent);
+    }
+    return false;
+}
+
+static int kill_round(const struct job *ending) {
+    int count = list_processes(), killed = 0;
+    pid_t self = getpid();
+    for (int i = 0; i < count; i++)
+        if (!processes[i].zombie && processes[i].pid != self && must_die(count, &processes[i], ending)) {
+            kill(processes[i].pid, SIGKILL);
+            killed++;
+        }
+    return killed;
+}
+
+static void kill_descendants(void) {
+    const struct timespec pause = {0, 500000};
+    do {
+        kill_round(NULL);
+        nanosleep(&pause, NULL);
+    } while (reap(WNOHANG));
+}
+
+static void kill_everything(uint32_t id) {
+    if (is_process_1) {
+        kill(-1, SIGKILL); /* atomic against forks, unlike any walk */
+        reap(0);
+    } else {
+        kill_descendants();
+    }
+    while (sink_count > 0) close(sinks[--sink_count]);
+    tell('D', id, NULL, 0);
+}
+
+/* A timeout: a grandchild may have left the session and lost its parent, so everything goes that does
+ * not belong to another running job. Alone, that is everything. */
+static void end_tree(struct job *ending) {
+    if (is_process_1 && job_count == 1) {
+        kill(-1, SIGKILL);
+        return;
+    }
+    for (int round = 0; round < 64 && kill_round(ending) > 0; round++) {
+        const struct timespec pause = {0, 500000};
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* ---- the loop ---- */
+
+static struct job *find_job(uint32_t id) {
+    for (int i = 0; i < job_count; i++)
+        if (jobs[i].id == id) return &jobs[i];
+    return NULL;
+}
+
+static void signal_job(struct job *job, const char *payload, uint32_t length) {
+    int32_t signal_number;
+    if (length != 4) return;
+    memcpy(&signal_number, payload, 4);
+    kill(-job->pid, signal_number);
+}
+
+static void obey(void) {
+    char header[HEADER];
+    uint32_t length, id;
+    read_fully(header, HEADER);
+    memcpy(&length, header, 4);
+    memcpy(&id, header + 5, 4);
+    if (length > MAX_FRAME) leave(); /* out of step: nothing after this can be trusted */
+    read_fully(frame_in, length);
+    frame_in[length] = 0;
+    struct job *job = find_job(id);
+    switch (header[4]) {
+        case 'E': start(id, frame_in, length); break;
+        case 'I': if (job) take_input(job, frame_in, length); break; /* no job: it has just ended */
+        case 'S': if (job) signal_job(job, frame_in, length); break;
+        case 'T': if (job) end_tree(job); break;
+        case 'K': kill_everything(id); break;
+        case 'P': tell('P', id, frame_in, length); break;
+        default: refuse(header[4], id, "unknown frame");
+    }
+}
+
+static void drain_sinks(const struct pollfd *polled) {
+    for (int i = sink_count - 1; i >= 0; i--) {
+        if (!polled[i].revents) continue;
+        ssize_t got = read(sinks[i], chunk, CHUNK);
+        if (got > 0 || (got < 0 && errno == EAGAIN)) continue;
+        close(sinks[i]);
+        sinks[i] = sinks[--sink_count];
+    }
+}
+
+static _Noreturn void serve(void) {
+    static struct pollfd polled[2 + 3 * MAX_JOBS + MAX_SINKS];
+    for (;;) {
+        int count = 2, jobs_polled = job_count;
+        polled[0] = (struct pollfd){control_in, POLLIN, 0};
+        polled[1] = (struct pollfd){child_signals, POLLIN, 0};
+        for (int i = 0; i < job_count; i++) {
+            bool writing = jobs[i].waiting > 0 || jobs[i].input_ends;
+            polled[count++] = (struct pollfd){jobs[i].output[0], POLLIN, 0};
+            polled[count++] = (struct pollfd){jobs[i].output[1], POLLIN, 0};
+            polled[count++] = (struct pollfd){writing ? jobs[i].input : -1, POLLOUT, 0};
+        }
+        for (int i = 0; i < sink_count; i++) polled[count + i] = (struct pollfd){sinks[i], POLLIN, 0};
+        if (poll(polled, (nfds_t)(count + sink_count), -1) < 0) continue;
+        for (int i = 0; i < jobs_polled; i++) {
+            const struct pollfd *of_job = &polled[2 + 3 * i];
+            if (of_job[0].revents) pass_on_output(&jobs[i], 0);
+            if (of_job[1].revents) pass_on_output(&jobs[i], 1);
+            if (of_job[2].revents) pass_on_input(&jobs[i]);
+        }
+        drain_sinks(&polled[count]);
+        if (polled[1].revents) {
+            struct signalfd_siginfo ignored;
+            while (read(child_signals, &ignored, sizeof ignored) > 0) continue;
+            reap(WNOHANG);
+        }
+        if (polled[0].revents) obey();
+    }
+}
+
+/* ---- becoming init ---- */
+
+/* "name=value" arguments, a value for both the soft and the hard limit. */
+static void set_limit(const char *argument) {
+    static const struct { const char *name; int resource; } known[] = {
+        {"nproc=", RLIMIT_NPROC}, {"data=", RLIMIT_DATA},     {"fsize=", RLIMIT_FSIZE},
+        {"core=", RLIMIT_CORE},   {"nofile=", RLIMIT_NOFILE},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t length = strlen(known[i].name);
+        if (strncmp(argument, known[i].name, length) != 0) continue;
+        struct rlimit limit, old;
+        limit.rlim_cur = limit.rlim_max = strtoull(argument + length, NULL, 10);
+        if (getrlimit(known[i].resource, &old) == 0 && limit.rlim_max > old.rlim_max) limit = (struct rlimit){old.rlim_max, old.rlim_max};
+        if (setrlimit(known[i].resource, &limit) == 0) return;
+    }
+    _exit(64); /* a limit that was asked for and is not there is no limit */
+}
+
+static void take_stdio(void) {
+    int nowhere = open("/dev/null", O_RDWR);
+    if (nowhere < 0) _exit(65);
+    control_in = fcntl(0, F_DUPFD_CLOEXEC, 64);
+    control_out = fcntl(1, F_DUPFD_CLOEXEC, 64);
+    for (int fd = 0; fd < 3; fd++) dup2(nowhere, fd);
+    /* whatever else was inherited is not ours to pass on */
+    for (int fd = 3; fd < control_in; fd++) close(fd);
+    syscall(SYS_close_range, (unsigned)control_out + 1, ~0U, 0);
+}
+
+static void watch_children(void) {
+    sigset_t child;
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* inherited SIG_IGN would lose every exit code */
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    child_signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int main(int argc, char **argv) {
+    is_process_1 = getpid() == 1;
+    prctl(PR_SET_DUMPABLE, 0);
+    if (!is_process_1) prctl(PR_SET_CHILD_SUBREAPER, 1);
+    take_stdio();
+    watch_children();
+    umask(022);
+    for (int i = 1; i < argc; i++) set_limit(argv[i]);
+    uint32_t hello[2] = {PROTOCOL, (uint32_t)getpid()};
+    tell('H', 0, hello, sizeof hello);
+    serve();
+}

@@ -1,0 +1,166 @@
+"""The controller's side of the launcher: an order sent -> a sandbox's socket and descriptors.
+
+One launcher a controller, started when the first sandbox is; a dead one is replaced at the next start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.contract.owner import owner_tag
+from steelyard.errors import InfraFault
+from steelyard.sandboxes.binary import init_binary
+from steelyard.sandboxes.order import Order
+
+START_TIMEOUT_S = 120.0  # a copied workspace may take its time
+_RIGHTS_ROOM = socket.CMSG_SPACE(8 * 4) + socket.CMSG_SPACE(12)
+_BOOT = "import sys; sys.path[:0] = [sys.argv.pop(1)]; from steelyard.sandboxes.launcher import main; main(int(sys.argv[1]), *sys.argv[2:])"
+
+
+class Started(NamedTuple):
+    """A sandbox on its way up: bubblewrap is running, init is about to speak on `sock`."""
+
+    sock: socket.socket
+    workspace: int
+    baseline: int
+    touched: int | None
+    bwrap: int  # a pidfd
+    stderr: int
+
+
+class Received(NamedTuple):
+    data: bytes
+    descriptors: list[int]
+    sender: int  # its process id as seen from here
+
+
+class Launcher:
+    """A running launcher process. `overlay` says why an overlay cannot be had; "" when it can."""
+
+    def __init__(self, process: subprocess.Popen[bytes], sock: socket.socket, overlay: str) -> None:
+        self._process = process
+        self._sock = sock
+        self.overlay = overlay
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @classmethod
+    def start(cls) -> Launcher:
+        bwrap, init = bwrap_path(), init_binary()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        source = str(Path(__file__).parents[2])
+        command = [sys.executable, "-I", "-S", "-B", "-c", _BOOT, source, str(theirs.fileno()), bwrap, str(init)]
+        with theirs:
+            process = subprocess.Popen(
+                [*command, owner_tag()],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},  # no secret of ours is in its memory
+            )
+        ours.settimeout(30)
+        try:
+            facts = json.loads(ours.recv(65536))
+        except (OSError, ValueError) as error:
+            process.kill()
+            process.wait()
+            raise InfraFault("the sandbox launcher did not start; run `steelyard doctor`") from error
+        ours.settimeout(None)
+        return cls(process, ours, facts["overlay"])
+
+    def launch(self, order: Order) -> Started:
+        """Raises InfraFault when the machine, not the box, is at fault."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        ours.settimeout(START_TIMEOUT_S)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        memory = os.memfd_create("order", os.MFD_CLOEXEC)
+        try:
+            os.write(memory, order.to_json())
+            socket.send_fds(self._sock, [b"start"], [memory, theirs.fileno()])
+        except OSError as error:
+            ours.close()
+            raise InfraFault("the sandbox launcher is gone") from error
+        finally:
+            os.close(memory)
+            theirs.close()
+        try:
+            return _await_ground(ours)
+        except BaseException:
+            ours.close()
+            raise
+
+    def close(self) -> None:
+        self._sock.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=10)
+
+
+def receive(sock: socket.socket, size: int) -> Received:
+    """Data with the descriptors and the sender that came along."""
+    data, ancillary, _, _ = sock.recvmsg(size, _RIGHTS_ROOM)
+    descriptors: list[int] = []
+    sender = 0
+    for _level, kind, content in ancillary:
+        if kind == socket.SCM_RIGHTS:
+            count = len(content) // 4
+            descriptors += struct.unpack(f"{count}i", content[: count * 4])
+        elif kind == socket.SCM_CREDENTIALS:
+            sender = struct.unpack("3i", content[:12])[0]
+    return Received(data, descriptors, sender)
+
+
+def _await_ground(sock: socket.socket) -> Started:
+    try:
+        word, descriptors, _ = receive(sock, 2)
+    except TimeoutError as error:
+        raise InfraFault(f"a sandbox was not ready after {START_TIMEOUT_S:.0f} s") from error
+    if word in {b"+o", b"+c"} and len(descriptors) == 5:
+        workspace, baseline, touched, bwrap, stderr = descriptors
+        if word == b"+c":
+            os.close(touched)
+        return Started(sock, workspace, baseline, touched if word == b"+o" else None, bwrap, stderr)
+    if not word:
+        raise InfraFault("the sandbox launcher died while it started a sandbox")
+    text = word
+    while part := sock.recv(65536):
+        text += part
+    problem = json.loads(text[1:])
+    raise InfraFault(f"cannot make a sandbox: {problem['error']}; run `steelyard doctor`")
+
+
+@functools.cache
+def bwrap_path() -> str:
+    found = shutil.which("bwrap", path=f"/usr/bin:/usr/local/bin:/bin:{os.environ.get('PATH', '')}")
+    if found is None:
+        raise InfraFault("bubblewrap is not installed; run `apt-get install bubblewrap`")
+    return found
+
+
+_lock = threading.Lock()
+_launchers: dict[int, Launcher] = {}  # by process: a forked controller gets one of its own
+
+
+def launcher() -> Launcher:
+    """This controller's launcher, started if it is not running."""
+    with _lock:
+        mine = _launchers.get(os.getpid())
+        if mine is None or not mine.alive:
+            mine = _launchers[os.getpid()] = Launcher.start()
+        return mine

@@ -1,0 +1,65 @@
+"""Namespaces and mounts by their system calls -> OSError that says which call on what."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from pathlib import Path
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUSER = 0x10000000
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *arguments: object, about: str) -> None:
+    if getattr(_libc(), name)(*arguments) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{name} {about}: {os.strerror(error)}")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int = 0, options: str = "") -> None:
+    _call(
+        "mount",
+        os.fsencode(source),
+        os.fsencode(target),
+        kind.encode() if kind else None,
+        ctypes.c_ulong(flags),
+        os.fsencode(options),
+        about=f"{kind or 'bind'} on {target} ({options})",
+    )
+
+
+def bind(descriptor: int, target: str) -> None:
+    """Bind what a descriptor refers to, whatever now covers its path; submounts come along."""
+    mount(f"/proc/self/fd/{descriptor}", target, None, MS_BIND | MS_REC)
+
+
+def prctl(option: int, value: int) -> None:
+    _call("prctl", option, ctypes.c_ulong(value), 0, 0, 0, about=str(option))
+
+
+def enter_private_mounts(uid: int, gid: int) -> None:
+    """A mount namespace of our own; without root, inside a user namespace in which we are root."""
+    root = uid == 0
+    _call("unshare", CLONE_NEWNS if root else CLONE_NEWNS | CLONE_NEWUSER, about="the mount namespace")
+    if not root:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+    mount("none", "/", None, MS_REC | MS_PRIVATE)  # nothing that follows shows on the host

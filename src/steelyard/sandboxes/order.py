@@ -1,0 +1,60 @@
+"""A `Box` and what this machine can do -> the order that the launcher carries out, and its JSON.
+
+The order crosses a process boundary, so it holds plain values only. Paths may be any bytes: lone surrogates
+survive JSON as \\udcXX.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.sandboxes.base import Box, Laid
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    layers: list[str]
+    home_layers: list[str]
+    laid: list[dict[str, Any]]
+    toolchains: list[str]
+    links: dict[str, str]
+    host_files: dict[str, str]
+    share_network: bool
+    materialise: str  # overlay | copy
+    uppers: str | None  # a folder on disk for the uppers; None: the sized tmpfs
+    keep: bool  # the uppers become a layer: no redirects in them
+    disk_bytes: int
+    tmp_bytes: int
+    rlimits: list[str]
+    cgroups: list[str]
+    run_uid: int
+    run_gid: int
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Order:
+        return cls(**json.loads(data))
+
+    def pieces(self) -> list[Laid]:
+        return [
+            Laid(**{**piece, "source": None if piece["source"] is None else Path(piece["source"])})
+            for piece in self.laid
+        ]
+
+
+def laid_as_data(box: Box) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": piece.path,
+            "kind": piece.kind,
+            "mode": piece.mode,
+            "source": None if piece.source is None else str(piece.source),
+            "target": piece.target,
+        }
+        for piece in box.laid
+    ]

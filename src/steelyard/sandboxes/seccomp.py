@@ -1,0 +1,209 @@
+"""A table of system calls -> the BPF program that bubblewrap loads with --seccomp.
+
+    load arch      not ours          -> kill        (i386 calls would bypass every number below)
+    load number    x32 bit           -> ENOSYS
+                   in the deny list  -> EPERM
+                   clone3            -> ENOSYS      (its flags are behind a pointer; libc falls back to clone)
+                   clone             -> EPERM  if any CLONE_NEW* flag
+                   ioctl             -> EPERM  if TIOCSTI or TIOCLINUX (typing into somebody's terminal)
+                   socket            -> EAFNOSUPPORT unless unix, inet, inet6 or netlink
+                                               (a network namespace does not hold back vsock)
+                   anything else     -> allow
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import platform
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from steelyard.errors import InfraFault
+
+_ALLOW = 0x7FFF0000
+_KILL = 0x80000000
+_ERRNO = 0x00050000
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
+
+_CLONE_NEW_ANYTHING = 0x7E020000  # NEWNS, CGROUP, UTS, IPC, USER, PID, NET; TIME exists in clone3 only
+_TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+_FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One architecture: its audit number and the numbers of the calls that matter."""
+
+    arch: int
+    clone: int
+    clone3: int
+    ioctl: int
+    socket: int
+    x32: bool
+    denied: Mapping[str, int]
+
+
+# The same numbers on every architecture since Linux 5.
+_SINCE_5 = {
+    "io_uring_setup": 425,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fspick": 433,
+    "pidfd_getfd": 438,
+    "process_madvise": 440,
+    "mount_setattr": 442,
+    "quotactl_fd": 443,
+}
+
+X86_64 = Table(
+    arch=0xC000003E,
+    clone=56,
+    clone3=435,
+    ioctl=16,
+    socket=41,
+    x32=True,
+    denied={
+        "ptrace": 101,
+        "syslog": 103,
+        "personality": 135,
+        "pivot_root": 155,
+        "adjtimex": 159,
+        "acct": 163,
+        "settimeofday": 164,
+        "mount": 165,
+        "umount2": 166,
+        "swapon": 167,
+        "swapoff": 168,
+        "reboot": 169,
+        "iopl": 172,
+        "ioperm": 173,
+        "init_module": 175,
+        "delete_module": 176,
+        "quotactl": 179,
+        "clock_settime": 227,
+        "kexec_load": 246,
+        "add_key": 248,
+        "request_key": 249,
+        "keyctl": 250,
+        "unshare": 272,
+        "perf_event_open": 298,
+        "fanotify_init": 300,
+        "open_by_handle_at": 304,
+        "clock_adjtime": 305,
+        "setns": 308,
+        "process_vm_readv": 310,
+        "process_vm_writev": 311,
+        "kcmp": 312,
+        "finit_module": 313,
+        "kexec_file_load": 320,
+        "bpf": 321,
+        "userfaultfd": 323,
+        **_SINCE_5,
+    },
+)
+
+AARCH64 = Table(
+    arch=0xC00000B7,
+    clone=220,
+    clone3=435,
+    ioctl=29,
+    socket=198,
+    x32=False,
+    denied={
+        "umount2": 39,
+        "mount": 40,
+        "pivot_root": 41,
+        "quotactl": 60,
+        "acct": 89,
+        "personality": 92,
+        "unshare": 97,
+        "kexec_load": 104,
+        "init_module": 105,
+        "delete_module": 106,
+        "clock_settime": 112,
+        "syslog": 116,
+        "ptrace": 117,
+        "reboot": 142,
+        "settimeofday": 170,
+        "adjtimex": 171,
+        "add_key": 217,
+        "request_key": 218,
+        "keyctl": 219,
+        "swapon": 224,
+        "swapoff": 225,
+        "perf_event_open": 241,
+        "fanotify_init": 262,
+        "open_by_handle_at": 265,
+        "clock_adjtime": 266,
+        "setns": 268,
+        "process_vm_readv": 270,
+        "process_vm_writev": 271,
+        "kcmp": 272,
+        "finit_module": 273,
+        "bpf": 280,
+        "userfaultfd": 282,
+        "kexec_file_load": 294,
+        **_SINCE_5,
+    },
+)
+
+_TABLES = {"x86_64": X86_64, "aarch64": AARCH64}
+
+
+def _step(code: int, if_true: int, if_false: int, operand: int) -> bytes:
+    return struct.pack("<HBBI", code, if_true, if_false, operand)
+
+
+def _refuse(error: int) -> bytes:
+    return _step(_RETURN, 0, 0, _ERRNO | error)
+
+
+_PASS = _step(_RETURN, 0, 0, _ALLOW)
+
+
+def _when_number_is(number: int, then: list[bytes]) -> list[bytes]:
+    return [_step(_EQUAL, 0, len(then), number), *then]
+
+
+def program(table: Table) -> bytes:
+    steps = [_step(_LOAD, 0, 0, _ARCH), _step(_EQUAL, 1, 0, table.arch), _step(_RETURN, 0, 0, _KILL)]
+    steps.append(_step(_LOAD, 0, 0, _NUMBER))
+    if table.x32:
+        steps += [_step(_AT_LEAST, 0, 1, 0x40000000), _refuse(errno.ENOSYS)]
+    for number in table.denied.values():
+        steps += _when_number_is(number, [_refuse(errno.EPERM)])
+    steps += _when_number_is(table.clone3, [_refuse(errno.ENOSYS)])
+    load_first, load_second = (_step(_LOAD, 0, 0, at) for at in (_FIRST_ARGUMENT, _SECOND_ARGUMENT))
+    new_namespace = [load_first, _step(_ANY_BIT, 0, 1, _CLONE_NEW_ANYTHING), _refuse(errno.EPERM), _PASS]
+    steps += _when_number_is(table.clone, new_namespace)
+    injection = [part for request in _TERMINAL_INJECTION for part in _when_number_is(request, [_refuse(errno.EPERM)])]
+    steps += _when_number_is(table.ioctl, [load_second, *injection, _PASS])
+    families = [part for family in _FAMILIES for part in _when_number_is(family, [_PASS])]
+    steps += _when_number_is(table.socket, [load_first, *families, _refuse(errno.EAFNOSUPPORT)])
+    return b"".join([*steps, _PASS])
+
+
+@functools.cache
+def here() -> bytes:
+    """The program for this machine."""
+    machine = platform.machine()
+    if machine not in _TABLES:
+        raise InfraFault(f"no system call filter for {machine}; use x86_64 or aarch64, or `sandbox: docker`")
+    return program(_TABLES[machine])
+
+
+def sealed() -> int:
+    """The program for this machine in memory, as a descriptor."""
+    descriptor = os.memfd_create("seccomp", os.MFD_CLOEXEC)
+    os.write(descriptor, here())
+    return descriptor

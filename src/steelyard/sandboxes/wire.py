@@ -1,0 +1,287 @@
+"""A socket to init -> commands run: the controller's side of docs/init-protocol.md.
+
+    run()       E, then O/R/A until X (or F); at the deadline T, which ends whatever the command started
+    kill_all()  K, then D
+
+Any number of threads may run commands at once. There is no reader thread: whoever waits and finds nobody
+reading reads for all, so a lone command costs one send and one receive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from steelyard.errors import InfraFault
+from steelyard.sandboxes import frames
+from steelyard.sandboxes.base import WORKSPACE, Command, Finished, OnOutput
+from steelyard.sandboxes.capture import Capture
+from steelyard.sandboxes.frames import Exit, Frame, Hello
+
+_STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
+_AFTER_KILL_S = 15.0  # how long a killed process may take to be gone before the sandbox counts as broken
+
+
+class Job:
+    """One command under way: what init said about it so far."""
+
+    def __init__(self, command: Command, on_output: OnOutput | None) -> None:
+        self._on_output = on_output
+        self._captures = {kind: Capture(command.keep_bytes) for kind in _STREAMS}
+        self._started_ns = time.monotonic_ns()
+        self._stdin = memoryview(command.stdin)
+        self._unacknowledged = 0
+        self._input_open = bool(command.stdin)
+        self.done = False
+        self.timed_out = False
+        self.fault: Exception | None = None  # of the caller's own on_output
+        self._exit: Exit | None = None
+        self._not_started = ""
+        self._wall_ns = 0
+
+    def take(self, frame: Frame) -> None:
+        """One frame about this job. Called by whichever thread reads."""
+        if frame.type in _STREAMS:
+            self._take_output(frame)
+        elif frame.type == b"A":
+            self._unacknowledged -= frames.unpack_count(frame.payload)
+        elif frame.type == b"X":
+            self._exit = frames.unpack_exit(frame.payload)
+            self.end()
+        elif frame.type == b"F":
+            self._not_started = frames.unpack_not_started(frame.payload)
+            self.end()
+        elif frame.type == b"!":
+            self._not_started = f"init refused: {frame.payload.decode(errors='replace')}"
+            self.end()
+
+    def _take_output(self, frame: Frame) -> None:
+        self._captures[frame.type].feed(frame.payload)
+        if self._on_output is None or self.fault is not None:
+            return
+        try:
+            self._on_output(_STREAMS[frame.type], frame.payload)
+        except Exception as fault:  # noqa: BLE001  # belongs to the thread that runs the job, not to this one
+            self.fault = fault
+
+    def end(self) -> None:
+        self._wall_ns = time.monotonic_ns() - self._started_ns
+        self.done = True
+
+    def wants_to_send(self) -> bool:
+        return self._input_open and self._unacknowledged < frames.STDIN_WINDOW
+
+    def next_input(self) -> bytes | None:
+        """Stdin that may be sent now; b"" closes it; None: nothing at the moment."""
+        if not self.wants_to_send():
+            return None
+        if not self._stdin:
+            self._input_open = False
+            return b""
+        room = frames.STDIN_WINDOW - self._unacknowledged
+        part, self._stdin = bytes(self._stdin[:room]), self._stdin[room:]
+        self._unacknowledged += len(part)
+        return part
+
+    def finished(self) -> Finished:
+        stdout, stderr = (self._captures[kind].captured() for kind in _STREAMS)
+        ended = self._exit
+        if ended is None:
+            lost = not self._not_started
+            return Finished(
+                None, not_started=self._not_started, lost=lost, wall_ns=self._wall_ns, stdout=stdout, stderr=stderr
+            )
+        killed_by = ended.status & 0x7F
+        shown = not self.timed_out
+        return Finished(
+            exit_code=ended.status >> 8 if shown and not killed_by else None,
+            signal=killed_by if shown and killed_by else None,
+            timed_out=self.timed_out,
+            wall_ns=self._wall_ns,
+            cpu_ns=(ended.user_us + ended.system_us) * 1000,
+            stdout=stdout,
+            stderr=stderr,
+        )
+
+
+class Wire:
+    """The connection to one init. `hello` first, then anything from any thread."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._sock.setblocking(False)
+        self._readable = select.poll()
+        self._readable.register(sock, select.POLLIN)
+        self._splitter = frames.Splitter()
+        self._sending = threading.Lock()
+        self._news = threading.Condition()
+        self._reading = False
+        self._jobs: dict[int, Job] = {}
+        self._answers: dict[int, bytes] = {}  # of K and P, by id
+        self._hello: Hello | None = None
+        self._last_id = 0
+        self.gone = False
+
+    def hello(self, first: bytes, timeout_s: float) -> Hello | None:
+        """Init's first words; `first` is what the caller already read. None when it never spoke."""
+        self._dispatch(first)
+        self._wait(lambda: self._hello is not None, timeout_s)
+        return self._hello
+
+    def run(self, command: Command, env: Mapping[str, str], on_output: OnOutput | None) -> Finished:
+        cwd = command.cwd if command.cwd.startswith("/") else f"{WORKSPACE}/{command.cwd}".rstrip("/")
+        try:
+            request = frames.pack_request(command.argv, cwd, env, wants_input=bool(command.stdin))
+        except ValueError as error:
+            return Finished(None, not_started=str(error))
+        job, number = Job(command, on_output), self._number()
+        self._jobs[number] = job
+        try:
+            self._send(frames.pack(b"E", number, request))
+            self._follow(number, job, command.timeout_s)
+        finally:
+            del self._jobs[number]
+        if job.fault is not None:
+            raise job.fault
+        return job.finished()
+
+    def kill_all(self, timeout_s: float) -> bool:
+        """Kill every process but init; True once init says that all are dead."""
+        return self._ask(b"K", timeout_s)
+
+    def ping(self, timeout_s: float) -> bool:
+        return self._ask(b"P", timeout_s)
+
+    def signal(self, number: int, signal_number: signal.Signals) -> None:
+        self._send(frames.pack(b"S", number, frames.pack_signal(signal_number)))
+
+    def close(self) -> None:
+        """Let go; init ends when its socket does."""
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)  # wakes whoever reads; the number must not be reused under it
+        with self._news:
+            self._news.wait_for(lambda: not self._reading, timeout=5)
+        self._lose()
+        self._sock.close()
+
+    def _number(self) -> int:
+        with self._news:
+            self._last_id = self._last_id % 0xFFFFFFFF + 1
+            return self._last_id
+
+    def _ask(self, kind: bytes, timeout_s: float) -> bool:
+        number = self._number()
+        self._send(frames.pack(kind, number))
+        self._wait(lambda: number in self._answers, timeout_s)
+        return self._answers.pop(number, None) is not None
+
+    def _follow(self, number: int, job: Job, timeout_s: float | None) -> None:
+        """Feed stdin and read until the job ends; at the deadline end its whole tree."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while not job.done and not self.gone:
+            self._feed_input(number, job)
+            left = None if deadline is None else deadline - time.monotonic()
+            self._wait(lambda: job.done or job.fault is not None or job.wants_to_send(), left)
+            if job.done or self.gone:
+                break
+            expired = deadline is not None and time.monotonic() >= deadline
+            if expired or job.fault is not None:
+                job.timed_out = expired
+                self._end_tree(number, job)
+                break
+        if not job.done:
+            job.end()
+
+    def _feed_input(self, number: int, job: Job) -> None:
+        while (data := job.next_input()) is not None:
+            self._send(frames.pack(b"I", number, data))
+
+    def _end_tree(self, number: int, job: Job) -> None:
+        self._send(frames.pack(b"T", number))
+        self._wait(lambda: job.done, _AFTER_KILL_S)
+        if not job.done and not self.gone:
+            raise InfraFault(f"a command outlived SIGKILL for {_AFTER_KILL_S:.0f} s; the sandbox is unusable")
+
+    def _send(self, data: bytes) -> None:
+        """Send all of it. While init is busy talking, listen, or both sides would wait for ever."""
+        view = memoryview(data)
+        with self._sending:
+            while view and not self.gone:
+                try:
+                    view = view[self._sock.send(view, socket.MSG_NOSIGNAL) :]
+                except BlockingIOError:
+                    self._until_writable()
+                except OSError:
+                    self._lose()
+
+    def _until_writable(self) -> None:
+        with self._news:
+            mine = not self._reading
+            self._reading = True
+        try:
+            ready = select.poll()
+            ready.register(self._sock, select.POLLOUT | (select.POLLIN if mine else 0))
+            events = ready.poll(100)
+            if mine and events and events[0][1] & (select.POLLIN | select.POLLHUP):
+                self._read(0.1)
+        finally:
+            if mine:
+                self._stop_reading()
+
+    def _wait(self, done: Callable[[], bool], timeout_s: float | None) -> None:
+        """Until `done`, the end of the connection, or the timeout; reads for everybody if nobody does."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        while True:
+            left = None if deadline is None else deadline - time.monotonic()
+            with self._news:
+                if done() or self.gone or (left is not None and left <= 0):
+                    return
+                if self._reading:
+                    self._news.wait(left)
+                    continue
+                self._reading = True
+            try:
+                self._read(left)
+            finally:
+                self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        with self._news:
+            self._reading = False
+            self._news.notify_all()
+
+    def _read(self, timeout_s: float | None) -> None:
+        if not self._readable.poll(None if timeout_s is None else math.ceil(timeout_s * 1000)):
+            return
+        try:
+            data = self._sock.recv(1 << 18)
+            self._dispatch(data)
+        except BlockingIOError:
+            return
+        except (OSError, ValueError):  # reset, or out of step: either way nothing more can be believed
+            data = b""
+        if not data:
+            self._lose()
+
+    def _lose(self) -> None:
+        self.gone = True
+        for job in list(self._jobs.values()):
+            if not job.done:
+                job.end()
+
+    def _dispatch(self, data: bytes) -> None:
+        for frame in self._splitter.feed(data):
+            job = self._jobs.get(frame.id)
+            if frame.type == b"H":
+                self._hello = frames.unpack_hello(frame.payload)
+            elif frame.type in (b"D", b"P"):
+                self._answers[frame.id] = frame.payload
+            elif job is not None and not job.done:
+                job.take(frame)
