@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+NOTES = Path(__file__).with_name("contract_notes.yaml")
 MADE = "<!-- Made by `make docs` from the code; edit the code instead. -->\n"
 WIDTH = 100
 
@@ -77,24 +78,21 @@ def _model_section(title: str, schema: Mapping[str, Any], model: Any) -> Iterato
         yield f"{inspect.cleandoc(doc)}\n"
     yield "| key | type | default | |"
     yield "|---|---|---|---|"
-    comments = _comments(model)
+    notes = _notes()[model.__name__]
     for name, field in model.model_fields.items():
         key = field.alias or name
-        shape = schema["properties"][key]
         default = "required" if field.is_required() else _default(field)
-        yield f"| `{key}` | {_type(shape)} | {default} | {field.description or comments.get(name, '')} |"
+        yield f"| `{key}` | {_type(schema['properties'][key])} | {default} | {notes.pop(key)} |"
+    if notes:
+        raise KeyError(
+            f"contract_notes.yaml has notes for keys that {model.__name__} has not: {sorted(notes)}"
+        )
     yield ""
 
 
-def _comments(model: Any) -> dict[str, str]:
-    """What the source says after `#` on the line of each field, or in comment lines just above it."""
-    found, above = {}, ""
-    for line in inspect.getsource(model).splitlines():
-        if match := re.match(r"    (\w+): [^#]*(?:#\s*(.*))?$", line):
-            found[match[1]] = (match[2] or above).strip()
-        comment = re.match(r"    # (.*)", line)
-        above = f"{above} {comment[1]}" if comment else ""
-    return {name: comment.replace("|", "\\|") for name, comment in found.items()}
+def _notes() -> dict[str, dict[str, str]]:
+    notes: dict[str, dict[str, str]] = import_module("yaml").safe_load(NOTES.read_text())
+    return notes
 
 
 def _default(field: Any) -> str:
