@@ -26,10 +26,6 @@ class Stored(NamedTuple):
     size: int
 
 
-class TooLarge(Exception):
-    """The stream had more bytes than it was allowed to have."""
-
-
 class Blobs:
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -57,14 +53,12 @@ class Blobs:
                 self._keep(name, stored.sha256)
         return stored
 
-    def put_stream(self, fd: int, limit: int | None = None) -> Stored:
-        """Copy what `fd` still has to give, hashing on the way; `TooLarge` when that is over `limit` bytes."""
+    def put_stream(self, fd: int) -> Stored:
+        """Copy what `fd` still has to give, hashing on the way."""
         digest, size = hashlib.sha256(), 0
         with self._temporary() as (out, name):
             while chunk := os.read(fd, _CHUNK):
                 size += len(chunk)
-                if limit is not None and size > limit:
-                    raise TooLarge
                 digest.update(chunk)
                 if chunk == _ZEROS:
                     os.lseek(out, len(chunk), os.SEEK_CUR)
@@ -102,6 +96,13 @@ def bounded(value: str | bytes, blobs: Blobs) -> dict[str, Any]:
         return {"digest": hashlib.sha256(data).hexdigest(), "bytes": len(data), "prefix": prefix}
     stored = blobs.put_bytes(data)
     return {"digest": stored.sha256, "bytes": stored.size, "prefix": prefix, "blob": stored.sha256}
+
+
+def hash_stream(fd: int) -> str:
+    digest = hashlib.sha256()
+    while chunk := os.read(fd, _CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _write_all(fd: int, data: bytes) -> None:

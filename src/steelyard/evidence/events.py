@@ -42,13 +42,13 @@ Actor = Literal["agent", "harness", "monitor", "operator"]
 ACTORS: frozenset[str] = frozenset(get_args(Actor))
 EVENT_TYPES: frozenset[str] = frozenset(
     {
-        *("run.start", "run.prepared", "run.mismatch", "run.end"),
+        *("run.start", "run.prepared", "run.identity", "run.mismatch", "run.end"),
         *("setup.start", "setup.end", "sandbox.start", "sandbox.stop"),
         *("stage.enter", "stage.leave", "brief"),
         *("agent.start", "agent.turn", "agent.message", "agent.final", "agent.end"),
         *("model.request", "model.response", "model.error"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
-        *("workspace.change", "capture.start", "capture.end", "patch.apply"),
+        *("workspace.change", "capture.start", "capture.end", "workspace.captured", "patch.apply"),
         *("check.start", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
         *("cost", "termination"),
@@ -78,13 +78,17 @@ class EventLog:
     def count(self) -> int:
         return self._count
 
+    def now(self) -> int:
+        """Nanoseconds since the log was opened: the clock of `t`."""
+        return time.monotonic_ns() - self._start
+
     def append(self, type: str, actor: Actor, payload: Mapping[str, Any]) -> int:  # noqa: A002 (the event's own word)
         """Write one event and return its `seq`."""
         if type not in EVENT_TYPES or actor not in ACTORS:
             raise ValueError(f"no such event: {type} by {actor}")
         stored = _json(payload)
         with self._lock:
-            t = max(time.monotonic_ns() - self._start, self._last + 1)
+            t = max(self.now(), self._last + 1)
             body = _body(actor, stored, self._head, self._count + 1, t, type)
             digest = hashlib.sha256(body).hexdigest()
             self._write(body[:-1] + b',"hash":"' + digest.encode() + b'"}\n')

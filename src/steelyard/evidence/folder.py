@@ -27,11 +27,11 @@ State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
 FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
 AGENT, CHECKS, BLOBS, GRADINGS = "agent", "checks", "blobs", "gradings"
-OUTCOME = "outcome.json"
+OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"
 
 _ODD = re.compile(r"[^A-Za-z0-9._]+")
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
+_NAME = re.compile(r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*")  # no `..`, nothing hidden, nothing absolute
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,9 @@ def find_runs(root: Path) -> list[RunFolder]:
 
 
 def find_run(root: Path, prefix: str) -> RunFolder:
-    """The one run whose id begins with `prefix`, or ends with it as its last part."""
+    """The run in the folder of this name, or the one whose id begins with `prefix` or ends with it as its last part."""
+    if "/" in prefix and Path(prefix).is_dir():
+        return RunFolder(Path(prefix).resolve())
     runs = [
         run for run in find_runs(root) if run.run_id.startswith(prefix) or run.run_id.endswith(f"-{prefix}")
     ]

@@ -60,7 +60,7 @@ class _Found(NamedTuple):
 
 
 def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
-    """Write `seal.json`, signed with the key in the PEM file `signer`; then only gradings and the report may come."""
+    """Write `seal.json`, signed with the ed25519 key in the PEM file `signer`; afterwards only gradings and the report may come."""
     chain = measure_chain(folder.events)
     if isinstance(chain, ChainBreak):
         raise InfraFault(f"{folder.run_id} cannot be sealed: {EVENTS}, {chain}")
