@@ -1,7 +1,7 @@
 """The keys of `contract.yaml`, all of them, strict: what is not listed here is refused.
 
 Keys whose part of Steelyard does not exist yet are listed too, so that a contract that uses one is refused
-by name (`not supported yet`, see `NOT_YET` in `lint.py`) and never quietly ignored.
+by name (`not supported yet`, see `NOT_YET` in `not_yet.py`) and never quietly ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonEmpty = Annotated[str, Field(min_length=1)]
-HostPort = Annotated[str, Field(pattern=r"^[^\s:/]+:\d{1,5}$")]
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+HOST_PORT_PATTERN = r"^[^\s:/]+:\d{1,5}$"
+RELEASE_PATTERN = r"^\d+(\.\d+){0,2}$"
+
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]  # also the name of a folder
+Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
+HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN)]
+Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
@@ -67,7 +75,7 @@ class Memory(Strict):
 
 
 class Secret(Strict):
-    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    name: Variable
     for_: Literal["setup", "checks", "agent"] = Field(alias="for")
 
 
@@ -77,10 +85,8 @@ class Environment(Strict):
     build: NonEmpty | None = None
     allow_unpinned: bool = False
     workdir: NonEmpty | None = None
-    toolchains: dict[Literal["python", "node"], Annotated[str, Field(pattern=r"^\d+(\.\d+){0,2}$")]] = Field(
-        default_factory=dict
-    )
-    env: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], str] = Field(default_factory=dict)
+    toolchains: dict[Literal["python", "node"], Release] = Field(default_factory=dict)
+    env: dict[Variable, str] = Field(default_factory=dict)
     secrets: tuple[Secret, ...] = ()
     cpu: Annotated[float, Field(gt=0, le=1024)] = 2
     memory_mb: Memory = Memory()
@@ -198,7 +204,7 @@ class Metadata(Strict):
 class ContractSpec(Strict):
     """`contract.yaml` as its author wrote it, with every default filled in."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+    id: Name
     version: int | str | None = None
     brief: NonEmpty | None = None
     brief_file: NonEmpty | None = None

@@ -1,0 +1,64 @@
+"""A loaded contract -> what its author should look at twice.
+
+Faults stop a contract from loading; a warning is something that is probably a mistake, or a hole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from steelyard.contract.catalogue import Doubt, GraderEntry
+from steelyard.contract.contract import Contract
+from steelyard.contract.tree import shown
+from steelyard.contract.yaml_source import Place, Source, dotted
+from steelyard.errors import Problem
+
+MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
+
+
+def warnings(contract: Contract, source: Source) -> list[Problem]:
+    """What to look at twice, apart from the graders' own doubts."""
+    return [
+        Problem(source.where(place), dotted(place), message, fix)
+        for place, message, fix in _warnings(contract)
+    ]
+
+
+def doubt_problem(entry: GraderEntry, place: Place, doubt: Doubt, source: Source) -> Problem:
+    """A grader's doubt about its own options, put where the option is written."""
+    option = doubt.option.partition("[")[0]
+    if entry.name == dotted(place):  # the policy's own grader: the place is the option
+        return Problem(source.where(place), dotted(place), doubt.message)
+    return Problem(source.where((*place, option)), f"{dotted(place)}.{doubt.option}", doubt.message)
+
+
+def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+    if contract.reference is None:
+        yield (
+            ("oracle",),
+            "no reference, so nobody knows that the task can be done",
+            "reference: reference.patch",
+        )
+    elif _leaks(contract.brief, contract.reference.read_text(errors="replace")):
+        place = "brief" if contract.spec.brief_file is None else "brief_file"
+        yield (place,), "contains lines of the reference", ""
+    for submodule in contract.snapshot.submodules:
+        if not submodule.materialised:
+            place_ = ("repository", "submodules")
+            yield place_, f"the submodule {shown(submodule.path)} is left empty", "map it to a repository"
+    for name in contract.files:
+        if contract.spec.repository.tree is not None and _below(name, contract.spec.repository.tree):
+            yield ("repository", "tree"), f"{shown(name)} is a file of the graders, and agents see it", ""
+
+
+def _leaks(brief: str, patch: str) -> bool:
+    """Whether a line that the reference adds stands in the brief."""
+    added = (
+        line[1:].strip() for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++")
+    )
+    return any(line in brief for line in added if len(line) >= MARKED_LINE_CHARS)
+
+
+def _below(name: str, folder: str) -> bool:
+    parts, top = ([part for part in text.split("/") if part not in {"", "."}] for text in (name, folder))
+    return parts[: len(top)] == top

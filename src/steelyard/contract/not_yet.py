@@ -1,0 +1,87 @@
+"""Keys whose part of Steelyard does not exist yet -> a refusal by name.
+
+A contract that asks for more than will be done must not be run as if it had not asked. The table shrinks
+as the parts arrive; each row is (key, when it is refused).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from steelyard.contract.yaml_source import Place, Source, dotted
+from steelyard.errors import Problem
+
+
+class Row(NamedTuple):
+    place: Place
+    refused: Callable[[Any], bool]
+    instead: str = ""
+
+
+def _given(value: Any) -> bool:
+    """Written, and not as nothing."""
+    return value not in (None, [], {}, False)
+
+
+def _one_of(*values: str) -> Callable[[Any], bool]:
+    return lambda value: value in values
+
+
+def _other_than(value: str) -> Callable[[Any], bool]:
+    return lambda given: given != value
+
+
+def _has(*values: str) -> Callable[[Any], bool]:
+    return lambda given: isinstance(given, list) and any(value in given for value in values)
+
+
+NOT_YET: tuple[Row, ...] = (
+    Row(("expected_outcome",), _one_of("refusal")),
+    Row(("workspace",), _one_of("none")),
+    Row(("turns",), _given),
+    Row(("steps",), _given),
+    Row(("exports",), _given),
+    Row(("environment", "sandbox"), _one_of("docker"), "sandbox: bubblewrap"),
+    Row(("environment", "image"), _given),
+    Row(("environment", "build"), _given),
+    Row(("environment", "allow_unpinned"), _given),
+    Row(("environment", "workdir"), _given),
+    Row(("environment", "read_only"), _given),
+    Row(("environment", "secrets"), _given),
+    Row(("environment", "network"), _other_than("none"), "network: none"),
+    Row(("environment", "rename"), _one_of("full"), "rename: auto"),
+    Row(("setup_network",), lambda value: isinstance(value, list), "setup_network: host"),
+    Row(("setup_inputs",), _given),
+    Row(("oracle", "mode"), _one_of("twin", "split"), "mode: in_process"),
+    Row(("oracle", "isolation"), _one_of("process"), "isolation: suite"),
+    Row(("oracle", "tolerance"), _given),
+    Row(("bench",), _one_of("live"), "bench: fresh"),
+    Row(("policy", "read_paths"), _given),
+    Row(("policy", "deny_commands"), _given),
+    Row(("policy", "stages"), _has("inspect", "test"), "stages: [write]"),
+    Row(("policy", "tools"), _given),
+    Row(("policy", "dependencies"), _given),
+    Row(("policy", "effect"), _one_of("penalty"), "effect: gate"),
+    Row(("reward",), _one_of("verifier", "quality", "contract"), "reward: combined or binary"),
+    Row(("quality",), _given),
+    Row(("contract_score",), _given),
+    Row(("judge",), _given),
+)
+
+
+def not_yet(source: Source) -> list[Problem]:
+    """Every key of the contract that nothing would read."""
+    return [
+        Problem(source.where(row.place), dotted(row.place), "not supported yet", row.instead)
+        for row in NOT_YET
+        if _is_refused(row, source.data)
+    ]
+
+
+def _is_refused(row: Row, data: Any) -> bool:
+    for part in row.place:
+        if not isinstance(data, dict) or part not in data:
+            return False
+        data = data[part]
+    return data is not None and row.refused(data)
