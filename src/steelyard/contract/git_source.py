@@ -71,7 +71,7 @@ def check_id(commit: str) -> None:
 def opened(path: Path, cache: Cache, *, field: str = "repository.git") -> Iterator[Path]:
     """The git directory of a work tree, a bare repository or a bundle (unpacked for as long as this lasts)."""
     if path.is_dir():
-        yield _git_dir(path, field)
+        yield git_dir_of(path, field=field)
         return
     with path.open("rb") as file:
         head = file.read(4096)
@@ -87,7 +87,7 @@ def opened(path: Path, cache: Cache, *, field: str = "repository.git") -> Iterat
         yield git_dir
 
 
-def _git_dir(path: Path, field: str) -> Path:
+def git_dir_of(path: Path, *, field: str = "repository.git") -> Path:
     inner = path / ".git"
     if inner.is_file():  # a linked work tree or a submodule
         inner = path / inner.read_text(errors="replace").removeprefix("gitdir:").strip()

@@ -14,18 +14,18 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from steelyard.contract.cache import Cache
-from steelyard.contract.catalogue import Catalogue, ContractFile
+from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
 from steelyard.contract.digest import contract_digest
 from steelyard.contract.entries import Entries, resolve_entries
 from steelyard.contract.explain import explain, known_keys
-from steelyard.contract.files import bad_name, contract_files, inside
 from steelyard.contract.lint import doubt_problem, warnings
 from steelyard.contract.model import ContractSpec
+from steelyard.contract.named import name_files
 from steelyard.contract.not_yet import not_yet
 from steelyard.contract.snapshot import Snapshot, take_snapshot
 from steelyard.contract.suite import with_suite
-from steelyard.contract.yaml_source import MOST_BYTES, Place, Source, dotted, read_yaml
+from steelyard.contract.yaml_source import Source, dotted, read_yaml
 from steelyard.errors import ContractFault, OperatorFault, Problem
 
 FILE = "contract.yaml"
@@ -45,29 +45,26 @@ def load_contract(path: Path | str, catalogue: Catalogue, cache: Cache | None = 
 
 def examine_contract(path: Path | str, catalogue: Catalogue, cache: Cache | None = None) -> Examined:
     """Load the contract and look at it closely; raises ContractFault with every problem."""
-    path = Path(path)
-    file = path / FILE if path.is_dir() else path
+    file = Path(path) / FILE if Path(path).is_dir() else Path(path)
     folder = file.parent
     source = with_suite(read_yaml(file), folder)
     entries = resolve_entries(source, catalogue)
-    problems = [*not_yet(source), *entries.problems]
+    named = name_files(source, entries, folder)
+    problems = [*not_yet(source), *entries.problems, *named.problems]
     spec = _spec(source, problems)
-    if spec is None:
-        raise ContractFault(_in_order(problems))
-    brief = _brief(spec, source, folder, problems)
-    files = _files(spec, entries, folder, problems)
-    _check_build(entries, spec, problems)
-    _check_source(spec, source, folder, problems)
-    if problems:
+    problems += _build_problems(entries)
+    if problems or spec is None:
         raise ContractFault(_in_order(problems))
     snapshot = _snapshot(spec, source, folder, cache or Cache.default())
     doubts = _doubts(entries, snapshot)
     if fatal := [problem for problem, is_fatal in doubts if is_fatal]:
         raise ContractFault(_in_order(fatal))
-    digest = contract_digest(spec, brief, snapshot, [*entries.found.values()], files)
-    contract = Contract(spec, folder, brief, entries.checks, entries.graders, files, snapshot, digest)
-    mild = [problem for problem, _ in doubts]
-    return Examined(contract, _in_order([*mild, *warnings(contract, source)]))
+    brief = spec.brief if named.brief is None else named.brief
+    digest = contract_digest(spec, str(brief), snapshot, [*entries.found.values()], named.files)
+    contract = Contract(
+        spec, folder, str(brief), entries.checks, entries.graders, named.files, snapshot, digest
+    )
+    return Examined(contract, _in_order([*(problem for problem, _ in doubts), *warnings(contract, source)]))
 
 
 def find_contracts(paths: Iterable[Path | str]) -> list[Path]:
@@ -98,86 +95,22 @@ def _spec(source: Source, problems: list[Problem]) -> ContractSpec | None:
         return None
 
 
-def _brief(spec: ContractSpec, source: Source, folder: Path, problems: list[Problem]) -> str:
-    if spec.brief_file is None:
-        return spec.brief or ""
-    try:
-        return _text(inside(folder, spec.brief_file))
-    except UnicodeDecodeError:
-        message = "is not UTF-8 text"
-    except ValueError as error:
-        message = str(error)
-    except OSError as error:
-        message = f"cannot be read: {error.strerror}"
-    place: Place = ("brief_file",)
-    problems.append(Problem(source.where(place), "brief_file", f"{spec.brief_file} {message}"))
-    return ""
-
-
-def _text(path: Path) -> str:
-    raw = path.read_bytes()
-    if len(raw) > MOST_BYTES:
-        raise ValueError(f"is larger than {MOST_BYTES} bytes")
-    if not raw.strip():
-        raise ValueError("is empty")
-    return raw.decode()
-
-
-def _files(
-    spec: ContractSpec, entries: Entries, folder: Path, problems: list[Problem]
-) -> dict[str, ContractFile]:
-    """Every file that a verdict depends on: what the graders name, and the reference."""
-    named: list[tuple[Place, str]] = [
-        (place, name) for place, entry in entries.found.items() for name in entry.options_files
-    ]
-    if spec.oracle.reference is not None:
-        named.append((("oracle", "reference"), spec.oracle.reference))
-    found: dict[str, ContractFile] = {}
-    for place, name in named:
-        try:
-            found |= contract_files(folder, name)
-        except ValueError as error:
-            problems.append(Problem(entries.source.where(place), dotted(place), f"{name} {error}"))
-    return found
-
-
-def _check_build(entries: Entries, spec: ContractSpec, problems: list[Problem]) -> None:
+def _build_problems(entries: Entries) -> list[Problem]:
+    """A contract builds something or says that there is nothing to build."""
     built = [
         place
         for place, entry in entries.found.items()
         if entry.is_check and entry.under in ("build", "static")
     ]
-    where = entries.source.where
-    if built and spec.build == "none":
-        problems.append(
-            Problem(where(built[0]), dotted(built[0]), "builds, though the contract says `build: none`")
-        )
-    if not built and spec.build is None and not entries.problems:
-        place = ("oracle", "checks")
+    none = entries.source.data.get("build") == "none"
+    if built and none:
+        place, message, fix = built[0], "builds, though the contract says `build: none`", ""
+    elif not built and not none and entries.checks and not entries.problems:
+        place, message = ("oracle", "checks"), "no check is `under: build` or `under: static`"
         fix = "add one, or say `build: none`"
-        problems.append(
-            Problem(where(place), dotted(place), "no check is `under: build` or `under: static`", fix)
-        )
-
-
-def _check_source(spec: ContractSpec, source: Source, folder: Path, problems: list[Problem]) -> None:
-    """Archives and trees lie in the contract's folder, and a tree must not show agents the contract itself."""
-    for key in ("archive", "tree"):
-        name = getattr(spec.repository, key)
-        if name is None:
-            continue
-        place: Place = ("repository", key)
-        try:
-            real = inside(folder, name)
-        except ValueError as error:
-            problems.append(Problem(source.where(place), dotted(place), f"{name} {error}"))
-            continue
-        own = [FILE, *([spec.oracle.reference] if spec.oracle.reference else [])]
-        shows = [
-            name for name in own if not bad_name(name) and (folder / name).resolve().is_relative_to(real)
-        ]
-        if key == "tree" and shows:
-            problems.append(Problem(source.where(place), dotted(place), f"agents would see {shows[0]} in it"))
+    else:
+        return []
+    return [Problem(entries.source.where(place), dotted(place), message, fix)]
 
 
 def _snapshot(spec: ContractSpec, source: Source, folder: Path, cache: Cache) -> Snapshot:

@@ -1,0 +1,39 @@
+"""`steelyard init FOLDER` -> a first contract.yaml and brief.md, to be filled in.
+
+{"schema": "steelyard.init/1", "contract": "demo", "wrote": ["demo/contract.yaml", "demo/brief.md"]}
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from steelyard.contract.scaffold import Asked, write_contract
+
+HELP = "start a new contract from a repository or a folder of files"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where the contract goes")
+    parser.add_argument("--git", metavar="PATH", type=Path, help="a git repository or bundle on this machine")
+    parser.add_argument("--commit", metavar="ID", help="the full commit id; by default what is checked out")
+    parser.add_argument("--tree", metavar="DIR", type=Path, help="a folder of files inside FOLDER")
+    parser.add_argument("--id", metavar="NAME", help="by default the folder's name")
+    parser.add_argument("--json", action="store_true", help="say what was written as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    wrote = write_contract(args.folder, Asked(args.git, args.commit, args.tree, args.id))
+    if args.json:
+        told = {
+            "schema": "steelyard.init/1",
+            "contract": str(args.folder),
+            "wrote": [str(path) for path in wrote],
+        }
+        sys.stdout.write(f"{json.dumps(told)}\n")
+        return 0
+    lines = [*(f"wrote {path}" for path in wrote), f"next: fill them in, then steelyard check {args.folder}"]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
