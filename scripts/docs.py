@@ -79,10 +79,13 @@ def _model_section(title: str, schema: Mapping[str, Any], model: Any) -> Iterato
     yield "| key | type | default | |"
     yield "|---|---|---|---|"
     notes = _notes()[model.__name__]
+    missing = _not_yet().get(model.__name__, {})
     for name, field in model.model_fields.items():
         key = field.alias or name
         default = "required" if field.is_required() else _default(field)
-        yield f"| `{key}` | {_type(schema['properties'][key])} | {default} | {notes.pop(key)} |"
+        shape = schema["properties"][key]
+        note = notes.pop(key) + (_refusal(shape, missing[key]) if key in missing else "")
+        yield f"| `{key}` | {_type(shape)} | {default} | {note} |"
     if notes:
         raise KeyError(
             f"contract_notes.yaml has notes for keys that {model.__name__} has not: {sorted(notes)}"
@@ -93,6 +96,30 @@ def _model_section(title: str, schema: Mapping[str, Any], model: Any) -> Iterato
 def _notes() -> dict[str, dict[str, str]]:
     notes: dict[str, dict[str, str]] = import_module("yaml").safe_load(NOTES.read_text())
     return notes
+
+
+def _not_yet() -> dict[str, dict[str, Callable[[Any], bool]]]:
+    """Model -> key -> which values are refused, because their part of Steelyard does not exist yet."""
+    spec = import_module("steelyard.contract.model").ContractSpec
+    properties = spec.model_json_schema(by_alias=True)["properties"]
+    found: dict[str, dict[str, Callable[[Any], bool]]] = {}
+    for row in import_module("steelyard.contract.not_yet").NOT_YET:
+        *outer, key = row.place
+        model = properties[outer[0]]["$ref"].rpartition("/")[2] if outer else spec.__name__
+        found.setdefault(model, {})[key] = row.refused
+    return found
+
+
+def _refusal(shape: Mapping[str, Any], refused: Callable[[Any], bool]) -> str:
+    choices = re.findall(r"`(\w+)`", _type(shape))
+    absent = [choice for choice in choices if refused(choice) or refused([choice])]
+    if absent and len(absent) < len(choices):
+        return f"; not yet: {', '.join(f'`{choice}`' for choice in absent)}"
+    return (
+        f"; not yet: anything but {', '.join(f'`{choice}`' for choice in choices)}"
+        if choices
+        else "; **not yet**"
+    )
 
 
 def _default(field: Any) -> str:
@@ -178,7 +205,8 @@ def _inline(text: str, schema: Mapping[str, Any]) -> str:
 
 
 def contract_schema() -> str:
-    return _json(import_module("steelyard.contract.model").ContractSpec.model_json_schema(by_alias=True))
+    catalogue = import_module("steelyard.graders.catalogue").CATALOGUE
+    return _json(import_module("steelyard.contract.schema").contract_schema(catalogue))
 
 
 def result_schema() -> str:

@@ -44,7 +44,9 @@ def main(out: str, columns: str, *command: str) -> None:
     console = Console(record=True, width=int(columns), file=io.StringIO())
     console.print(Text.from_ansi(settled(on_a_terminal(list(command), int(columns)))))
     # rich links a web font; a picture in a repository fetches nothing
-    svg = re.sub(r"<!--.*?-->|@font-face \{.*?\}\s*", "", console.export_svg(title="$ make demo"), flags=re.DOTALL)
+    svg = re.sub(
+        r"<!--.*?-->|@font-face \{.*?\}\s*", "", console.export_svg(title="$ make demo"), flags=re.DOTALL
+    )
     Path(out).write_text(svg)
 
 
