@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from steelyard.evidence.remains import Remains
 
@@ -143,7 +143,7 @@ class Sandbox(Protocol):
     def close(self) -> None:
         """Stop, and give everything back to the host. Idempotent."""
 
-    def __enter__(self) -> Sandbox: ...
+    def __enter__(self) -> Self: ...
 
     def __exit__(self, *exc: object) -> None: ...
 

@@ -52,5 +52,7 @@ def _compiled_into_cache() -> Path:
     except subprocess.CalledProcessError as error:
         raise InfraFault(f"steelyard's init does not compile: {error.stderr.strip()}; {_FIX}") from error
     except OSError as error:
-        raise InfraFault(f"cannot build steelyard's init in {folder}: {error}; set STEELYARD_CACHE") from error
+        raise InfraFault(
+            f"cannot build steelyard's init in {folder}: {error}; set STEELYARD_CACHE"
+        ) from error
     return binary

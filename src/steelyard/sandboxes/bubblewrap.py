@@ -1,23 +1,22 @@
 """A `Box` -> a sandbox made of namespaces: bubblewrap around an overlay, with init as process 1.
 
-    start   admission -> cgroups -> launcher -> init says hello
-    stop    K, D (all dead) -> socket closed -> init and bubblewrap gone, proven by their pidfds
-            -> counters read, cgroups removed
+start   admission -> cgroups -> launcher -> init says hello
+stop    K, D (all dead) -> socket closed -> init and bubblewrap gone, proven by their pidfds
+        -> counters read, cgroups removed
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import itertools
 import os
+import secrets
 import select
 import signal
 import socket
 import threading
 import time
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from steelyard.contract.cache import Cache, remove_tree
 from steelyard.contract.owner import is_stale, owner_tag, run_uid
@@ -38,7 +37,9 @@ ON_DISK_ABOVE_MB = 2048
 _MB = 1 << 20
 _OPEN_FILES = 4096
 _DEATH_S = 10.0
-_USERNS_FIX = "run `sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0`"
+_USERNS_FIX = (
+    "run `sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0`"
+)
 
 BASE_ENV = {
     "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin",
@@ -49,9 +50,7 @@ BASE_ENV = {
     "USER": "agent",
 }
 
-_numbers = itertools.count(1)
 _swept = threading.Event()
-
 
 
 class Init(NamedTuple):
@@ -60,19 +59,18 @@ class Init(NamedTuple):
     wire: Wire
     pid: int
     pidfd: int
+    cgroups: list[Path]
 
 
 class Holding(NamedTuple):
     """What a sandbox occupies on the host."""
 
     ticket: int
-    cgroups: list[Path]
     folder: Path | None  # uppers on disk that nobody keeps
     keep: Path | None
 
     def release(self) -> None:
         """Give everything back, of a sandbox that never lived."""
-        cgroups.remove(self.cgroups)
         admission().leave(self.ticket)
         self.remove_folders()
 
@@ -120,7 +118,9 @@ class BubblewrapSandbox:
     def remains(self) -> Remains:
         if self._death is None or self._closed:
             raise RuntimeError("the remains of a sandbox are there between stop and close")
-        redirects = "trusted.overlay.redirect" if self._facts.overlay == "root" and self._box.keep is None else ""
+        redirects = (
+            "trusted.overlay.redirect" if self._facts.overlay == "root" and self._box.keep is None else ""
+        )
         started = self._started
         return Remains(started.workspace, started.baseline, started.touched, redirects)
 
@@ -133,7 +133,7 @@ class BubblewrapSandbox:
                     self._closed = True
                     self._give_back()
 
-    def __enter__(self) -> BubblewrapSandbox:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -151,8 +151,8 @@ class BubblewrapSandbox:
                 self._init.wire.kill_all(_DEATH_S)
             self._init.wire.close()
             _await_death(self._started.bwrap, self._init.pidfd)
-            counted = cgroups.counters(self._holding.cgroups)
-            cgroups.remove(self._holding.cgroups)
+            counted = cgroups.counters(self._init.cgroups)
+            cgroups.remove(self._init.cgroups)
         finally:
             admission().leave(self._holding.ticket)
         return Death(
@@ -164,7 +164,13 @@ class BubblewrapSandbox:
 
     def _give_back(self) -> None:
         started = self._started
-        for descriptor in (started.workspace, started.baseline, started.touched, started.bwrap, self._init.pidfd):
+        for descriptor in (
+            started.workspace,
+            started.baseline,
+            started.touched,
+            started.bwrap,
+            self._init.pidfd,
+        ):
             if descriptor is not None:
                 os.close(descriptor)
         self._holding.remove_folders()
@@ -209,18 +215,22 @@ class BubblewrapBackend:
             "disk": "none" if _is_on_disk(box) else "tmpfs",
             "processes": "cgroup" if "processes" in groups else "rlimit",
         }
-        return Facts("bubblewrap", "bubblewrap", "copy" if overlay else "overlay", mode, box.network, run_uid(), limits)
+        return Facts(
+            "bubblewrap", "bubblewrap", "copy" if overlay else "overlay", mode, box.network, run_uid(), limits
+        )
 
     def start(self, box: Box) -> BubblewrapSandbox:
         facts = self.facts(box)
         _sweep_once()
         holding = _hold(box)
         try:
-            started = launcher().launch(_order(box, facts, holding))
+            own = launcher()
+            started = own.launch(_order(box, facts, holding))
+            groups = cgroups.folders(f"{own.tag}-{started.number}", cgroups.host())
             try:
-                init = _greet(started)
+                init = _greet(started, groups)
             except BaseException:
-                _abandon(started)
+                _abandon(started, groups)
                 raise
         except BaseException:
             holding.release()
@@ -232,29 +242,18 @@ def _is_on_disk(box: Box) -> bool:
     return box.keep is not None or box.limits.disk_mb > ON_DISK_ABOVE_MB
 
 
+def _in_memory_mb(box: Box) -> int:
+    """What the sandbox's file systems can take of the machine's memory."""
+    return 2 * box.limits.tmp_mb + (0 if _is_on_disk(box) else box.limits.disk_mb)
+
+
 def _hold(box: Box) -> Holding:
-    limits = box.limits
-    in_memory_mb = 2 * limits.tmp_mb + (0 if _is_on_disk(box) else limits.disk_mb)
-    # A full tmpfs must not eat the processes' share: its pages are charged to the same group.
-    wanted = cgroups.Wanted((limits.memory_mb + in_memory_mb) * _MB, limits.processes, limits.cpu)
-    ticket = admission().enter((min(limits.guaranteed_mb, limits.memory_mb) + in_memory_mb) * _MB)
-    name = f"{_tag()}-{next(_numbers)}"
-    try:
-        groups = cgroups.make(name, wanted, cgroups.host())
-    except OSError as error:
-        admission().leave(ticket)
-        raise InfraFault(f"cannot make a control group: {error}; run `steelyard doctor`") from error
-    folder = Cache.default().root / "tmp" / name if _is_on_disk(box) and box.keep is None else None
-    return Holding(ticket, groups, folder, box.keep)
-
-
-@functools.cache
-def _tag_of(_pid: int) -> str:
-    return owner_tag()
-
-
-def _tag() -> str:
-    return _tag_of(os.getpid())
+    guaranteed_mb = min(box.limits.guaranteed_mb, box.limits.memory_mb)
+    ticket = admission().enter((guaranteed_mb + _in_memory_mb(box)) * _MB)
+    folder = None
+    if _is_on_disk(box) and box.keep is None:
+        folder = Cache.default().root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+    return Holding(ticket, folder, box.keep)
 
 
 def _order(box: Box, facts: Facts, holding: Holding) -> Order:
@@ -274,7 +273,10 @@ def _order(box: Box, facts: Facts, holding: Holding) -> Order:
         disk_bytes=limits.disk_mb * _MB,
         tmp_bytes=limits.tmp_mb * _MB,
         rlimits=_rlimits(box, facts),
-        cgroups=[str(folder) for folder in holding.cgroups],
+        # A full tmpfs must not eat the processes' share: its pages are charged to the same group.
+        memory_bytes=(limits.memory_mb + _in_memory_mb(box)) * _MB,
+        processes=limits.processes,
+        cpu=limits.cpu,
         run_uid=facts.run_uid,
         run_gid=facts.run_uid if os.geteuid() == 0 else os.getegid(),
     )
@@ -292,7 +294,7 @@ def _rlimits(box: Box, facts: Facts) -> list[str]:
     return rlimits
 
 
-def _greet(started: Started) -> Init:
+def _greet(started: Started, groups: list[Path]) -> Init:
     """Init's first words, and a pidfd of it: the kernel tells who sent them."""
     try:
         first = receive(started.sock, 4096)
@@ -305,12 +307,14 @@ def _greet(started: Started) -> Init:
     wire = Wire(started.sock)
     hello = wire.hello(first.data, START_TIMEOUT_S)
     if hello is None or hello.protocol != PROTOCOL:
-        raise InfraFault("steelyard's init speaks another protocol; run `pip install --force-reinstall steelyard`")
+        raise InfraFault(
+            "steelyard's init speaks another protocol; run `pip install --force-reinstall steelyard`"
+        )
     os.close(started.stderr)
-    return Init(wire, first.sender, os.pidfd_open(first.sender))
+    return Init(wire, first.sender, os.pidfd_open(first.sender), groups)
 
 
-def _abandon(started: Started) -> None:
+def _abandon(started: Started, groups: list[Path]) -> None:
     with contextlib.suppress(OSError):
         signal.pidfd_send_signal(started.bwrap, signal.SIGKILL)
     started.sock.close()
@@ -319,6 +323,8 @@ def _abandon(started: Started) -> None:
         if descriptor is not None:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+    with contextlib.suppress(OSError):
+        cgroups.remove(groups)
 
 
 def _sweep_once() -> None:

@@ -7,8 +7,8 @@ size, which would be a way around the disk limit. No --setenv anywhere: argument
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE
@@ -33,7 +33,10 @@ _ISOLATION = (
     f"--uid 1000 --gid 1000 --hostname {HOSTNAME} --cap-drop ALL --clearenv"
 ).split()
 
-_FROM_ETC = ("/etc/alternatives", "/etc/ld.so.cache")  # without them awk, vi and /usr/local/lib do not resolve
+_FROM_ETC = (
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+)  # without them awk, vi and /usr/local/lib do not resolve
 
 
 class HostLayout(NamedTuple):
@@ -47,12 +50,12 @@ class HostLayout(NamedTuple):
         for folder in ("/etc", "/home", "/run"):  # made on the way to a file they would be for the owner only
             arguments += ["--perms", "0755", "--dir", folder]
         for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
-            if os.path.islink(f"/{name}"):
-                arguments += ["--symlink", os.readlink(f"/{name}"), f"/{name}"]
-            elif os.path.isdir(f"/{name}"):
+            if Path("/", name).is_symlink():
+                arguments += ["--symlink", str(Path("/", name).readlink()), f"/{name}"]
+            elif Path("/", name).is_dir():
                 arguments += ["--ro-bind", f"/{name}", f"/{name}"]
         for path in _FROM_ETC:
-            if os.path.exists(path):
+            if Path(path).exists():
                 arguments += ["--ro-bind", path, path]
         return cls(arguments)
 
@@ -80,6 +83,15 @@ def bwrap_arguments(
         arguments += ["--symlink", target, f"{BIN}/{name}"]
     for source, target in bound:
         arguments += ["--ro-bind", source, target]
-    arguments += ["--bind", f"{BASE}/home", HOME, "--bind", f"{BASE}/workspace", WORKSPACE, "--chdir", WORKSPACE]
+    arguments += [
+        "--bind",
+        f"{BASE}/home",
+        HOME,
+        "--bind",
+        f"{BASE}/workspace",
+        WORKSPACE,
+        "--chdir",
+        WORKSPACE,
+    ]
     arguments += ["--seccomp", str(given.seccomp), "--remount-ro", "/dev", "--remount-ro", "/"]
     return [*arguments, "--", f"/proc/self/fd/{given.init}", *order.rlimits]

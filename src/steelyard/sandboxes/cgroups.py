@@ -95,33 +95,43 @@ def _v2_limits(parent: Path) -> list[str]:
     return [limit for limit, controller in _V1_CONTROLLERS.items() if controller in handed_on]
 
 
-def make(name: str, wanted: Wanted, on: Host) -> list[Path]:
-    """Make the groups of one sandbox; the folders to join."""
-    folders: list[Path] = []
+def make(name: str, on: Host) -> list[Path]:
+    """Make the groups of one sandbox, without limits yet; the folders to join."""
+    made: list[Path] = []
     try:
-        for limit, parent in on.parents.items():
-            folder = parent / f"{PREFIX}{name}"
-            if folder not in folders:
-                folder.mkdir()
-                folders.append(folder)
-            _limit(folder, limit, wanted, on.version)
+        for folder in folders(name, on):
+            folder.mkdir()
+            made.append(folder)
     except OSError:
-        remove(folders)
+        remove(made)
         raise
-    return folders
+    return made
 
 
-def _limit(folder: Path, limit: str, wanted: Wanted, version: int) -> None:
-    if limit == "processes":
+def folders(name: str, on: Host) -> list[Path]:
+    """Where the groups of that name are."""
+    return [parent / f"{PREFIX}{name}" for parent in dict.fromkeys(on.parents.values())]
+
+
+def limit(made: list[Path], wanted: Wanted, on: Host) -> None:
+    for what, parent in on.parents.items():
+        folder = next(folder for folder in made if folder.parent == parent)
+        _limit(folder, what, wanted, on.version)
+
+
+def _limit(folder: Path, what: str, wanted: Wanted, version: int) -> None:
+    if what == "processes":
         (folder / "pids.max").write_text(str(wanted.processes))
-    elif limit == "cpu" and version == 1:
+    elif what == "cpu" and version == 1:
         (folder / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
         (folder / "cpu.cfs_quota_us").write_text(str(max(int(wanted.cpu * _PERIOD_US), 1000)))
-    elif limit == "cpu":
+    elif what == "cpu":
         (folder / "cpu.max").write_text(f"{max(int(wanted.cpu * _PERIOD_US), 1000)} {_PERIOD_US}")
     elif version == 1:
         (folder / "memory.limit_in_bytes").write_text(str(wanted.memory_bytes))
-        with suppress(OSError):  # without swap accounting there is no such file, and swap is the host's matter
+        with suppress(
+            OSError
+        ):  # without swap accounting there is no such file, and swap is the host's matter
             (folder / "memory.memsw.limit_in_bytes").write_text(str(wanted.memory_bytes))
     else:
         (folder / "memory.max").write_text(str(wanted.memory_bytes))
@@ -129,19 +139,21 @@ def _limit(folder: Path, limit: str, wanted: Wanted, version: int) -> None:
             (folder / "memory.swap.max").write_text("0")
 
 
-def join(folders: list[str]) -> None:
+def join(made: list[Path]) -> None:
     """Move this process, and with it all that it will start."""
-    for folder in folders:
+    for folder in made:
         with open(f"{folder}/cgroup.procs", "w") as file:  # noqa: PTH123  # the launcher's hot path
             file.write("0")
 
 
-def counters(folders: list[Path]) -> Counters:
+def counters(made: list[Path]) -> Counters:
     """What the kernel counted; whatever cannot be read is 0 or None."""
     oom = refused = 0
     peak: int | None = None
-    for folder in folders:
-        oom += _field(folder / "memory.oom_control", "oom_kill") + _field(folder / "memory.events", "oom_kill")
+    for folder in made:
+        oom += _field(folder / "memory.oom_control", "oom_kill") + _field(
+            folder / "memory.events", "oom_kill"
+        )
         refused += _field(folder / "pids.events", "max")
         for name in ("memory.max_usage_in_bytes", "memory.peak"):
             with suppress(OSError, ValueError):
@@ -157,10 +169,10 @@ def _field(file: Path, name: str) -> int:
     return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
 
 
-def remove(folders: list[Path], patience_s: float = 1.0) -> None:
+def remove(made: list[Path], patience_s: float = 1.0) -> None:
     """Remove groups; a process that just died may hold one for a moment."""
     deadline = time.monotonic() + patience_s
-    for folder in folders:
+    for folder in made:
         while True:
             try:
                 folder.rmdir()
@@ -176,7 +188,7 @@ def remove(folders: list[Path], patience_s: float = 1.0) -> None:
 
 def remove_all(tag: str) -> None:
     """Remove every group of one owner."""
-    for folder in _groups(lambda name: name.startswith(tag)):
+    for folder in _groups(lambda name: name == tag or name.startswith(f"{tag}-")):
         with suppress(OSError):
             remove([folder])
 
@@ -196,5 +208,9 @@ def _groups(chosen: Callable[[str], bool]) -> list[Path]:
     found = []
     for parent in parents:
         with suppress(OSError):
-            found += [p for p in parent.iterdir() if p.name.startswith(PREFIX) and chosen(p.name.removeprefix(PREFIX))]
+            found += [
+                p
+                for p in parent.iterdir()
+                if p.name.startswith(PREFIX) and chosen(p.name.removeprefix(PREFIX))
+            ]
     return found

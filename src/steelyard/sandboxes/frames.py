@@ -75,7 +75,9 @@ def pack_request(argv: Sequence[str], cwd: str, env: Mapping[str, str], *, wants
         raise ValueError("an argument or variable holds a NUL byte")
     payload = b"\0".join([*encoded, b""])
     if not argv or len(payload) > MAX_FRAME:
-        raise ValueError("the argument list is empty" if not argv else "the argument list is longer than 1 MiB")
+        raise ValueError(
+            "the argument list is empty" if not argv else "the argument list is longer than 1 MiB"
+        )
     return payload
 
 

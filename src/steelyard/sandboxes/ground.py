@@ -48,7 +48,9 @@ class _Opened(NamedTuple):
 
 def prepare(order: Order) -> Ground:
     """Mount everything that bubblewrap will bind. Runs in the launcher's child, before it drops root."""
-    root = os.geteuid() == 0  # of the host: in a user namespace of ours we look like it, and may chown nothing
+    root = (
+        os.geteuid() == 0
+    )  # of the host: in a user namespace of ours we look like it, and may chown nothing
     owner = Owner(order.run_uid, order.run_gid) if root else None
     mounts.enter_private_mounts(os.geteuid(), os.getegid())
     opened = _open_sources(order)  # after that: a mount of another namespace cannot be a layer
@@ -80,7 +82,7 @@ def _open_sources(order: Order) -> _Opened:
 
 
 def _folder(path: str, owner: Owner | None) -> str:
-    os.makedirs(path, 0o755, exist_ok=True)
+    Path(path).mkdir(0o755, parents=True, exist_ok=True)
     if owner is not None:
         os.chown(path, owner.uid, owner.gid)
     return path
@@ -124,7 +126,7 @@ def _baseline(order: Order, opened: list[int], owner: Owner | None) -> int:
     if len(opened) == 1:
         return os.open(order.layers[0], _DIRECTORY)
     point = f"{BASE}/baseline"
-    os.mkdir(point)
+    Path(point).mkdir()
     if order.materialise == "copy":
         copy_layers([Path(layer) for layer in order.layers], Path(point), owner)
     elif opened:
@@ -138,7 +140,7 @@ def _bind_sources(opened: _Opened) -> list[Bound]:
     for number, (descriptor, target) in enumerate(opened.binds):
         point = f"{BASE}/bind-{number}"
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            os.mkdir(point)
+            Path(point).mkdir()
         else:
             os.close(os.open(point, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o444))
         mounts.bind(descriptor, point)

@@ -4,9 +4,12 @@ Small, single-threaded, standard library only. A controller has gigabytes and th
 PDEATHSIG follows the *thread* that forked, so a sandbox would die with a worker thread.
 
     controller --SEQPACKET--> launcher      b"start" + [order in a memfd, the sandbox's end of a socketpair]
-    launcher's child -> that socketpair     b"+o" or b"+c" + [workspace, baseline, upper, pidfd, bwrap's stderr]
+    launcher --SEQPACKET--> a spare         the same: a child that is forked and in its cgroups already,
+                                            because joining a cgroup may wait for the kernel for 10 ms
+    spare -> the sandbox's socketpair       b"+o" or b"+c", u32 number of its cgroups,
+                                            [workspace, baseline, upper, pidfd, bwrap's stderr]
                                             or b"-" and a JSON error
-    then the child becomes bubblewrap, and init speaks on the same socket
+    then the spare becomes bubblewrap, and init speaks on the same socket
 
 When the controller goes, by whatever signal, the socket ends: every sandbox is killed, every cgroup removed.
 When the launcher goes, the kernel kills each bubblewrap (PDEATHSIG).
@@ -16,12 +19,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
 import select
 import signal
 import socket
-import sys
+import struct
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from steelyard.sandboxes import cgroups, mounts, seccomp
@@ -30,6 +35,7 @@ from steelyard.sandboxes.ground import prepare
 from steelyard.sandboxes.order import Order
 from steelyard.sandboxes.overlay_probe import overlay_works
 
+_FAILED = 77  # exit code of a child that never became bubblewrap
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
 
@@ -40,17 +46,20 @@ class Kit(NamedTuple):
     init: int
     seccomp: int
     layout: HostLayout
+    tag: str
+    launcher: int  # our process id
 
 
 def main(control: int, bwrap: str, init: str, tag: str) -> None:
-    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is the controller's to handle
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        mounts.prctl(mounts.PR_SET_CHILD_SUBREAPER, 1)  # so that a killed bubblewrap's init can be waited for
-        sock = socket.socket(fileno=control)
-        kit = Kit(bwrap, _in_memory(init), seccomp.sealed(), HostLayout.look())
-        sock.send(json.dumps({"overlay": overlay_works()}).encode())
-        children = _serve(sock, kit)
-        _end(children)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to handle
+    mounts.prctl(mounts.PR_SET_CHILD_SUBREAPER, 1)  # so that a killed bubblewrap's init can be waited for
+    sock = socket.socket(fileno=control)
+    kit = Kit(bwrap, _in_memory(init), seccomp.sealed(), HostLayout.look(), tag, os.getpid())
+    sock.send(json.dumps({"overlay": overlay_works()}).encode())
+    gc.freeze()  # a collection in a child would copy every page it looks at
+    nursery = Nursery(kit)
+    _serve(sock, nursery)
+    nursery.end()
     cgroups.remove_all(tag)
 
 
@@ -63,8 +72,7 @@ def _in_memory(path: str) -> int:
     return descriptor
 
 
-def _serve(sock: socket.socket, kit: Kit) -> set[int]:
-    children: set[int] = set()
+def _serve(sock: socket.socket, nursery: Nursery) -> None:
     wake, woken = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(woken, False)
@@ -74,84 +82,152 @@ def _serve(sock: socket.socket, kit: Kit) -> set[int]:
     events.register(sock, select.POLLIN)
     events.register(wake, select.POLLIN)
     while True:
+        nursery.fill()
         ready = dict(events.poll())
         if wake in ready:
             os.read(wake, 4096)
-        _reap(children)
+            nursery.reap()
         if sock.fileno() in ready:
             message, descriptors, _, _ = socket.recv_fds(sock, 64, 2)
             if not message:
-                return children
-            children.add(_start(sock, kit, *descriptors))
+                return
+            nursery.hand_over(descriptors)
 
 
-def _reap(children: set[int]) -> None:
-    with contextlib.suppress(ChildProcessError):
-        while (pid := os.waitpid(-1, os.WNOHANG)[0]) != 0:
-            children.discard(pid)
+class _Spare(NamedTuple):
+    pid: int
+    sock: socket.socket
 
 
-def _end(children: set[int]) -> None:
-    for pid in children:  # ours and not yet reaped, so the number cannot be another's
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.waitpid(-1, 0)
+class Nursery:
+    """The launcher's children: one spare that waits for an order, and the sandboxes."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._numbers: dict[int, int] = {}  # pid -> number of its cgroups
+        self._last = 0
+        self._spare: _Spare | None = None
+
+    def fill(self) -> None:
+        if self._spare is None:
+            self._spare = self._fork()
+
+    def hand_over(self, descriptors: list[int]) -> None:
+        spare = self._spare or self._fork()
+        self._spare = None
+        with (
+            contextlib.suppress(OSError),
+            spare.sock,
+        ):  # a spare that died: the controller reads an end of file
+            socket.send_fds(spare.sock, [b"start"], descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    def reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                number = self._numbers.pop(pid, None)
+                if (
+                    number is not None and status == _FAILED << 8
+                ):  # the controller never heard of these cgroups
+                    cgroups.remove_all(f"{self._kit.tag}-{number}")
+                if self._spare is not None and self._spare.pid == pid:
+                    self._spare.sock.close()
+                    self._spare = None
+
+    def end(self) -> None:
+        for pid in self._numbers:  # ours and not yet reaped, so the number cannot be another's
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+
+    def _fork(self) -> _Spare:
+        self._last += 1
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            _child(self._kit, self._last, theirs)
+        theirs.close()
+        self._numbers[pid] = self._last
+        return _Spare(pid, ours)
 
 
-def _start(sock: socket.socket, kit: Kit, order: int, end: int) -> int:
-    launcher = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        sock.close()
-        _child(kit, order, socket.socket(fileno=end), launcher)
-    os.close(order)
-    os.close(end)
-    return pid
-
-
-def _child(kit: Kit, order: int, end: socket.socket, launcher: int) -> NoReturn:
+def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
+    """Never returns: becomes bubblewrap, or tells the controller why not and exits."""
+    end: socket.socket | None = None
     try:
+        mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        _become_bwrap(kit, _read_order(order), end, launcher)
+        joined = _join_cgroups(f"{kit.tag}-{number}")
+        message, descriptors, _, _ = socket.recv_fds(orders, 64, 2)
+        if message:
+            end = socket.socket(fileno=descriptors[1])
+            _become_bwrap(kit, number, joined, _read_order(descriptors[0]), end)
     except BaseException as error:  # noqa: BLE001  # told to the controller, which makes it an InfraFault
-        number = error.errno if isinstance(error, OSError) else None
-        with contextlib.suppress(OSError):
-            end.sendall(b"-" + json.dumps({"error": str(error) or repr(error), "errno": number}).encode())
-    os._exit(1)
+        if end is not None:
+            _tell_failure(end, error)
+    os._exit(_FAILED)
+
+
+def _join_cgroups(name: str) -> list[Path] | OSError:
+    """Ahead of any order, so that what we copy and mount is charged too; a failure is told with the order."""
+    try:
+        folders = cgroups.make(name, cgroups.host())
+        cgroups.join(folders)
+    except OSError as error:
+        return error
+    return folders
+
+
+def _tell_failure(end: socket.socket, error: BaseException) -> None:
+    with contextlib.suppress(OSError):
+        end.sendall(b"-" + json.dumps({"error": str(error) or repr(error)}).encode())
 
 
 def _read_order(descriptor: int) -> Order:
-    with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor has no path
+    with open(descriptor, "rb") as file:
         file.seek(0)
         return Order.from_json(file.read())
 
 
-def _become_bwrap(kit: Kit, order: Order, end: socket.socket, launcher: int) -> NoReturn:
+def _become_bwrap(
+    kit: Kit, number: int, joined: list[Path] | OSError, order: Order, end: socket.socket
+) -> NoReturn:
+    if isinstance(joined, OSError):
+        raise joined
+    cgroups.limit(joined, cgroups.Wanted(order.memory_bytes, order.processes, order.cpu), cgroups.host())
     root = os.geteuid() == 0
-    cgroups.join(order.cgroups)  # first: what we copy and mount is charged to the sandbox too
     ground = prepare(order)
     stderr = os.memfd_create("stderr", os.MFD_CLOEXEC)
     pidfd = os.pidfd_open(os.getpid())
     if root:
-        os.setgroups([])
-        os.setresgid(order.run_gid, order.run_gid, order.run_gid)
-        os.setresuid(order.run_uid, order.run_uid, order.run_uid)
-    mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)  # after setresuid, which clears it
-    if os.getppid() != launcher:
-        os._exit(1)  # it went before we asked to go with it
+        _drop_root(order)
+    mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)  # again: setresuid clears it
+    if os.getppid() != kit.launcher:
+        os._exit(_FAILED)  # it went before we asked to go with it
     given = Descriptors(_reopened(kit.seccomp), _inheritable(kit.init))
     arguments = bwrap_arguments(order, kit.layout, given, ground.bound, _as_file)
     touched = ground.workspace if ground.touched is None else ground.touched
-    word = b"+c" if ground.touched is None else b"+o"
+    word = (b"+c" if ground.touched is None else b"+o") + struct.pack("<I", number)
     socket.send_fds(end, [word], [ground.workspace, ground.baseline, touched, pidfd, stderr])
     os.dup2(end.fileno(), 0)
     os.dup2(end.fileno(), 1)
     os.dup2(stderr, 2)
-    os.execv(kit.bwrap, arguments)
+    os.execv(kit.bwrap, arguments)  # noqa: S606  # no shell is the point
+
+
+def _drop_root(order: Order) -> None:
+    os.setgroups([])
+    os.setresgid(order.run_gid, order.run_gid, order.run_gid)
+    os.setresuid(order.run_uid, order.run_uid, order.run_uid)
 
 
 def _reopened(descriptor: int) -> int:
@@ -169,7 +245,3 @@ def _as_file(text: str) -> int:
     os.write(descriptor, text.encode())
     os.lseek(descriptor, 0, os.SEEK_SET)
     return _inheritable(descriptor)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), *sys.argv[2:5])

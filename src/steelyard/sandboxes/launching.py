@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 import shutil
@@ -37,6 +38,7 @@ class Started(NamedTuple):
     touched: int | None
     bwrap: int  # a pidfd
     stderr: int
+    number: int  # of its cgroups
 
 
 class Received(NamedTuple):
@@ -48,9 +50,10 @@ class Received(NamedTuple):
 class Launcher:
     """A running launcher process. `overlay` says why an overlay cannot be had; "" when it can."""
 
-    def __init__(self, process: subprocess.Popen[bytes], sock: socket.socket, overlay: str) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], sock: socket.socket, tag: str, overlay: str) -> None:
         self._process = process
         self._sock = sock
+        self.tag = tag
         self.overlay = overlay
 
     @property
@@ -64,12 +67,24 @@ class Launcher:
     @classmethod
     def start(cls) -> Launcher:
         bwrap, init = bwrap_path(), init_binary()
+        tag = f"{owner_tag()}-{next(_generations)}"
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         source = str(Path(__file__).parents[2])
-        command = [sys.executable, "-I", "-S", "-B", "-c", _BOOT, source, str(theirs.fileno()), bwrap, str(init)]
+        command = [
+            sys.executable,
+            "-I",
+            "-S",
+            "-B",
+            "-c",
+            _BOOT,
+            source,
+            str(theirs.fileno()),
+            bwrap,
+            str(init),
+        ]
         with theirs:
             process = subprocess.Popen(
-                [*command, owner_tag()],
+                [*command, tag],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -83,7 +98,7 @@ class Launcher:
             process.wait()
             raise InfraFault("the sandbox launcher did not start; run `steelyard doctor`") from error
         ours.settimeout(None)
-        return cls(process, ours, facts["overlay"])
+        return cls(process, ours, tag, facts["overlay"])
 
     def launch(self, order: Order) -> Started:
         """Raises InfraFault when the machine, not the box, is at fault."""
@@ -128,14 +143,16 @@ def receive(sock: socket.socket, size: int) -> Received:
 
 def _await_ground(sock: socket.socket) -> Started:
     try:
-        word, descriptors, _ = receive(sock, 2)
+        word, descriptors, _ = receive(sock, 6)
     except TimeoutError as error:
         raise InfraFault(f"a sandbox was not ready after {START_TIMEOUT_S:.0f} s") from error
-    if word in {b"+o", b"+c"} and len(descriptors) == 5:
+    if word.startswith(b"+") and len(descriptors) == 5:
         workspace, baseline, touched, bwrap, stderr = descriptors
-        if word == b"+c":
+        is_overlay = word.startswith(b"+o")
+        if not is_overlay:
             os.close(touched)
-        return Started(sock, workspace, baseline, touched if word == b"+o" else None, bwrap, stderr)
+        number = struct.unpack("<I", word[2:])[0]
+        return Started(sock, workspace, baseline, touched if is_overlay else None, bwrap, stderr, number)
     if not word:
         raise InfraFault("the sandbox launcher died while it started a sandbox")
     text = word
@@ -154,6 +171,7 @@ def bwrap_path() -> str:
 
 
 _lock = threading.Lock()
+_generations = itertools.count(1)  # a second launcher must not reuse the first one's names
 _launchers: dict[int, Launcher] = {}  # by process: a forked controller gets one of its own
 
 

@@ -1,7 +1,7 @@
-"""A `Box` and what this machine can do -> the order that the launcher carries out, and its JSON.
+r"""A `Box` and what this machine can do -> the order that the launcher carries out, and its JSON.
 
 The order crosses a process boundary, so it holds plain values only. Paths may be any bytes: lone surrogates
-survive JSON as \\udcXX.
+survive JSON as \udcXX.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ class Order:
     disk_bytes: int
     tmp_bytes: int
     rlimits: list[str]
-    cgroups: list[str]
+    memory_bytes: int  # of the control group: processes and every tmpfs together
+    processes: int
+    cpu: float
     run_uid: int
     run_gid: int
 

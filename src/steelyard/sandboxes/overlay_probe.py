@@ -7,6 +7,7 @@ layer had. It needs an opaque mark, and before Linux 6.6 a tmpfs could not hold 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from steelyard.sandboxes import mounts
 from steelyard.sandboxes.ground import BASE
@@ -36,11 +37,12 @@ def _try() -> None:
     mounts.enter_private_mounts(os.geteuid(), os.getegid())
     mounts.mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
     for name in ("lower/folder", "upper", "work", "merged"):
-        os.makedirs(f"{BASE}/{name}")
+        Path(BASE, name).mkdir(parents=True)
     mode = "redirect_dir=on,index=off,metacopy=off" if root else "userxattr"
     folders = f"lowerdir={BASE}/lower,upperdir={BASE}/upper,workdir={BASE}/work"
     mounts.mount("overlay", f"{BASE}/merged", "overlay", MS_NOSUID | MS_NODEV, f"{folders},{mode}")
-    os.rmdir(f"{BASE}/merged/folder")
-    os.mkdir(f"{BASE}/merged/folder")
-    if os.listdir(f"{BASE}/merged/folder"):
+    folder = Path(BASE, "merged/folder")
+    folder.rmdir()
+    folder.mkdir()
+    if any(folder.iterdir()):
         raise OSError("a directory made again is not empty")

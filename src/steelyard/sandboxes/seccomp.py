@@ -1,14 +1,14 @@
 """A table of system calls -> the BPF program that bubblewrap loads with --seccomp.
 
-    load arch      not ours          -> kill        (i386 calls would bypass every number below)
-    load number    x32 bit           -> ENOSYS
-                   in the deny list  -> EPERM
-                   clone3            -> ENOSYS      (its flags are behind a pointer; libc falls back to clone)
-                   clone             -> EPERM  if any CLONE_NEW* flag
-                   ioctl             -> EPERM  if TIOCSTI or TIOCLINUX (typing into somebody's terminal)
-                   socket            -> EAFNOSUPPORT unless unix, inet, inet6 or netlink
-                                               (a network namespace does not hold back vsock)
-                   anything else     -> allow
+load arch      not ours          -> kill        (i386 calls would bypass every number below)
+load number    x32 bit           -> ENOSYS
+               in the deny list  -> EPERM
+               clone3            -> ENOSYS      (its flags are behind a pointer; libc falls back to clone)
+               clone             -> EPERM  if any CLONE_NEW* flag
+               ioctl             -> EPERM  if TIOCSTI or TIOCLINUX (typing into somebody's terminal)
+               socket            -> EAFNOSUPPORT unless unix, inet, inet6 or netlink
+                                           (a network namespace does not hold back vsock)
+               anything else     -> allow
 """
 
 from __future__ import annotations
@@ -186,7 +186,9 @@ def program(table: Table) -> bytes:
     load_first, load_second = (_step(_LOAD, 0, 0, at) for at in (_FIRST_ARGUMENT, _SECOND_ARGUMENT))
     new_namespace = [load_first, _step(_ANY_BIT, 0, 1, _CLONE_NEW_ANYTHING), _refuse(errno.EPERM), _PASS]
     steps += _when_number_is(table.clone, new_namespace)
-    injection = [part for request in _TERMINAL_INJECTION for part in _when_number_is(request, [_refuse(errno.EPERM)])]
+    injection = [
+        part for request in _TERMINAL_INJECTION for part in _when_number_is(request, [_refuse(errno.EPERM)])
+    ]
     steps += _when_number_is(table.ioctl, [load_second, *injection, _PASS])
     families = [part for family in _FAMILIES for part in _when_number_is(family, [_PASS])]
     steps += _when_number_is(table.socket, [load_first, *families, _refuse(errno.EAFNOSUPPORT)])

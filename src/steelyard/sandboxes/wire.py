@@ -96,7 +96,12 @@ class Job:
         if ended is None:
             lost = not self._not_started
             return Finished(
-                None, not_started=self._not_started, lost=lost, wall_ns=self._wall_ns, stdout=stdout, stderr=stderr
+                None,
+                not_started=self._not_started,
+                lost=lost,
+                wall_ns=self._wall_ns,
+                stdout=stdout,
+                stderr=stderr,
             )
         killed_by = ended.status & 0x7F
         shown = not self.timed_out
@@ -165,7 +170,9 @@ class Wire:
     def close(self) -> None:
         """Let go; init ends when its socket does."""
         with contextlib.suppress(OSError):
-            self._sock.shutdown(socket.SHUT_RDWR)  # wakes whoever reads; the number must not be reused under it
+            self._sock.shutdown(
+                socket.SHUT_RDWR
+            )  # wakes whoever reads; the number must not be reused under it
         with self._news:
             self._news.wait_for(lambda: not self._reading, timeout=5)
         self._lose()

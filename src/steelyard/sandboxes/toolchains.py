@@ -1,0 +1,187 @@
+"""Wanted versions -> the real interpreters of this host, to be bound read-only at their own paths.
+
+    {"python": "3.11"} -> Toolchain(python, 3.11.7, prefix=/opt/python3.11, binaries={python: .../bin/python3.11, ...})
+
+"3.11" is a prefix of components: 3.11.7 matches, 3.1 and 3.110 do not. What sits under /usr is preferred and needs
+no bind (prefix None). Version managers' shims are scripts that need their manager; only what they resolve to counts.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.errors import InfraFault
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    name: str
+    wanted: str
+    version: str
+    prefix: Path | None  # None: under /usr, which every sandbox has
+    binaries: Mapping[str, Path]  # names on PATH inside -> files at their own path
+    digest: str  # of the name, the version, the prefix and the interpreter itself
+
+
+class Kind(NamedTuple):
+    """How one kind of interpreter is found, and what it is called inside."""
+
+    file_names: re.Pattern[str]
+    ask: tuple[str, ...]  # prints one line: version, then where it is installed
+    links: tuple[str, ...]
+    fix: str
+
+
+class Found(NamedTuple):
+    binary: Path
+    version: str
+    prefix: Path
+
+
+KINDS = {
+    "python": Kind(
+        re.compile(r"python3?(\.\d+)?$"),
+        ("-I", "-S", "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.base_prefix)"),
+        ("python", "python3"),
+        "install it with the system's package manager or pyenv",
+    ),
+    "node": Kind(
+        re.compile(r"(node|nodejs)(-?\d+)?$"),
+        ("-p", "process.versions.node + ' ' + require('path').resolve(process.execPath, '../..')"),
+        ("node",),
+        "install it with the system's package manager or nvm",
+    ),
+}
+
+_FOLDERS = (
+    ("/", "usr/bin"),
+    ("/", "usr/local/bin"),
+    ("/", "usr/local/*/bin"),
+    ("/", "opt/*/bin"),
+    ("/", "opt/*/*/bin"),
+    ("~", ".pyenv/versions/*/bin"),
+    ("~", ".local/share/uv/python/*/bin"),
+    ("~", ".nvm/versions/node/*/bin"),
+    ("~", ".local/share/mise/installs/*/*/bin"),
+    ("~", ".asdf/installs/*/*/bin"),
+)
+
+
+def resolve(wanted: Mapping[str, str]) -> tuple[Toolchain, ...]:
+    """One toolchain for each name; InfraFault lists what was found when one is absent."""
+    return tuple(_resolve(name, version) for name, version in sorted(wanted.items()))
+
+
+@functools.cache
+def _resolve(name: str, wanted: str) -> Toolchain:
+    if name not in KINDS:
+        raise InfraFault(f"no toolchain of the name {name!r} is known; known: {', '.join(sorted(KINDS))}")
+    first = next(_found(name), None)  # of /usr: asking every interpreter on the machine takes a second
+    if first is not None and matches(wanted, first.version) and _is_under_usr(first.prefix):
+        return _toolchain(name, wanted, first)
+    matching = [found for found in installed(name) if matches(wanted, found.version)]
+    if not matching:
+        there = ", ".join(f"{found.version} ({found.prefix})" for found in installed(name)) or "none"
+        raise InfraFault(f"{name} {wanted} is not on this machine; found: {there}; {KINDS[name].fix}")
+    return _toolchain(name, wanted, max(matching, key=_preference))
+
+
+def matches(wanted: str, version: str) -> bool:
+    parts = wanted.split(".")
+    return version.split(".")[: len(parts)] == parts
+
+
+def _preference(found: Found) -> tuple[bool, tuple[int, ...], str]:
+    return (
+        _is_under_usr(found.prefix),
+        tuple(int(part) for part in found.version.split(".")),
+        str(found.prefix),
+    )
+
+
+def _is_under_usr(prefix: Path) -> bool:
+    return prefix.is_relative_to("/usr")
+
+
+def _toolchain(name: str, wanted: str, found: Found) -> Toolchain:
+    own = dict.fromkeys(KINDS[name].links, found.binary)
+    siblings = {sibling: found.binary.parent / sibling for sibling in _siblings(name, found)}
+    prefix = None if _is_under_usr(found.prefix) else found.prefix
+    content = hashlib.sha256(found.binary.read_bytes()).hexdigest()
+    identity = f"{name}\n{found.version}\n{found.prefix}\n{content}".encode()
+    return Toolchain(
+        name, wanted, found.version, prefix, siblings | own, hashlib.sha256(identity).hexdigest()
+    )
+
+
+def _siblings(name: str, found: Found) -> list[str]:
+    """Tools that come with it: only beside an interpreter of its own prefix."""
+    if _is_under_usr(found.prefix):
+        return []
+    names = {"python": ("pip", "pip3"), "node": ("npm", "npx")}[name]
+    return [sibling for sibling in names if (found.binary.parent / sibling).exists()]
+
+
+@functools.cache
+def installed(name: str) -> tuple[Found, ...]:
+    """Every real interpreter of that kind, one for each installation."""
+    return tuple(sorted(_found(name), key=_preference, reverse=True))
+
+
+def _found(name: str) -> Iterator[Found]:
+    for binary in _candidates(KINDS[name]):
+        found = _ask(binary, KINDS[name])
+        if found is not None and found.binary.is_relative_to(found.prefix):
+            yield found
+
+
+def _candidates(kind: Kind) -> Iterator[Path]:
+    """Real files only, each once; a link leads to the installation that it belongs to."""
+    seen: set[Path] = set()
+    for folder in _folders():
+        try:
+            names = sorted(
+                entry.name for entry in Path(folder).iterdir() if kind.file_names.match(entry.name)
+            )
+        except OSError:
+            continue
+        for entry in names:
+            real = Path(folder, entry).resolve()
+            if real not in seen and os.access(real, os.X_OK) and _is_program(real):
+                seen.add(real)
+                yield real
+
+
+def _folders() -> list[str]:
+    roots = {"~": Path.home(), "/": Path("/")}
+    known = [str(found) for root, pattern in _FOLDERS for found in sorted(roots[root].glob(pattern))]
+    own = [str(Path(sys.base_prefix, "bin"))]
+    return list(dict.fromkeys([*known, *own, *os.environ.get("PATH", "").split(":")]))
+
+
+def _is_program(path: Path) -> bool:
+    """A shim is a script; an interpreter is not."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def _ask(binary: Path, kind: Kind) -> Found | None:
+    try:
+        asked = [str(binary), *kind.ask]
+        answer = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True, env={}).stdout
+        version, prefix = answer.strip().split(" ", 1)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    return Found(binary, version, Path(prefix).resolve())
