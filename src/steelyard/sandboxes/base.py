@@ -69,6 +69,10 @@ class Command:
     timeout_s: float | None = None
     keep_bytes: int = 1 << 20  # of each stream: half from the head, half from the tail
 
+    def folder(self, workspace: str = WORKSPACE) -> str:
+        """Where it runs: `cwd` inside the workspace, or wherever it says."""
+        return self.cwd if self.cwd.startswith("/") else f"{workspace}/{self.cwd}".rstrip("/")
+
 
 @dataclass(frozen=True, slots=True)
 class Captured:

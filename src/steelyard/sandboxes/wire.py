@@ -21,7 +21,7 @@ from typing import Literal
 
 from steelyard.errors import InfraFault
 from steelyard.sandboxes import frames
-from steelyard.sandboxes.base import WORKSPACE, Command, Finished, OnOutput
+from steelyard.sandboxes.base import Command, Finished, OnOutput
 from steelyard.sandboxes.capture import Capture
 from steelyard.sandboxes.frames import Exit, Frame, Hello
 
@@ -140,8 +140,8 @@ class Wire:
         self._wait(lambda: self._hello is not None, timeout_s)
         return self._hello
 
-    def run(self, command: Command, env: Mapping[str, str], on_output: OnOutput | None) -> Finished:
-        cwd = command.cwd if command.cwd.startswith("/") else f"{WORKSPACE}/{command.cwd}".rstrip("/")
+    def run(self, command: Command, cwd: str, env: Mapping[str, str], on_output: OnOutput | None) -> Finished:
+        """`cwd` and `env` are the whole truth; the command's own are already in them."""
         try:
             request = frames.pack_request(command.argv, cwd, env, wants_input=bool(command.stdin))
         except ValueError as error:

@@ -1,0 +1,158 @@
+r"""A function from request to answer -> an init, and a sandbox around it, with no process behind them.
+
+For tests of whatever talks to a sandbox: the wire and its frames are real, only the commands are not.
+
+    box = FakeSandbox(lambda request: Answer(stdout=b"hello\n"))
+    box.run(Command(("greet",))).stdout.text
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from steelyard.evidence.remains import Remains
+from steelyard.sandboxes import frames
+from steelyard.sandboxes.base import HOME, Command, Death, Facts, Finished, OnOutput
+from steelyard.sandboxes.frames import Exit, Frame, Hello, Request
+from steelyard.sandboxes.wire import Wire
+
+
+class Answer(NamedTuple):
+    """How a faked command goes. `hangs`: it runs until it is killed."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int = 0
+    signal: int = 0
+    errno: int = 0  # it does not start
+    hangs: bool = False
+
+
+Script = Callable[[Request], Answer]
+
+
+class FakeInit:
+    """Speaks docs/init-protocol.md on one end of a socketpair, from a thread."""
+
+    def __init__(self, script: Script) -> None:
+        self.controller, self._sock = socket.socketpair()
+        self._script = script
+        self._hanging: set[int] = set()
+        self.received: list[Frame] = []
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def die(self) -> None:
+        """End as if the sandbox had been killed from outside."""
+        self._sock.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+
+    def send(self, kind: bytes, number: int, payload: bytes = b"") -> None:
+        self._sock.sendall(frames.pack(kind, number, payload))
+
+    def _serve(self) -> None:
+        splitter = frames.Splitter()
+        with self._sock:
+            self.send(b"H", 0, frames.pack_hello(Hello(frames.PROTOCOL, 1)))
+            try:
+                while data := self._sock.recv(1 << 16):
+                    for frame in splitter.feed(data):
+                        self.received.append(frame)
+                        self._obey(frame)
+            except OSError:
+                return
+
+    def _obey(self, frame: Frame) -> None:
+        if frame.type == b"E":
+            self._run(frame.id, self._script(frames.unpack_request(frame.payload)))
+        elif frame.type == b"I":
+            if frame.payload:
+                self.send(b"A", frame.id, frames.pack_count(len(frame.payload)))
+        elif frame.type in (b"T", b"S"):
+            self._kill({frame.id} & self._hanging)
+        elif frame.type == b"K":
+            self._kill(set(self._hanging))
+            self.send(b"D", frame.id)
+        elif frame.type == b"P":
+            self.send(b"P", frame.id, frame.payload)
+        else:
+            self.send(b"!", frame.id, frame.type + b" unknown frame")
+
+    def _run(self, number: int, answer: Answer) -> None:
+        if answer.errno:
+            self.send(b"F", number, frames.pack_not_started(answer.errno))
+            return
+        for kind, data in ((b"O", answer.stdout), (b"R", answer.stderr)):
+            for start in range(0, len(data), 1 << 16):
+                self.send(kind, number, data[start : start + (1 << 16)])
+        if answer.hangs:
+            self._hanging.add(number)
+        else:
+            self._exit(number, answer.exit_code << 8 | answer.signal)
+
+    def _kill(self, numbers: set[int]) -> None:
+        for number in numbers:
+            self._hanging.discard(number)
+            self._exit(number, 9)
+
+    def _exit(self, number: int, status: int) -> None:
+        self.send(b"X", number, frames.pack_exit(Exit(status, 0, 0, 0)))
+
+
+class FakeSandbox:
+    """A `Sandbox` whose commands are answered by a function; its workspace is an empty folder."""
+
+    def __init__(self, script: Script, death: Death | None = None) -> None:
+        self.init = FakeInit(script)
+        self._wire = Wire(self.init.controller)
+        self._wire.hello(b"", 10)
+        self._death = death or Death()
+        self._folder = tempfile.TemporaryDirectory()
+        self._descriptors: list[int] = []
+        self._closed = False
+
+    @property
+    def facts(self) -> Facts:
+        limits = dict.fromkeys(("cpu", "memory", "disk", "processes"), "none")
+        return Facts("fake", "none", "copy", "", "none", os.geteuid(), limits)  # type: ignore[arg-type]
+
+    @property
+    def workspace(self) -> Path:
+        return Path(self._folder.name)
+
+    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+        if self._wire.gone:
+            return Finished(None, lost=True)
+        return self._wire.run(command, command.folder(), {"HOME": HOME, **command.env}, on_output)
+
+    def stop(self) -> Death:
+        if not self._wire.gone:
+            self._wire.kill_all(10)
+            self._wire.close()
+        return self._death
+
+    def remains(self) -> Remains:
+        if not self._descriptors:
+            self._descriptors = [os.open(self.workspace, os.O_RDONLY | os.O_DIRECTORY) for _ in range(2)]
+        workspace, baseline = self._descriptors
+        return Remains(workspace, baseline)
+
+    def close(self) -> None:
+        self.stop()
+        if not self._closed:
+            self._closed = True
+            for descriptor in self._descriptors:
+                os.close(descriptor)
+            self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

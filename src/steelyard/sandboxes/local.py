@@ -1,0 +1,201 @@
+"""A `Box` -> the same init in a private folder, with no isolation at all.
+
+    <cache>/tmp/<owner tag>-<random>/workspace   a copy of the layers, what /workspace is elsewhere
+                                    /home        HOME
+                                    /bin         the box's links, first on PATH
+
+Commands are this user's processes on this host: they can read its files, reach its network and kill init. It is
+for trusted agents on machines that can do no better, it must be asked for, and every result says `none`.
+A path /workspace inside a command does not exist here; `cwd` under it is understood.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+import signal
+import socket
+import threading
+from pathlib import Path
+from typing import Self
+
+from steelyard.contract.cache import Cache, remove_tree
+from steelyard.contract.owner import owner_tag
+from steelyard.errors import InfraFault
+from steelyard.evidence.remains import Remains
+from steelyard.sandboxes.admission import admission
+from steelyard.sandboxes.base import WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
+from steelyard.sandboxes.binary import init_binary
+from steelyard.sandboxes.copying import COMPLETE, copy_layers, visible
+from steelyard.sandboxes.lay import lay
+from steelyard.sandboxes.watching import watch_memory
+from steelyard.sandboxes.wire import Wire
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_DEATH_S = 10.0
+_MB = 1 << 20
+
+
+class LocalSandbox:
+    def __init__(self, box: Box, facts: Facts, folder: Path) -> None:
+        self._box = box
+        self._facts = facts
+        self._folder = folder
+        self._ticket = admission().enter(min(box.limits.guaranteed_mb, box.limits.memory_mb) * _MB)
+        self._places = box.keep or folder
+        self._dying = threading.Lock()
+        self._death: Death | None = None
+        self._closed = False
+        self._kills = 0
+        self._descriptors: list[int] = []
+        try:
+            self._furnish()
+            self._pid, self._wire = _start_init(box)
+        except BaseException:
+            admission().leave(self._ticket)
+            remove_tree(folder)
+            raise
+        self._env = {**_base_env(folder, self._places), **box.env}
+        self._unwatch = watch_memory(self._pid, box.limits.memory_mb * _MB, self._out_of_memory)
+
+    @property
+    def facts(self) -> Facts:
+        return self._facts
+
+    @property
+    def workspace(self) -> Path:
+        return self._places / "workspace"
+
+    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+        if self._wire.gone:
+            return Finished(None, lost=True)
+        folder = command.folder(str(self.workspace))
+        if folder == WORKSPACE or folder.startswith(f"{WORKSPACE}/"):
+            folder = str(self.workspace) + folder.removeprefix(WORKSPACE)
+        return self._wire.run(command, folder, {**self._env, **command.env}, on_output)
+
+    def stop(self) -> Death:
+        with self._dying:
+            if self._death is None:
+                self._death = self._die()
+            return self._death
+
+    def remains(self) -> Remains:
+        if self._death is None or self._closed:
+            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        if not self._descriptors:
+            self._descriptors = [os.open(path, _DIRECTORY) for path in (self.workspace, self._baseline())]
+        workspace, baseline = self._descriptors
+        return Remains(workspace, baseline)
+
+    def close(self) -> None:
+        try:
+            self.stop()
+        finally:
+            with self._dying:
+                if not self._closed:
+                    self._closed = True
+                    for descriptor in self._descriptors:
+                        os.close(descriptor)
+                    if self._box.keep is not None:
+                        (self._box.keep / COMPLETE).touch()
+                    remove_tree(self._folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _furnish(self) -> None:
+        for name, layers in (("workspace", self._box.layers), ("home", self._box.home_layers)):
+            place = self._places / name
+            place.mkdir(parents=True, exist_ok=True)
+            copy_layers(list(layers), place, None)
+        root = os.open(self.workspace, _DIRECTORY)
+        try:
+            lay(root, self._box.laid, None)
+        finally:
+            os.close(root)
+        links = self._folder / "bin"
+        links.mkdir(parents=True)
+        for name, target in self._box.links.items():
+            (links / name).symlink_to(target)
+
+    def _baseline(self) -> Path:
+        shown = visible(list(self._box.layers))
+        if len(shown) == 1:
+            return shown[0]
+        baseline = self._folder / "baseline"
+        baseline.mkdir(exist_ok=True)
+        copy_layers(shown, baseline, None)
+        return baseline
+
+    def _out_of_memory(self) -> None:
+        self._kills += 1
+        self._wire.kill_all(_DEATH_S)
+
+    def _die(self) -> Death:
+        self._unwatch()
+        try:
+            dead = not self._wire.gone and self._wire.kill_all(_DEATH_S)
+            self._wire.close()
+            _wait_for(self._pid)
+        finally:
+            admission().leave(self._ticket)
+        if not dead:
+            raise InfraFault("init of a local sandbox was killed; what it had started may still be running")
+        return Death(oom_kills=self._kills)
+
+
+def _base_env(folder: Path, places: Path) -> dict[str, str]:
+    return {
+        "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(places / "home"),
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "USER": "agent",
+    }
+
+
+def _start_init(box: Box) -> tuple[int, Wire]:
+    ours, theirs = socket.socketpair()
+    binary = str(init_binary())
+    rlimits = ["core=0", f"data={box.limits.memory_mb * _MB}", f"fsize={box.limits.disk_mb * _MB}"]
+    actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), number) for number in (0, 1)]
+    with theirs:
+        pid = os.posix_spawn(binary, [binary, *rlimits], {}, file_actions=actions, setsid=True)
+    wire = Wire(ours)
+    if wire.hello(b"", 10) is None:
+        wire.close()
+        _wait_for(pid)
+        raise InfraFault(f"init did not start: {binary}; run `steelyard doctor`")
+    return pid, wire
+
+
+def _wait_for(pid: int) -> None:
+    pidfd = os.pidfd_open(pid)
+    try:
+        ended = select.poll()
+        ended.register(pidfd, select.POLLIN)
+        if not ended.poll(int(_DEATH_S * 1000)):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    finally:
+        os.close(pidfd)
+
+
+class LocalBackend:
+    """No isolation: for trusted agents only."""
+
+    def facts(self, box: Box) -> Facts:  # noqa: ARG002  # the protocol's; nothing here depends on the box
+        limits = {"cpu": "none", "memory": "polled", "disk": "none", "processes": "none"}
+        return Facts("local", "none", "copy", "", "host", os.geteuid(), limits)  # type: ignore[arg-type]
+
+    def start(self, box: Box) -> LocalSandbox:
+        cache = Cache.default()
+        cache.sweep()
+        folder = cache.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+        return LocalSandbox(box, self.facts(box), folder)
