@@ -278,7 +278,8 @@ static _Noreturn void become(struct request *request, const int stdio[3]) {
     signal(SIGPIPE, SIG_DFL); /* ignored signals survive exec */
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
-    for (int fd = 0; fd < 3; fd++) dup2(stdio[fd], fd);
+    for (int fd = 0; fd < 3; fd++)
+        if (stdio[fd] >= 0) dup2(stdio[fd], fd); /* our own stdin is /dev/null and will do */
     start_step = 'c';
     if (chdir(request->cwd) == 0) {
         start_step = 'e';
@@ -295,19 +296,13 @@ struct pipes {
 
 static bool open_pipes(struct pipes *pipes, bool wants_input) {
     *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
-    if (wants_input ? pipe2(pipes->in, O_CLOEXEC) != 0
-                    : (pipes->in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
-        return false;
+    if (wants_input && pipe2(pipes->in, O_CLOEXEC) != 0) return false;
     return pipe2(pipes->out, O_CLOEXEC) == 0 && pipe2(pipes->err, O_CLOEXEC) == 0;
 }
 
 static void shut_pair(int pair[2]) {
     shut(&pair[0]);
     shut(&pair[1]);
-}
-
-static void not_blocking(int fd) {
-    if (fd >= 0) fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
 static void start_job(uint32_t id, struct request *request) {
@@ -341,9 +336,8 @@ static void start_job(uint32_t id, struct request *request) {
     job->input = pipes.in[1];
     job->output[0] = pipes.out[0];
     job->output[1] = pipes.err[0];
-    not_blocking(job->input);
-    not_blocking(job->output[0]);
-    not_blocking(job->output[1]);
+    /* Only stdin: outputs are read when poll says that there is something, and by nobody else. */
+    if (job->input >= 0) fcntl(job->input, F_SETFL, O_NONBLOCK);
     job_count++;
 }
 
