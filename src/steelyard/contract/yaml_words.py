@@ -1,6 +1,6 @@
 """An unquoted YAML word -> what it means.
 
-    2_000_000 -> 2000000    yes -> True    ~ -> None    1e3 -> 1000.0
+    2_000_000 -> 2000000    yes -> True    ~ -> None    1.5 -> 1.5
     2026-03-07 -> "2026-03-07"    1:30 -> "1:30"    .nan -> refused
 
 YAML 1.1 without its two traps: dates stay text, and nothing is a number to the base of sixty.
@@ -31,9 +31,8 @@ _INTEGER = re.compile(
     r"^([-+]?)(?:0b_*([01][01_]*)|0x_*([0-9a-fA-F][0-9a-fA-F_]*)|0_*([0-7][0-7_]*)|(0|[1-9][0-9_]*))$"
 )
 _BASES = (2, 16, 8, 10)
-_FLOAT = re.compile(
-    r"^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*|[0-9][0-9_]*(?=[eE]))(?:[eE][-+]?[0-9]+)?$"
-)
+# Without a dot it is text, as YAML 1.1 has it: a commit id such as 12345e7 is no number.
+_FLOAT = re.compile(r"^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?$")
 _NOT_FINITE = re.compile(r"^[-+]?\.(?:inf|nan)$", re.IGNORECASE)
 
 Word = str | int | float | bool | None
@@ -63,5 +62,5 @@ def _integer(found: re.Match[str]) -> int:
         (base, text.replace("_", "")) for base, text in zip(_BASES, digits, strict=True) if text
     )
     if len(written) > MOST_DIGITS or int(written, base) > MOST_INTEGER:
-        raise ValueError(f"too large a number, the largest is {MOST_INTEGER}")
+        raise ValueError("too large a number; if it is text, put it in quotes")
     return -int(written, base) if sign == "-" else int(written, base)

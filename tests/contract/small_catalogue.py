@@ -1,0 +1,87 @@
+"""A few grader types, enough to test the loader without the real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from steelyard.contract.catalogue import Catalogue, Doubt
+from steelyard.contract.model import NonEmpty, Under
+from steelyard.contract.tree import Entry
+
+
+class Plain:
+    """Defaults that most types have."""
+
+    TYPE: ClassVar[str]
+    UNDER: ClassVar[Under] = "safety"
+    REQUIRED: ClassVar[bool] = True
+    WEIGHT: ClassVar[float] = 0.0
+    EXECUTES: ClassVar[bool] = False
+
+    def files(self) -> tuple[str, ...]:
+        return ()
+
+    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+        del baseline
+        return ()
+
+
+@dataclass(frozen=True)
+class Inject:
+    src: NonEmpty
+    dest: NonEmpty
+
+
+@dataclass(frozen=True)
+class Command(Plain):
+    """Exits as expected."""
+
+    TYPE = "command"
+    UNDER: ClassVar[Under] = "acceptance"
+    WEIGHT = 1.0
+    EXECUTES = True
+
+    cmd: NonEmpty
+    timeout_s: Annotated[float, Field(ge=1, le=3600)] = 900
+    inject: tuple[NonEmpty | Inject, ...] = ()
+
+    def files(self) -> tuple[str, ...]:
+        return tuple(item if isinstance(item, str) else item.src for item in self.inject)
+
+
+@dataclass(frozen=True)
+class AllowedPaths(Plain):
+    """Every changed path matches."""
+
+    TYPE = "allowed_paths"
+
+    patterns: Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
+
+    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+        return tuple(
+            Doubt(f"patterns[{number}]", f"{pattern} matches nothing", fatal=pattern.startswith("fatal"))
+            for number, pattern in enumerate(self.patterns)
+            if not any(path.startswith(pattern.rstrip("*")) for path in baseline)
+        )
+
+
+@dataclass(frozen=True)
+class Implemented(Plain):
+    """A gate by default, with an option of each plain kind."""
+
+    TYPE = "implemented"
+    GATE = True
+    PASS_THRESHOLD = 0.5
+
+    count: Annotated[int, Field(ge=0)] = 0
+    kind: Literal["any", "file"] = "any"
+
+
+SMALL = Catalogue(
+    {kind.TYPE: kind for kind in (Command, AllowedPaths, Implemented)},
+    planned=frozenset({"swebench", "tests"}),
+)
