@@ -5,7 +5,7 @@ SANDBOX ?= bubblewrap
 export SANDBOX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix docs bench lock clean run-env dev-env
+.PHONY: help demo test check fix docs picture bench lock clean run-env dev-env
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ fix: dev-env ## let ruff mend and format what it can
 
 docs: dev-env ## write the generated pages of docs/ again
 	@$(BIN)/python scripts/docs.py
+
+picture: dev-env ## draw the demo for README.md again
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/picture.py docs/images/demo.svg 118 steelyard demo
 
 bench: dev-env ## measure, each benchmark against its floor
 	@if [ -d benchmarks ]; then $(BIN)/python -m pytest benchmarks; \

@@ -21,6 +21,7 @@ def on_a_terminal(argv: list[str], columns: int) -> str:
     pid, terminal = pty.fork()
     if pid == 0:
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # progress is for those who wait
         os.environ["TERM"] = "xterm-256color"
         os.execvp(argv[0], argv)  # noqa: S606  # no shell, on purpose
     said = bytearray()
@@ -33,16 +34,9 @@ def on_a_terminal(argv: list[str], columns: int) -> str:
     return said.decode().replace("\r\n", "\n")
 
 
-def settled(said: str) -> str:
-    """What stays on the screen: a progress bar redraws its line and then clears it."""
-    lines = [line.rpartition("\r")[2].rpartition("\x1b[2K")[2] for line in said.split("\n")]
-    text = re.sub(r"\x1b\[(?:\?25[lh]|\d*A|2?K)", "", "\n".join(lines))
-    return text.strip("\n")
-
-
 def main(out: str, columns: str, *command: str) -> None:
     console = Console(record=True, width=int(columns), file=io.StringIO())
-    console.print(Text.from_ansi(settled(on_a_terminal(list(command), int(columns)))))
+    console.print(Text.from_ansi(on_a_terminal(list(command), int(columns)).strip("\n")))
     # rich links a web font; a picture in a repository fetches nothing
     svg = re.sub(
         r"<!--.*?-->|@font-face \{.*?\}\s*", "", console.export_svg(title="$ make demo"), flags=re.DOTALL
