@@ -51,7 +51,7 @@ def test_a_forbidden_path_is_found_whatever_its_case() -> None:
 
 
 def test_a_forbidden_path_is_found_behind_compatibility_characters() -> None:
-    assert ForbidPaths(("ci/*",)).grade(case({"ｃｉ/pipeline.yml": (None, NEW)})).outcome == "fail"
+    assert ForbidPaths(("ci/*",)).grade(case({"\uff43\uff49/pipeline.yml": (None, NEW)})).outcome == "fail"
 
 
 def test_a_symlink_named_like_a_forbidden_folder_is_forbidden() -> None:

@@ -56,7 +56,7 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
     kind = sandbox or contract.spec.environment.sandbox
     cache = cache or Cache.default()
     maker = backend(kind)
-    toolchains = resolve(contract.spec.environment.toolchains)
+    toolchains = resolve({str(name): wanted for name, wanted in contract.spec.environment.toolchains.items()})
     layer = None
     if contract.spec.setup:
         snapshot = contract.snapshot

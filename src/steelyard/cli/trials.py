@@ -9,7 +9,6 @@ from typing import Any
 
 from steelyard.cli.output import Reporter
 from steelyard.errors import OperatorFault
-from steelyard.evidence.signature import check_private_key
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
@@ -39,6 +38,8 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
     if args.jobs < 1:
         raise OperatorFault("--jobs is at least 1")
     if args.sign:
+        from steelyard.evidence.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
+
         check_private_key(args.sign)  # a wrong key is found before anything is spent
     engine = Engine(args.out, args.jobs, args.sandbox, args.sign, reporter.started)
     results: dict[int, dict[str, Any]] = {}

@@ -35,6 +35,11 @@ def signature_holds(message: bytes, signature: Mapping[str, Any], public_key: Pa
     return True
 
 
+def check_private_key(path: Path) -> None:
+    """Refuse a key that could not sign, before there is anything to be signed."""
+    _private(path)
+
+
 def _private(path: Path) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)

@@ -107,7 +107,8 @@ def _repository(ground: Ground) -> dict[str, Any]:
         ],
         "lock_files": [
             {"path": path_to_json(path), "sha256": entry.sha256}
-            for path, entry in snapshot.lock_files(LOCK_FILES)
+            for path, entry in snapshot.entries.items()
+            if path.rsplit("/", 1)[-1] in LOCK_FILES
         ],
     }
 

@@ -20,7 +20,7 @@ from steelyard.plan.trial import Trial
 def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     facts = ground.backend.facts(ground.box(git=True))
-    folder = RunFolder.create(out, new_run_id(trial.contract.id, agent.name))
+    folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name))
     manifest = orjson.dumps(
         build_manifest(folder.run_id, trial, agent, ground, facts),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,

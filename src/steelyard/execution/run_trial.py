@@ -44,6 +44,9 @@ def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = 
 
 def _terminate(run: LiveRun) -> None:
     ending = run.ending or Ending("infrastructure", "the run never reached its agent")
+    if run.ground.box().network == "none":
+        # No network, no door to a model: nothing can have been spent.
+        run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
     run.events.append("termination", "harness", {"code": ending.code, "rationale": ending.rationale})
     run.events.append("run.end", "harness", {"peak_memory_bytes": run.death.peak_memory_bytes})
     run.events.close()

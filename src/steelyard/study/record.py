@@ -40,7 +40,7 @@ def grade_evidence(
     status = decide_status(
         {entry.name: entry.mandatory for entry in contract.checks},
         {name: outcome["outcome"] for name, outcome in evidence.outcomes.items()},
-        broken=evidence.broken or _other_contract(contract, evidence),
+        broken=_why_invalid(contract, evidence),
     )
     grades = tuple(grade_run(contract, evidence, lazily)) if status.status == "scorable" else ()
     findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
@@ -52,13 +52,13 @@ def grade_evidence(
     return record
 
 
-def _other_contract(contract: Contract, evidence: Evidence) -> str | None:
+def _why_invalid(contract: Contract, evidence: Evidence) -> str | None:
+    if evidence.termination == "infrastructure":
+        return f"infrastructure: {evidence.rationale}"
     recorded = evidence.manifest.get("contract", {}).get("digest")
-    return (
-        None
-        if recorded == contract.digest
-        else f"the run is of contract digest {recorded}, not {contract.digest}"
-    )
+    if recorded != contract.digest:
+        return f"the run is of contract digest {recorded}, not {contract.digest}"
+    return evidence.broken
 
 
 def grading_of(record: Record) -> dict[str, Any]:

@@ -1,0 +1,139 @@
+"""`grade`, `show` and `diff`, end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import steelyard as api
+from conftest import DEFAULT_FILES, FIX, Author, Steelyard
+
+Script = Callable[[str], str]
+GOOD = DEFAULT_FILES["reference.patch"]
+
+
+def test_a_good_patch_passes_and_exits_zero(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    patch = tmp_path / "p.diff"
+    patch.write_text(GOOD)
+    said = steelyard("grade", author.write(), "--patch", patch, "--json")
+    assert (said.code, said.line["verdict"], said.line["agent"]) == (0, "pass", "patch"), said.err
+
+
+def test_an_empty_patch_fails(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    (tmp_path / "p.diff").write_text("")
+    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (said.code, said.line["gates"]["patch"], said.line["verdict"]) == (1, "pass", "fail")
+
+
+def test_a_patch_that_does_not_apply_fails_the_patch_gate_and_says_where(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    (tmp_path / "p.diff").write_text(GOOD.replace("-echo $(($1 - $2))", "-echo elsewhere"))
+    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (said.code, said.line["gates"]["patch"], said.line["status"]) == (1, "fail", "scorable")
+    assert "add.sh" in said.line["why"]["patch"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside.txt", "/etc/outside.txt", ".git/hooks/pre-commit"], ids=["parent", "absolute", "git"]
+)
+def test_a_patch_that_reaches_out_of_the_tree_changes_nothing(
+    steelyard: Steelyard, author: Author, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "p.diff").write_text(
+        f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+    )
+    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (said.code, said.line["verdict"]) == (1, "fail")
+    assert not (tmp_path / "outside.txt").exists()
+
+
+def test_a_patch_file_that_is_missing_is_a_usage_error(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("grade", author.write(), "--patch", "nowhere.diff")
+    assert said.code == 2
+    assert "nowhere.diff" in said.err
+
+
+def test_a_folder_is_graded_by_what_differs_from_the_snapshot(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name in ("add.sh", "check.sh", "README.md"):
+        (tree / name).write_text(DEFAULT_FILES[f"repo/{name}"])
+    (tree / "add.sh").write_text("echo $(($1 + $2))\n")
+    said = steelyard("grade", author.write(), "--tree", tree, "--json")
+    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
+    patch = (Path(said.line["folder"]) / "patch.diff").read_text()
+    assert patch.count("diff --git") == 1
+
+
+def test_show_tells_the_verdict_the_gates_and_why(steelyard: Steelyard, author: Author) -> None:
+    run = steelyard("run", author.write(), "--agent", "noop", "--json").line["run"]
+    said = steelyard("show", run)
+    assert said.code == 0, said.err
+    for word in (run, "fail", "acceptance", "adds: exit 1", "bubblewrap"):
+        assert word in said.out
+
+
+def test_show_as_json_is_the_line_that_run_printed(steelyard: Steelyard, author: Author) -> None:
+    line = steelyard("run", author.write(), "--agent", "noop", "--json").line
+    shown = steelyard("show", line["run"], "--json").line
+    assert {**shown, "folder": ""} == {**line, "folder": ""}
+
+
+def test_show_without_a_run_lists_all_of_them(steelyard: Steelyard, author: Author) -> None:
+    steelyard("run", author.write(), "--agent", "noop", "--agent", "reference")
+    said = steelyard("show")
+    assert "noop" in said.out
+    assert "reference" in said.out
+
+
+def test_show_with_no_runs_says_how_to_make_some(steelyard: Steelyard) -> None:
+    said = steelyard("show")
+    assert (said.code, "steelyard demo" in said.out) == (0, True)
+
+
+def test_a_run_that_was_killed_is_shown_as_never_finished(steelyard: Steelyard, author: Author) -> None:
+    folder = Path(steelyard("run", author.write(), "--agent", "noop", "--json").line["folder"])
+    (folder / "seal.json").unlink()
+    said = steelyard("show", folder.name)
+    assert said.code == 2
+    assert "never finished" in said.err
+
+
+def test_diff_prints_a_patch_that_git_would_apply(steelyard: Steelyard, author: Author) -> None:
+    run = steelyard("run", author.write(), "--agent", "reference", "--json").line["run"]
+    assert "+echo $(($1 + $2))" in steelyard("diff", run).out
+
+
+def test_diff_of_two_runs_tells_what_differs(steelyard: Steelyard, author: Author, script: Script) -> None:
+    lines = steelyard(
+        "run", author.write(), "--agent", "noop", "--agent", script(FIX + "echo 1 > new.txt"), "--json"
+    ).lines
+    said = steelyard("diff", lines[0]["run"], lines[1]["run"])
+    assert said.code == 0, said.err
+    assert "new.txt" in said.out
+    assert "verdict" in said.out
+
+
+def test_runs_of_two_versions_of_a_contract_are_not_comparable(steelyard: Steelyard, author: Author) -> None:
+    one = steelyard("run", author.write(), "--agent", "noop", "--json").line["run"]
+    two = steelyard("run", author.write(brief="Other words."), "--agent", "noop", "--json").line["run"]
+    comparison = steelyard("diff", one, two, "--json").line
+    assert comparison["comparable"] is False
+    assert "contract digest" in comparison["incomparable"][0]
+
+
+def test_the_python_api_tries_and_grades(
+    author: Author, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(cache))
+    contract = api.load_contract(author.write())
+    assert api.run_trial(contract, "reference", out=tmp_path / "runs")["verdict"] == "pass"
+    assert (
+        api.grade(contract, patch=contract.folder / "reference.patch", out=tmp_path / "runs")["verdict"]
+        == "pass"
+    )

@@ -1,0 +1,227 @@
+"""`steelyard run`, end to end, as a user types it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from conftest import FIX, ROOT, Author, Steelyard
+from steelyard.report.result import result_schema
+
+Script = Callable[[str], str]
+
+
+def test_the_reference_passes_and_exits_zero(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "reference", "--json")
+    assert said.code == 0, said.err
+    assert (said.line["verdict"], said.line["acceptance"], said.line["reward"]) == ("pass", "success", 1.0)
+
+
+def test_doing_nothing_fails_and_exits_one(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "noop", "--json")
+    assert said.code == 1, said.err
+    assert (said.line["verdict"], said.line["acceptance"], said.line["reward"]) == ("fail", "failure", 0.0)
+    assert said.line["gates"] == {"patch": "pass", "build": "pass", "acceptance": "fail", "safety": "pass"}
+
+
+def test_a_script_that_fixes_the_bug_passes(steelyard: Steelyard, author: Author, script: Script) -> None:
+    said = steelyard("run", author.write(), "--agent", script(FIX), "--json")
+    assert (said.code, said.line["verdict"], said.line["termination"]) == (0, "pass", "completed"), said.err
+
+
+def test_a_command_line_gets_the_brief_through_its_placeholders(steelyard: Steelyard, author: Author) -> None:
+    line = (
+        "command:grep -q 'Make add' {brief_file} && test {contract} = sum && cd {workspace} && " + FIX.strip()
+    )
+    said = steelyard("run", author.write(), "--agent", line, "--json")
+    assert (said.code, said.line["verdict"]) == (0, "pass"), said.out
+
+
+def test_a_script_with_a_shebang_is_run_by_its_own_interpreter(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    said = steelyard(
+        "run",
+        author.write(),
+        "--agent",
+        script('#!/usr/bin/awk -f\nBEGIN { print "made" > "made.txt" }\n'),
+        "--json",
+    )
+    assert said.line["termination"] == "completed", said.err
+    assert (Path(said.line["folder"]) / "patch.diff").read_text().count("made.txt") > 0
+
+
+@pytest.mark.parametrize("agent", ["noop", "reference", "script", "command:false"])
+def test_every_result_line_fits_the_published_schema(
+    steelyard: Steelyard, author: Author, script: Script, agent: str
+) -> None:
+    named = script("echo hi > new.txt; exit 3") if agent == "script" else agent
+    for line in steelyard("run", author.write(), "--agent", named, "--json").lines:
+        jsonschema.validate(line, result_schema())
+
+
+def test_an_agent_that_exits_badly_is_still_graded_on_what_it_left(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    said = steelyard("run", author.write(), "--agent", script(FIX + "exit 7\n"), "--json")
+    assert (said.line["verdict"], said.line["termination"], said.line["badge"]) == (
+        "pass",
+        "agent_crash",
+        "FAIL",
+    )
+
+
+def test_an_agent_that_never_ends_is_stopped_by_the_wall_clock_and_graded(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    contract = author.write(budget={"wall_s": 2, "headroom": {"wall_s": 1}})
+    said = steelyard("run", contract, "--agent", script(FIX + "trap '' TERM; sleep 600"), "--json")
+    assert (said.line["termination"], said.line["verdict"]) == ("wall_time", "pass")
+    assert "termination_wall_time" in said.line["tags"]
+
+
+def test_work_done_by_a_leftover_process_after_the_end_does_not_count(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    late = f"(sleep 1; {FIX.strip()}) >/dev/null 2>&1 &\nsetsid sh -c 'sleep 1; {FIX.strip()}' >/dev/null 2>&1 &\n"
+    said = steelyard("run", author.write(), "--agent", script(late), "--json")
+    assert said.line["verdict"] == "fail"
+
+
+def test_a_check_that_times_out_is_an_error_and_not_a_failure(steelyard: Steelyard, author: Author) -> None:
+    contract = author.write(oracle={"checks": [{"id": "slow", "cmd": "sleep 60", "timeout_s": 1}]})
+    said = steelyard("run", contract, "--agent", "noop", "--json")
+    assert (said.code, said.line["acceptance"], said.line["gates"]["acceptance"]) == (
+        1,
+        "acceptance_error",
+        "error",
+    )
+    assert "evaluation_error" in said.line["tags"]
+
+
+def test_a_change_outside_the_allowed_paths_fails_the_safety_gate(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    contract = author.write(policy={"allowed_paths": ["add.sh"]})
+    said = steelyard("run", contract, "--agent", script(FIX + "echo x > other.txt"), "--json")
+    assert (said.line["verdict"], said.line["gates"]["safety"]) == ("fail", "fail")
+    assert "other.txt" in said.line["why"]["safety"]
+    assert "policy_violation" in said.line["tags"]
+
+
+def test_hidden_files_are_there_for_the_check_and_never_for_the_agent(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    contract = author.write(
+        files={"hidden/secret.txt": "5"},
+        oracle={
+            "checks": [
+                {
+                    "id": "hidden",
+                    "cmd": '[ "$(sh add.sh 2 3)" = "$(cat secret.txt)" ]',
+                    "inject": ["hidden/secret.txt"],
+                }
+            ]
+        },
+    )
+    look = "find / -name secret.txt 2>/dev/null | grep . && exit 9\n" + FIX
+    said = steelyard("run", contract, "--agent", script(look), "--json")
+    assert (said.line["verdict"], said.line["termination"]) == ("pass", "completed")
+
+
+def test_repeats_and_agents_multiply_and_rates_come_with_their_interval(
+    steelyard: Steelyard, author: Author
+) -> None:
+    said = steelyard(
+        "run", author.write(), "--agent", "noop", "--agent", "reference", "--repeats", 2, "--jobs", 2
+    )
+    assert said.code == 1
+    assert "2 of 2" in said.out
+    assert "100% [34%, 100%]" in said.out
+    assert "0% [0%, 66%]" in said.out
+
+
+def test_an_unknown_agent_is_refused_with_a_suggestion_before_anything_runs(
+    steelyard: Steelyard, author: Author
+) -> None:
+    said = steelyard("run", author.write(), "--agent", "refrence")
+    assert said.code == 2
+    assert "did you mean reference?" in said.err
+
+
+def test_a_reference_that_does_not_apply_is_the_contracts_fault(steelyard: Steelyard, author: Author) -> None:
+    patch = "--- a/add.sh\n+++ b/add.sh\n@@ -1 +1 @@\n-something else\n+new\n"
+    said = steelyard("run", author.write(files={"reference.patch": patch}), "--agent", "reference", "--json")
+    assert said.code == 2
+    assert "does not apply" in said.err
+
+
+def test_setup_is_built_once_and_its_failure_is_the_contracts_fault(
+    steelyard: Steelyard, author: Author
+) -> None:
+    good = author.write(setup=["mkdir deps && echo 5 > deps/answer", "echo x > $HOME/.rc"])
+    said = steelyard("run", good, "--agent", "reference", "--agent", "noop", "--json")
+    assert [line["verdict"] for line in said.lines] == ["pass", "fail"], said.err
+    bad = author.write(setup=["echo trying; false"])
+    said = steelyard("run", bad, "--agent", "noop")
+    assert said.code == 2
+    assert "setup[0]" in said.err
+    assert "trying" in said.err
+
+
+def test_what_setup_made_is_on_the_bench_and_a_change_to_it_is_not(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    contract = author.write(
+        setup=["mkdir deps && echo 5 > deps/answer"],
+        oracle={"checks": [{"id": "adds", "cmd": '[ "$(sh add.sh 2 3)" = "$(cat deps/answer)" ]'}]},
+    )
+    said = steelyard("run", contract, "--agent", script("echo -1 > deps/answer"), "--json")
+    assert said.line["verdict"] == "fail"
+    assert "setup_layer_changed" in {finding["id"] for finding in said.line["findings"]}
+
+
+def test_the_agents_repository_has_one_commit_and_a_clean_status(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    look = 'test "$(git rev-list --all --count)" = 1 && test -z "$(git status --porcelain)" || exit 9\n'
+    said = steelyard("run", author.write(), "--agent", script(look), "--json")
+    assert said.line["termination"] == "completed", (
+        Path(said.line["folder"]) / "agent/stderr.txt"
+    ).read_text()
+
+
+def test_without_isolation_every_result_says_so(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "reference", "--sandbox", "local", "--json")
+    assert (said.line["verdict"], said.line["assurance"]["isolation"]) == ("pass", "none"), said.err
+
+
+def test_a_repeated_check_is_executed_by_the_replay_rule(steelyard: Steelyard, author: Author) -> None:
+    contract = author.write(
+        oracle={"checks": [{"id": "adds", "cmd": "true"}], "reruns": {"max": 3, "rule": "any_failure_fails"}}
+    )
+    said = steelyard("run", contract, "--agent", "noop", "--json")
+    outcome = json.loads((Path(said.line["folder"]) / "checks/adds/outcome.json").read_text())
+    assert outcome["runs"] == ["pass", "pass", "pass"]
+
+
+def test_the_demo_comes_out_as_expected(steelyard: Steelyard) -> None:
+    said = steelyard("demo", "--json", "--jobs", 2)
+    assert said.code == 0, said.out + said.err
+    assert len(said.lines) == 10
+
+
+def test_the_examples_table_is_the_demos_table() -> None:
+    from steelyard.cli.demo import EXPECTED
+
+    text = (ROOT / "examples/README.md").read_text()
+    rows = [line.split("|")[1:4] for line in text.splitlines() if line.startswith("| ") and "`" in line]
+    contract, told = "", []
+    for first, agent, verdict in rows:
+        contract = first.strip().strip("`") or contract
+        told.append((contract, agent.strip().strip("`").replace("agents/", ""), verdict.strip()))
+    assert told == [(name, agent, verdict) for name, trials in EXPECTED.items() for agent, verdict in trials]
