@@ -5,6 +5,7 @@ One launcher a controller, started when the first sandbox is; a dead one is repl
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import itertools
@@ -121,8 +122,12 @@ class Launcher:
             ours.close()
             raise
 
-    def close(self) -> None:
+    def let_go(self) -> None:
         self._sock.close()
+
+    def close(self) -> None:
+        """End it: it kills what still runs and removes the cgroups."""
+        self.let_go()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=10)
 
@@ -180,5 +185,20 @@ def launcher() -> Launcher:
     with _lock:
         mine = _launchers.get(os.getpid())
         if mine is None or not mine.alive:
+            if not _launchers:
+                os.register_at_fork(after_in_child=_forget_parents)
+                atexit.register(_close_own)
             mine = _launchers[os.getpid()] = Launcher.start()
         return mine
+
+
+def _forget_parents() -> None:
+    """A forked child must not hold the socket whose end tells the launcher that its controller is gone."""
+    for inherited in _launchers.values():
+        inherited.let_go()
+
+
+def _close_own() -> None:
+    mine = _launchers.pop(os.getpid(), None)
+    if mine is not None:
+        mine.close()

@@ -1,0 +1,75 @@
+"""A timeout ends everything that the command started, wherever it went; and nothing of anybody else."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from steelyard.sandboxes.base import Command, Finished
+
+if TYPE_CHECKING:
+    from conftest import Shell
+
+    from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
+
+ESCAPES = {
+    "plain": "sleep 1000",
+    "background": "sleep 1000 & sleep 1000",
+    "new_session": "setsid sleep 1000 & sleep 1000",
+    "orphaned_daemon": "(setsid sh -c 'sleep 1000 & sleep 1000' &) ; sleep 1000",
+    "ignores_sigterm": "trap '' TERM INT HUP; while :; do sleep 1; done",
+    "stopped": "sleep 1000 & kill -STOP $!; kill -STOP $$",
+    "fork_chain": "f() { sleep 0.01; (f &) ; }; f; sleep 1000",
+}
+
+
+@pytest.mark.parametrize("line", ESCAPES.values(), ids=ESCAPES.keys())
+def test_nothing_survives_a_timeout(shell: Shell, line: str) -> None:
+    done = shell(line, timeout_s=0.3)
+    assert done.timed_out
+    assert (done.exit_code, done.signal) == (None, None)
+    assert shell("ls -d /proc/[0-9]* | wc -l").stdout.text.strip() in {"3", "4"}  # init, sh, ls, wc
+
+
+def test_what_was_said_before_a_timeout_is_kept(shell: Shell) -> None:
+    assert shell("echo before; sleep 1000", timeout_s=0.3).stdout.text == "before\n"
+
+
+def test_a_flood_does_not_stop_a_timeout(shell: Shell) -> None:
+    done = shell("yes", timeout_s=0.3, keep_bytes=10)
+    assert done.timed_out
+
+
+def test_a_command_that_never_reads_can_time_out(shell: Shell) -> None:
+    assert shell("sleep 1000", stdin=b"x" * 1_000_000, timeout_s=0.3).timed_out
+
+
+def test_a_timeout_spares_a_command_that_runs_beside_it(sandbox: BubblewrapSandbox) -> None:
+    results: list[Finished] = []
+    beside = Command(("sh", "-c", "sleep 1 & wait; setsid sh -c 'sleep 0.1; exit 5'"))
+    thread = threading.Thread(target=lambda: results.append(sandbox.run(beside)))
+    thread.start()
+    ended = sandbox.run(Command(("sh", "-c", "setsid sleep 1000 & sleep 1000"), timeout_s=0.3))
+    thread.join()
+    assert ended.timed_out
+    assert results[0].exit_code == 5
+    assert sandbox.run(Command(("pgrep", "-f", "sleep 1000"))).exit_code == 1
+
+
+def test_stop_from_another_thread_ends_a_running_command(sandbox: BubblewrapSandbox) -> None:
+    results: list[Finished] = []
+    running = threading.Event()
+    command = Command(("sh", "-c", "echo up; sleep 1000"))
+    thread = threading.Thread(target=lambda: results.append(sandbox.run(command, lambda *_: running.set())))
+    thread.start()
+    running.wait()
+    sandbox.stop()
+    thread.join()
+    assert results[0].signal == 9 or results[0].lost
+
+
+def test_a_command_after_stop_is_lost(sandbox: BubblewrapSandbox) -> None:
+    sandbox.stop()
+    assert sandbox.run(Command(("true",))).lost
