@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 import yaml
-from small_catalogue import SMALL
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import examine_contract, load_contract
 from steelyard.errors import ContractFault, Problem
+
+from .small_catalogue import SMALL
 
 NOBODY = 65534
 

@@ -5,13 +5,14 @@ Looked at before the models, so that a missing file and a misspelt key are told 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.entries import Entries
-from steelyard.contract.files import contract_files, inside
+from steelyard.contract.files import bad_name, contract_files, inside
 from steelyard.contract.yaml_source import MOST_BYTES, Place, Source, dotted
 from steelyard.errors import Problem
 
@@ -98,5 +99,9 @@ def _look_at_tree(named: Named, folder: Path, path: Path) -> None:
         raise ValueError("is not a folder")
     own = [Path(named.source.file).name, _written(named.source, REFERENCE)]
     for name in own:
-        if name is not None and (folder / name).resolve().is_relative_to(path):
+        if (
+            name is not None
+            and not bad_name(name)
+            and Path(os.path.realpath(folder / name)).is_relative_to(path)
+        ):
             raise ValueError(f"holds {name}, which agents must not see")
