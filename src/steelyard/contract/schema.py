@@ -28,6 +28,9 @@ def contract_schema(catalogue: Catalogue) -> dict[str, Any]:
     schema["properties"]["graders"]["items"] = {
         "anyOf": [_entry(kind, GraderKeys, definitions) for kind in graders]
     }
+    definitions["Environment"]["properties"]["env"]["additionalProperties"] = (
+        False  # the pattern is all there is
+    )
     schema["oneOf"] = [{"required": ["brief"]}, {"required": ["brief_file"]}]
     return {
         "$schema": DIALECT,

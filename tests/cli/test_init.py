@@ -1,0 +1,90 @@
+"""`steelyard init`: a contract to start from, that `check` accepts."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+
+@pytest.fixture
+def upstream(tmp_path: Path) -> Path:
+    folder = tmp_path / "upstream"
+    folder.mkdir()
+    (folder / "a").write_text("1\n")
+    git(folder, "init", "-q")
+    git(folder, "add", "a")
+    git(folder, "commit", "-q", "-m", "one")
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    own = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+    done = subprocess.run(["git", *own, "-C", folder, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_a_new_contract_of_a_repository_is_accepted(
+    steelyard: Callable[..., Any], tmp_path: Path, upstream: Path
+) -> None:
+    folder = tmp_path / "new contract!"
+    said = steelyard("init", folder, "--git", upstream, "--json")
+    assert (said.code, said.line["wrote"]) == (0, [f"{folder}/contract.yaml", f"{folder}/brief.md"])
+    written = yaml.safe_load((folder / "contract.yaml").read_text())
+    assert written["id"] == "new-contract"
+    assert written["repository"]["commit"] == git(upstream, "rev-parse", "HEAD")
+    assert steelyard("check", folder).code == 0
+
+
+def test_a_new_contract_of_a_folder_is_accepted(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    (folder / "files").mkdir(parents=True)
+    assert steelyard("init", folder, "--tree", folder / "files", "--id", "mine").code == 0
+    assert steelyard("check", folder, "--json").line["id"] == "mine"
+
+
+def test_a_new_contract_of_nothing_is_accepted(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    said = steelyard("init", tmp_path / "new")
+    assert said.out.splitlines()[-1] == f"next: fill them in, then steelyard check {tmp_path / 'new'}"
+    assert steelyard("check", tmp_path / "new").code == 0
+
+
+def test_nothing_is_ever_overwritten(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "brief.md").write_text("mine\n")
+    said = steelyard("init", tmp_path)
+    assert said.code == 2
+    assert "brief.md exists; nothing was written" in said.err
+    assert (tmp_path / "brief.md").read_text() == "mine\n"
+    assert not (tmp_path / "contract.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--git", "gone"], "gone does not exist"),
+        (["--tree", "gone"], "gone is not a folder"),
+        (["--commit", "0" * 40], "--commit needs --git"),
+        (["--git", ".", "--tree", "."], "not both"),
+        (["--tree", "/usr"], "must be a folder inside"),
+        (["--git", "/usr"], "is not a git repository"),
+    ],
+)
+def test_what_cannot_be_a_source_is_refused(
+    steelyard: Callable[..., Any], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    said = steelyard("init", tmp_path / "new", *arguments)
+    assert said.code == 2
+    assert message in said.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_commit_that_is_not_there_is_refused(
+    steelyard: Callable[..., Any], tmp_path: Path, upstream: Path
+) -> None:
+    said = steelyard("init", tmp_path / "new", "--git", upstream, "--commit", "0" * 40)
+    assert said.code == 2
+    assert "no commit" in said.err
