@@ -162,7 +162,9 @@ def test_many_threads_run_commands_in_one_sandbox(sandbox: BubblewrapSandbox) ->
     results: dict[int, Finished] = {}
 
     def work(number: int) -> None:
-        results[number] = sandbox.run(Command(("sh", "-c", f"head -c {number}00000 /dev/zero; sleep 0.1; exit {number}")))
+        results[number] = sandbox.run(
+            Command(("sh", "-c", f"head -c {number}00000 /dev/zero; sleep 0.1; exit {number}"))
+        )
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(1, 13)]
     for thread in threads:

@@ -84,10 +84,15 @@ def _v2_parents(mounted: Path, own: Path) -> dict[str, Path]:
 
 
 def _v2_limits(parent: Path) -> list[str]:
-    with suppress(OSError):  # only the root or a group without processes of its own may hand on controllers
-        (parent / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+    control = parent / "cgroup.subtree_control"
     try:
-        handed_on = (parent / "cgroup.subtree_control").read_text().split()
+        handed_on = control.read_text().split()
+        if not set(_V1_CONTROLLERS.values()) <= set(handed_on):
+            with suppress(
+                OSError
+            ):  # only the root, or a group without processes of its own, may hand them on
+                control.write_text("+memory +pids +cpu")
+            handed_on = control.read_text().split()
     except OSError:
         return []
     if "memory" not in handed_on or not _can_make_group(parent):

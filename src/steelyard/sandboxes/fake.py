@@ -74,8 +74,11 @@ class FakeInit:
         elif frame.type == b"I":
             if frame.payload:
                 self.send(b"A", frame.id, frames.pack_count(len(frame.payload)))
-        elif frame.type in (b"T", b"S"):
+        elif frame.type == b"S":
             self._kill({frame.id} & self._hanging)
+        elif frame.type == b"T":
+            self._kill({frame.id} & self._hanging)
+            self.send(b"D", frame.id)
         elif frame.type == b"K":
             self._kill(set(self._hanging))
             self.send(b"D", frame.id)

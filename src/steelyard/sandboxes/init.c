@@ -476,16 +476,21 @@ static void kill_everything(uint32_t id) {
 }
 
 /* A timeout: a grandchild may have left the session and lost its parent, so everything goes that does
- * not belong to another running job. Alone, that is everything. */
-static void end_tree(struct job *ending) {
-    if (is_process_1 && job_count == 1) {
+ * not belong to another running job. Alone, that is everything. Told once all of it is dead. */
+static void end_tree(uint32_t id, const struct job *ending) {
+    if (ending && is_process_1 && job_count == 1) {
         kill(-1, SIGKILL);
-        return;
-    }
-    for (int round = 0; round < 64 && kill_round(ending) > 0; round++) {
+        reap(0);
+    } else if (ending) {
+        const struct job copy = *ending; /* reaping moves the jobs about */
         const struct timespec pause = {0, 500000};
-        nanosleep(&pause, NULL);
+        for (int round = 0; round < 2000 && kill_round(&copy) > 0; round++) {
+            nanosleep(&pause, NULL);
+            reap(WNOHANG);
+        }
+        reap(WNOHANG);
     }
+    tell('D', id, NULL, 0);
 }
 
 /* ---- the loop ---- */
@@ -517,7 +522,7 @@ static void obey(void) {
         case 'E': start(id, frame_in, length); break;
         case 'I': if (job) take_input(job, frame_in, length); break; /* no job: it has just ended */
         case 'S': if (job) signal_job(job, frame_in, length); break;
-        case 'T': if (job) end_tree(job); break;
+        case 'T': end_tree(id, job); break;
         case 'K': kill_everything(id); break;
         case 'P': tell('P', id, frame_in, length); break;
         default: refuse(header[4], id, "unknown frame");

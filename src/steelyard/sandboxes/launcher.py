@@ -60,7 +60,9 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
     nursery = Nursery(kit)
     _serve(sock, nursery)
     nursery.end()
-    cgroups.remove_all(tag)
+    cgroups.remove_all(
+        tag.rpartition("-")[0]
+    )  # of the controller: a killed launcher before us left a spare's
 
 
 def _in_memory(path: str) -> int:

@@ -188,6 +188,8 @@ def launcher() -> Launcher:
             if not _launchers:
                 os.register_at_fork(after_in_child=_forget_parents)
                 atexit.register(_close_own)
+            if mine is not None:
+                mine.close()
             mine = _launchers[os.getpid()] = Launcher.start()
         return mine
 

@@ -1,6 +1,6 @@
 """A socket to init -> commands run: the controller's side of docs/init-protocol.md.
 
-    run()       E, then O/R/A until X (or F); at the deadline T, which ends whatever the command started
+    run()       E, then O/R/A until X (or F); at the deadline T, then D: whatever the command started is dead
     kill_all()  K, then D
 
 Any number of threads may run commands at once. There is no reader thread: whoever waits and finds nobody
@@ -129,7 +129,7 @@ class Wire:
         self._news = threading.Condition()
         self._reading = False
         self._jobs: dict[int, Job] = {}
-        self._answers: dict[int, bytes] = {}  # of K and P, by id
+        self._answers: dict[int, bytes] = {}  # of K, T and P, by id
         self._hello: Hello | None = None
         self._last_id = 0
         self.gone = False
@@ -212,8 +212,9 @@ class Wire:
 
     def _end_tree(self, number: int, job: Job) -> None:
         self._send(frames.pack(b"T", number))
-        self._wait(lambda: job.done, _AFTER_KILL_S)
-        if not job.done and not self.gone:
+        self._wait(lambda: job.done and number in self._answers, _AFTER_KILL_S)
+        dead = self._answers.pop(number, None) is not None
+        if not dead and not self.gone:
             raise InfraFault(f"a command outlived SIGKILL for {_AFTER_KILL_S:.0f} s; the sandbox is unusable")
 
     def _send(self, data: bytes) -> None:

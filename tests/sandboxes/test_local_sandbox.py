@@ -1,0 +1,117 @@
+"""The sandbox without walls: same commands, same ends, and an honest label."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from steelyard.errors import InfraFault
+from steelyard.sandboxes import backend
+from steelyard.sandboxes.base import Box, Command, Laid, Limits
+from steelyard.sandboxes.local import LocalBackend, LocalSandbox
+
+if TYPE_CHECKING:
+    from conftest import Tree
+
+
+@pytest.fixture
+def sandbox(tree: Tree) -> Iterator[LocalSandbox]:
+    with LocalBackend().start(Box(layers=(tree(a="upper"), tree(a="lower", b="2")))) as started:
+        yield started
+
+
+def sh(sandbox: LocalSandbox, line: str, **fields: object) -> str:
+    return sandbox.run(Command(("sh", "-c", line), **fields)).stdout.text  # type: ignore[arg-type]
+
+
+def test_it_says_that_it_isolates_nothing(sandbox: LocalSandbox) -> None:
+    assert (sandbox.facts.isolation, sandbox.facts.network) == ("none", "host")
+
+
+def test_its_workspace_is_a_copy_of_the_layers(sandbox: LocalSandbox) -> None:
+    assert sh(sandbox, "cat a b") == "upper2"
+
+
+def test_a_cwd_under_workspace_is_understood(sandbox: LocalSandbox) -> None:
+    assert sh(sandbox, "mkdir d; cat a", cwd="/workspace") == "upper"
+    assert sh(sandbox, "cat ../a", cwd="/workspace/d") == "upper"
+
+
+def test_no_variable_of_the_host_gets_in(sandbox: LocalSandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_HOST", "x")
+    assert "SECRET" not in sh(sandbox, "env")
+
+
+def test_stop_kills_daemons_that_left_their_session(sandbox: LocalSandbox) -> None:
+    sh(sandbox, "(setsid sleep 4711 >/dev/null 2>&1 &); setsid sleep 4711 >/dev/null 2>&1 & sleep 0.1")
+    assert subprocess.run(["pgrep", "-f", "sleep 4711"], check=False, capture_output=True).returncode == 0
+    sandbox.stop()
+    assert subprocess.run(["pgrep", "-f", "sleep 4711"], check=False, capture_output=True).returncode == 1
+
+
+def test_a_timeout_kills_what_the_command_started(sandbox: LocalSandbox) -> None:
+    done = sandbox.run(Command(("sh", "-c", "setsid sleep 4712 & sleep 4712"), timeout_s=0.3))
+    assert done.timed_out
+    assert subprocess.run(["pgrep", "-f", "sleep 4712"], check=False, capture_output=True).returncode == 1
+
+
+def test_a_killed_init_is_not_passed_over(sandbox: LocalSandbox) -> None:
+    assert sandbox.run(Command(("sh", "-c", "kill -9 $PPID; sleep 1000"))).lost
+    with pytest.raises(InfraFault, match="may still be running"):
+        sandbox.stop()
+    subprocess.run(["pkill", "-KILL", "-f", "^sleep 1000$"], check=False)
+    sandbox._death = sandbox._death or __import__("steelyard.sandboxes.base", fromlist=["Death"]).Death()
+
+
+def test_the_remains_are_compared_in_full(sandbox: LocalSandbox) -> None:
+    sh(sandbox, "echo new > c; rm b")
+    sandbox.stop()
+    remains = sandbox.remains()
+    assert set(os.listdir(remains.workspace)) == {"a", "c"}
+    assert set(os.listdir(remains.baseline)) == {"a", "b"}
+    assert remains.touched is None
+
+
+def test_a_kept_copy_is_complete(tree: Tree, tmp_path: Path) -> None:
+    base, keep = tree(a="1", gone="2"), tmp_path / "keep"
+    with LocalBackend().start(Box(layers=(base,), keep=keep)) as first:
+        sh(first, "rm gone; touch made")
+    with LocalBackend().start(Box(layers=(keep / "workspace", base))) as second:
+        assert sh(second, "ls") == "a\nmade\n"
+
+
+def test_its_folder_is_gone_afterwards(sandbox: LocalSandbox) -> None:
+    folder = sandbox.workspace
+    sandbox.close()
+    assert not folder.exists()
+
+
+def test_links_and_laid_data_are_there(tree: Tree, tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("laid")
+    box = Box(
+        layers=(tree(a="1"),),
+        laid=(Laid("x/y", "file", source=tmp_path / "s"),),
+        links={"say": Path("/bin/echo")},
+    )
+    with LocalBackend().start(box) as sandbox:
+        assert sh(sandbox, "cat x/y; say hi") == "laidhi\n"
+
+
+def test_too_much_memory_is_noticed(tree: Tree) -> None:
+    limits = Limits(memory_mb=64, guaranteed_mb=16)
+    code = (
+        "import mmap, time; m = mmap.mmap(-1, 1); l = [b'x' * 20_000_000 for _ in range(2)]; time.sleep(30)"
+    )
+    line = f'for i in 1 2 3; do python3 -c "{code}" & done; wait'
+    with LocalBackend().start(Box(layers=(tree(a="1"),), limits=limits)) as sandbox:
+        assert sandbox.run(Command(("sh", "-c", line))).signal == 9
+        assert sandbox.stop().oom_kills >= 1
+
+
+def test_the_catalogue_has_it_by_name() -> None:
+    assert isinstance(backend("local"), LocalBackend)

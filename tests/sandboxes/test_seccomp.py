@@ -1,0 +1,98 @@
+"""The filter, run here by a small interpreter of BPF, for both architectures."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from steelyard.sandboxes.seccomp import AARCH64, X86_64, Table, program
+
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+TABLES = pytest.mark.parametrize("table", [X86_64, AARCH64], ids=["x86_64", "aarch64"])
+
+
+def verdict(table: Table, number: int, *arguments: int, arch: int | None = None) -> int:
+    padded = [*arguments, *[0] * (6 - len(arguments))]
+    data = struct.pack("<iIQ6Q", number, arch or table.arch, 0, *padded)
+    code = list(struct.iter_unpack("<HBBI", program(table)))
+    at = accumulator = 0
+    while True:
+        operation, if_true, if_false, operand = code[at]
+        at += 1
+        if operation == 0x06:
+            return operand
+        if operation == 0x20:
+            accumulator = struct.unpack_from("<I", data, operand)[0]
+        else:
+            tests = {
+                0x15: accumulator == operand,
+                0x35: accumulator >= operand,
+                0x45: bool(accumulator & operand),
+            }
+            at += if_true if tests[operation] else if_false
+
+
+def refused(error: int) -> int:
+    return 0x00050000 | error
+
+
+@TABLES
+def test_every_denied_call_is_refused(table: Table) -> None:
+    assert {verdict(table, number) for number in table.denied.values()} == {refused(errno.EPERM)}
+
+
+@TABLES
+def test_no_two_denied_calls_share_a_number(table: Table) -> None:
+    assert len(set(table.denied.values())) == len(table.denied)
+
+
+@TABLES
+def test_both_architectures_deny_the_same_calls(table: Table) -> None:
+    assert set(X86_64.denied) - set(table.denied) <= {"iopl", "ioperm"}
+
+
+@TABLES
+def test_another_architecture_is_killed(table: Table) -> None:
+    assert verdict(table, 0, arch=0x40000003) == KILL
+
+
+def test_the_x32_interface_is_not_there() -> None:
+    assert verdict(X86_64, 0x40000000 + 101) == refused(errno.ENOSYS)
+
+
+@TABLES
+def test_clone3_is_not_there_so_that_libc_uses_clone(table: Table) -> None:
+    assert verdict(table, table.clone3) == refused(errno.ENOSYS)
+
+
+@TABLES
+@pytest.mark.parametrize(
+    "flag", [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000]
+)
+def test_no_clone_makes_a_namespace(table: Table, flag: int) -> None:
+    assert verdict(table, table.clone, flag | 17) == refused(errno.EPERM)
+
+
+@TABLES
+def test_a_thread_is_allowed(table: Table) -> None:
+    assert verdict(table, table.clone, 0x3D0F00) == ALLOW
+
+
+@TABLES
+def test_typing_into_a_terminal_is_refused_and_asking_its_size_is_not(table: Table) -> None:
+    assert verdict(table, table.ioctl, 0, 0x5412) == refused(errno.EPERM)
+    assert verdict(table, table.ioctl, 0, 0x5413) == ALLOW
+
+
+@TABLES
+def test_only_families_that_a_network_namespace_holds_are_allowed(table: Table) -> None:
+    allowed = {family for family in range(50) if verdict(table, table.socket, family) == ALLOW}
+    assert allowed == {1, 2, 10, 16}
+
+
+@TABLES
+def test_ordinary_calls_are_allowed(table: Table) -> None:
+    special = {table.clone3, table.socket, *table.denied.values()}
+    assert {verdict(table, number) for number in range(424) if number not in special} == {ALLOW}

@@ -1,0 +1,67 @@
+"""Versions that a contract wants -> interpreters that this machine has."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from steelyard.errors import InfraFault, OperatorFault
+from steelyard.sandboxes import backend
+from steelyard.sandboxes.toolchains import installed, matches, resolve
+
+OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "version", "same"),
+    [
+        ("3.11", "3.11.7", True),
+        ("3.1", "3.11.7", False),
+        ("3", "3.11.7", True),
+        ("3.11.7", "3.11.7", True),
+        ("20", "2.0.1", False),
+    ],
+)
+def test_a_version_is_matched_by_whole_components(wanted: str, version: str, *, same: bool) -> None:
+    assert matches(wanted, version) is same
+
+
+def test_our_own_interpreter_is_found() -> None:
+    (python,) = resolve({"python": OWN})
+    assert matches(OWN, python.version)
+    assert {"python", "python3"} <= set(python.binaries)
+    assert all(path.exists() for path in python.binaries.values())
+
+
+def test_nothing_that_was_found_is_a_script() -> None:
+    assert all(found.binary.read_bytes()[:4] == b"\x7fELF" for found in installed("python"))
+
+
+def test_what_is_under_usr_needs_no_bind() -> None:
+    for found in installed("python"):
+        (python,) = resolve({"python": found.version})
+        assert (python.prefix is None) == str(found.prefix).startswith("/usr")
+
+
+def test_an_absent_version_lists_what_there_is() -> None:
+    with pytest.raises(InfraFault, match=rf"python 1\.0 is not on this machine; found: .*{OWN}"):
+        resolve({"python": "1.0"})
+
+
+def test_an_unknown_toolchain_is_named() -> None:
+    with pytest.raises(InfraFault, match="cobol"):
+        resolve({"cobol": "85"})
+
+
+def test_the_same_installation_has_the_same_digest() -> None:
+    assert resolve({"python": OWN})[0].digest == resolve({"python": OWN})[0].digest
+
+
+def test_nothing_wanted_is_nothing_resolved() -> None:
+    assert resolve({}) == ()
+
+
+def test_an_unknown_sandbox_is_the_operators_mistake() -> None:
+    with pytest.raises(OperatorFault, match="bubblewrap"):
+        backend("nonsense")
