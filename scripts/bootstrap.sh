@@ -43,6 +43,7 @@ missing_packages() {
     command -v make >/dev/null 2>&1 || echo make
     if [ "${SANDBOX:-}" != local ] && ! command -v bwrap >/dev/null 2>&1; then echo bubblewrap; fi
     can_link_static || echo gcc libc6-dev
+    if [ "$want" = dev ] && ! command -v pgrep >/dev/null 2>&1; then echo procps; fi # tests look for left-overs
     [ -x .venv/bin/python ] && recent .venv/bin/python && return
     python=$(find_python)
     if [ -z "$python" ]; then
