@@ -36,8 +36,10 @@ BANS = {
     "report": {"sandboxes", "bench", "execution", "agents", "gateway", "monitors"},
 }
 # What `verdict` may know of other rooms: types, nothing that acts.
-VERDICT_KNOWS = ("steelyard.errors", "steelyard.stats", "steelyard.contract", "steelyard.evidence.finding")
-VERDICT_KNOWS += ("steelyard.graders.grade", "steelyard.verdict")
+VERDICT_KNOWS = (
+    *("steelyard.errors", "steelyard.stats", "steelyard.contract"),
+    *("steelyard.evidence.finding", "steelyard.graders.grade", "steelyard.verdict"),
+)
 ACTS = {
     "os",
     "io",
