@@ -135,7 +135,7 @@ def test_a_cache_that_cannot_be_written_is_this_machines_fault(ordinary_user: Pa
         Cache(ordinary_user / "closed").build("kind", "key", lambda _: None)
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "a\0b"])
+@pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "a\0b", "a\n"])
 def test_a_key_is_one_plain_name(store: Cache, name: str) -> None:
     with pytest.raises(ValueError, match="name"):
         store.build("kind", name, lambda _: None)

@@ -28,7 +28,7 @@ BEYOND: tuple[str, ...] = (
         "`history",
         "always",
     ),
-    *("carries no credit", "not supported yet", "no check is", "`build: none`"),
+    *("carries no credit", "not supported yet", "no check is", "`build: none`", "at 1.0 only"),
 )
 
 

@@ -147,6 +147,11 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "must be at most 1",
     ),
     ({"graders": [{"type": "implemented", "name": "accept"}]}, "graders[0].name", "the name accept is taken"),
+    (
+        {"graders": [{"type": "implemented", "pass_threshold": 0.6}]},
+        "graders[0].pass_threshold",
+        "at 1.0 only",
+    ),
     ({"build": ...}, "oracle.checks", "no check is `under: build`"),
     (
         {"oracle": oracle(CHECK, {"cmd": "x", "under": "build"})},
@@ -190,7 +195,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(writer: Writer) 
     ]
 
 
-ESCAPES = ["/etc/passwd", "../x", "a/../../x", "..", "a\\b", "~/x", "gone.txt", "a\0b"]
+ESCAPES = ["/etc/passwd", "../x", "a/../../x", "..", "a\\b", "~/x", "gone.txt"]
 FILE_KEYS: list[tuple[str, Any]] = [
     ("brief_file", lambda name: {"brief": ..., "brief_file": name}),
     ("oracle.reference", lambda name: {"oracle": oracle(reference=name)}),
@@ -291,7 +296,23 @@ def test_a_gate_is_required_and_carries_no_credit(writer: Writer) -> None:
     writer.write(graders=[{"type": "command", "cmd": "x", "gate": True}, {"type": "implemented"}])
     given_gate, own_gate = writer.load().graders
     assert (given_gate.gate, given_gate.required, given_gate.weight) == (True, True, 0.0)
-    assert (own_gate.gate, own_gate.required, own_gate.pass_threshold) == (True, True, 0.5)
+    assert (own_gate.gate, own_gate.required, own_gate.pass_threshold) == (True, True, 1.0)
+
+
+def test_a_grader_passes_at_the_threshold_of_its_type_unless_it_says_another(writer: Writer) -> None:
+    graders = [
+        {"type": "implemented", "gate": False},
+        {"type": "implemented", "gate": False, "pass_threshold": 0.7},
+    ]
+    writer.write(graders=graders)
+    assert [entry.pass_threshold for entry in writer.load().graders] == [0.5, 0.7]
+
+
+@pytest.mark.parametrize(("name", "message"), [("hidden", "is not a file"), ("empty", "is an empty folder")])
+def test_a_reference_is_a_file(writer: Writer, name: str, message: str) -> None:
+    writer.write({"hidden/a": "1"}, oracle=oracle(reference=name))
+    (writer.folder / "empty").mkdir()
+    assert message in writer.problem().message
 
 
 def test_a_grader_without_a_name_is_called_after_its_type(writer: Writer) -> None:

@@ -261,12 +261,11 @@ def test_nothing_that_the_repository_configures_ever_runs(
 
 
 @pytest.mark.parametrize(
-    "commit", ["", "HEAD", "trunk", "abc1234", "A" * 40, "0" * 41, "-" * 40, "0" * 39 + "\n"]
+    "commit", ["HEAD", "trunk", "abc1234", "A" * 40, "0" * 41, "-" * 40, "0" * 40 + "\n"]
 )
 def test_only_a_full_commit_id_names_a_commit(repository: Git, store: Cache, commit: str) -> None:
     repository.commit({"a": "1\n"})
-    if commit:
-        assert "is not a full commit id" in refused(repository, commit, store)
+    assert "is not a full commit id" in refused(repository, commit, store)
 
 
 def test_an_absent_commit_is_refused_with_the_fix(repository: Git, store: Cache) -> None:

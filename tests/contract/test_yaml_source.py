@@ -68,6 +68,7 @@ REFUSED = [
     ("a: 1.0e+999\n", "c:1:4: 1.0e+999 is too large a number"),
     ("a: 9007199254740992\n", "c:1:4: too large a number"),
     (f"a: {'9' * 10_000}\n", "c:1:4: too large a number"),
+    ('a: "x\\0y"\n', "c:1:4: a NUL character"),
     ("a: [1\n", "not valid YAML"),
     ("a: b: c\n", "c:1:5: not valid YAML"),
     ("\ta: 1\n", "c:1:1: not valid YAML"),

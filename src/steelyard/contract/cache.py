@@ -23,7 +23,7 @@ from pathlib import Path
 from steelyard.contract.owner import is_stale, owner_tag
 from steelyard.errors import InfraFault
 
-_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Cache:
     def path(self, kind: str, key: str) -> Path:
         """Where the folder of this key is, or would be."""
         for part in (kind, key):
-            if not _NAME.match(part):
+            if not _NAME.fullmatch(part):
                 raise ValueError(f"not a name for a cache folder: {part!r}")
         return self.root / kind / key
 

@@ -129,7 +129,7 @@ def _resolve(
         required=required or gate,
         weight=0.0 if gate else float(kind.WEIGHT if keys.weight is None else keys.weight),
         gate=gate,
-        pass_threshold=float(threshold),
+        pass_threshold=1.0 if gate else float(threshold),
         is_check=check,
         mandatory=keys.mandatory if isinstance(keys, CheckKeys) else True,
         layer=keys.layer if isinstance(keys, CheckKeys) else None,
@@ -218,6 +218,8 @@ def _gate_holds(entries: Entries, place: Place, keys: CheckKeys | GraderKeys, *,
         entries.complain((*place, "required"), "a gate is always required")
     if gate and keys.weight:
         entries.complain((*place, "weight"), "a gate carries no credit", "gate: false, or no weight")
+    if gate and keys.pass_threshold not in (None, 1.0):
+        entries.complain((*place, "pass_threshold"), "a gate passes at 1.0 only")
     return len(entries.problems) == before
 
 

@@ -36,7 +36,10 @@ def contract_files(folder: Path, name: str) -> dict[str, ContractFile]:
         return {name: _described(place)}
     if not place.is_dir():
         raise ValueError("is neither a file nor a folder")
-    return {f"{name.rstrip('/')}/{below}": file for below, file in sorted(_walked(place))}
+    found = {f"{name.rstrip('/')}/{below}": file for below, file in sorted(_walked(place))}
+    if not found:
+        raise ValueError("is an empty folder")
+    return found
 
 
 def inside(folder: Path, name: str) -> Path:

@@ -15,6 +15,7 @@ from steelyard.errors import InfraFault
 _SETTINGS = {
     "core.attributesFile": "/dev/null",
     "core.checkStat": "minimal",
+    "core.compression": "1",
     "core.excludesFile": "/dev/null",
     "core.fsmonitor": "false",
     "core.hooksPath": "/dev/null",

@@ -24,7 +24,7 @@ from steelyard.contract.materialise import CHUNK_BYTES, Item, refusal
 from steelyard.contract.tree import shown
 from steelyard.errors import InfraFault
 
-_FULL_ID = re.compile(r"^(?:[0-9a-f]{40}|[0-9a-f]{64})$")
+_FULL_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BUNDLE = re.compile(rb"^# v[23] git bundle\n")
 
 
@@ -59,7 +59,7 @@ def locate(location: str, folder: Path, *, field: str = "repository.git") -> Pat
 
 
 def check_id(commit: str) -> None:
-    if not _FULL_ID.match(commit):
+    if not _FULL_ID.fullmatch(commit):
         raise refusal(
             f"{shown(commit)!r} is not a full commit id",
             field="repository.commit",

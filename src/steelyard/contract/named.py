@@ -42,6 +42,9 @@ def name_files(source: Source, entries: Entries, folder: Path) -> Named:
             named.files |= contract_files(folder, name)
         except ValueError as error:
             named.complain(place, f"{name} {error}")
+    reference = _written(source, REFERENCE)
+    if reference is not None and reference not in named.files and not named.problems:
+        named.complain(REFERENCE, f"{reference} is not a file")
     for place, look in ((BRIEF, _read_brief), (ARCHIVE, _look_at_archive), (TREE, _look_at_tree)):
         written = _written(source, place)
         if written is None:

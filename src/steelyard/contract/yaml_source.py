@@ -193,6 +193,8 @@ class _Building:
             raise self._fault(event, str(error)) from error
         if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
             raise self._fault(event, "half a character (a lone surrogate)")
+        if isinstance(value, str) and "\0" in value:  # no file name, argument or variable can hold it
+            raise self._fault(event, "a NUL character")
         return value
 
     def _fault(self, event: yaml.Event, message: str, *, fix: str = "") -> ContractFault:
