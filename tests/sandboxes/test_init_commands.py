@@ -12,7 +12,7 @@ import pytest
 from steelyard.sandboxes.base import Command, Finished
 
 if TYPE_CHECKING:
-    from conftest import Shell, Start
+    from tests.sandboxes.conftest import Shell, Start
 
     from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
 

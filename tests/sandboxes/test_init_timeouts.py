@@ -10,7 +10,7 @@ import pytest
 from steelyard.sandboxes.base import Command, Finished
 
 if TYPE_CHECKING:
-    from conftest import Shell
+    from tests.sandboxes.conftest import Shell
 
     from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
 

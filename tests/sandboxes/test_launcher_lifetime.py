@@ -22,7 +22,7 @@ from steelyard.sandboxes.launching import Launcher, launcher
 from steelyard.sandboxes.watching import descendants
 
 if TYPE_CHECKING:
-    from conftest import Start, Tree
+    from tests.sandboxes.conftest import Start, Tree
 
 CONTROLLER = """
 import sys, time
@@ -53,7 +53,7 @@ def is_alive(pid: int) -> bool:
 
 
 def groups_of(pid: int) -> list[Path]:
-    return [folder for folder in cgroups._groups(lambda name: name.split("-")[2] == str(pid))]
+    return cgroups._groups(lambda name: name.split("-")[2] == str(pid))
 
 
 def test_sixteen_start_at_once_from_threads(start: Start) -> None:
@@ -147,10 +147,10 @@ def test_nothing_of_a_sandbox_shows_in_the_hosts_mounts(start: Start) -> None:
 
 def test_a_closed_sandbox_gives_its_descriptors_back(start: Start) -> None:
     start().close()
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):
         start().close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 @pytest.mark.skipif(not cgroups.host().parents, reason="this user cannot make control groups")

@@ -12,11 +12,11 @@ import pytest
 
 from steelyard.errors import InfraFault
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Command, Laid, Limits
+from steelyard.sandboxes.base import Box, Command, Death, Laid, Limits
 from steelyard.sandboxes.local import LocalBackend, LocalSandbox
 
 if TYPE_CHECKING:
-    from conftest import Tree
+    from tests.sandboxes.conftest import Tree
 
 
 @pytest.fixture
@@ -27,6 +27,10 @@ def sandbox(tree: Tree) -> Iterator[LocalSandbox]:
 
 def sh(sandbox: LocalSandbox, line: str, **fields: object) -> str:
     return sandbox.run(Command(("sh", "-c", line), **fields)).stdout.text  # type: ignore[arg-type]
+
+
+def names(descriptor: int) -> set[str]:
+    return set(os.listdir(descriptor))  # noqa: PTH208  # a descriptor has no path
 
 
 def test_it_says_that_it_isolates_nothing(sandbox: LocalSandbox) -> None:
@@ -65,15 +69,15 @@ def test_a_killed_init_is_not_passed_over(sandbox: LocalSandbox) -> None:
     with pytest.raises(InfraFault, match="may still be running"):
         sandbox.stop()
     subprocess.run(["pkill", "-KILL", "-f", "^sleep 1000$"], check=False)
-    sandbox._death = sandbox._death or __import__("steelyard.sandboxes.base", fromlist=["Death"]).Death()
+    sandbox._death = Death()  # nothing more to say when it is closed
 
 
 def test_the_remains_are_compared_in_full(sandbox: LocalSandbox) -> None:
     sh(sandbox, "echo new > c; rm b")
     sandbox.stop()
     remains = sandbox.remains()
-    assert set(os.listdir(remains.workspace)) == {"a", "c"}
-    assert set(os.listdir(remains.baseline)) == {"a", "b"}
+    assert names(remains.workspace) == {"a", "c"}
+    assert names(remains.baseline) == {"a", "b"}
     assert remains.touched is None
 
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import SMALL
 
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.base import Box, Command, Laid
+from steelyard.sandboxes.base import Box, Command, Laid, Limits
 from steelyard.sandboxes.bubblewrap import BubblewrapBackend
 from steelyard.sandboxes.toolchains import resolve
 
 if TYPE_CHECKING:
-    from conftest import Shell, Start, Tree
+    from tests.sandboxes.conftest import Shell, Start, Tree
 
     from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
+
+
+SMALL = Limits(cpu=2, memory_mb=256, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=64)
 
 
 def read(descriptor: int, path: str) -> str:
@@ -52,7 +55,7 @@ def test_the_remains_are_the_workspace_as_it_was_left(start: Start, tree: Tree) 
     sandbox.stop()
     remains = sandbox.remains()
     assert names(remains.workspace) == {"kept", "made", "folder"}
-    assert set(os.listdir(f"/proc/self/fd/{remains.workspace}/folder")) == {"y"}
+    assert [path.name for path in Path(f"/proc/self/fd/{remains.workspace}/folder").iterdir()] == ["y"]
     assert read(remains.workspace, "made") == "new\n"
 
 
@@ -178,7 +181,7 @@ def test_links_come_first_on_the_path(start: Start) -> None:
 
 
 def test_a_toolchain_is_at_its_own_path(start: Start) -> None:
-    (python,) = resolve({"python": f"{os.sys.version_info.major}.{os.sys.version_info.minor}"})  # type: ignore[attr-defined]
+    (python,) = resolve({"python": f"{sys.version_info.major}.{sys.version_info.minor}"})
     prefixes = () if python.prefix is None else (python.prefix,)
     sandbox = start(toolchains=prefixes, links=dict(python.binaries))
     assert (

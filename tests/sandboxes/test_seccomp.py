@@ -22,7 +22,7 @@ def verdict(table: Table, number: int, *arguments: int, arch: int | None = None)
         operation, if_true, if_false, operand = code[at]
         at += 1
         if operation == 0x06:
-            return operand
+            return int(operand)
         if operation == 0x20:
             accumulator = struct.unpack_from("<I", data, operand)[0]
         else:

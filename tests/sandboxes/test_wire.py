@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import socket
 
 import pytest
 
@@ -55,14 +56,12 @@ def test_a_hanging_command_is_ended_at_its_deadline() -> None:
 
 
 def test_a_sandbox_that_dies_under_a_command_loses_it() -> None:
-    sandbox = FakeSandbox(lambda _: Answer(hangs=True))
+    def die(_request: frames.Request) -> Answer:
+        sandbox.init._sock.shutdown(socket.SHUT_RDWR)
+        return Answer(hangs=True)
 
-    def die(_stream: str, _data: bytes) -> None:
-        raise AssertionError
-
-    with sandbox:
-        sandbox.init._script = lambda _: (sandbox.init._sock.shutdown(2), Answer(hangs=True))[1]
-        assert sandbox.run(Command(("x",)), die).lost
+    with FakeSandbox(die) as sandbox:
+        assert sandbox.run(Command(("x",))).lost
 
 
 def test_stdin_is_sent_in_windows_and_then_closed() -> None:
@@ -101,6 +100,9 @@ def test_a_frame_longer_than_allowed_is_out_of_step() -> None:
 
 
 def test_a_peer_out_of_step_loses_the_sandbox() -> None:
-    with FakeSandbox(lambda _: Answer(hangs=True)) as sandbox:
-        sandbox.init._script = lambda _: (sandbox.init._sock.sendall(b"\xff" * 20), Answer(hangs=True))[1]
+    def babble(_request: frames.Request) -> Answer:
+        sandbox.init._sock.sendall(b"\xff" * 20)
+        return Answer(hangs=True)
+
+    with FakeSandbox(babble) as sandbox:
         assert sandbox.run(Command(("x",))).lost

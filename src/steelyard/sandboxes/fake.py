@@ -137,7 +137,7 @@ class FakeSandbox:
     def stop(self) -> Death:
         if not self._wire.gone:
             self._wire.kill_all(10)
-            self._wire.close()
+        self._wire.close()
         return self._death
 
     def remains(self) -> Remains:
