@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,8 +30,15 @@ def sh(sandbox: LocalSandbox, line: str, **fields: object) -> str:
     return sandbox.run(Command(("sh", "-c", line), **fields)).stdout.text  # type: ignore[arg-type]
 
 
+UNIQUE = f"sleep 4711.{os.getpid()}"  # other tests may be sleeping on this host
+
+
+def is_sleeping() -> bool:
+    return subprocess.run(["pgrep", "-f", UNIQUE], check=False, capture_output=True).returncode == 0
+
+
 def names(descriptor: int) -> set[str]:
-    return set(os.listdir(descriptor))  # noqa: PTH208  # a descriptor has no path
+    return set(os.listdir(descriptor))  # a descriptor has no path
 
 
 def test_it_says_that_it_isolates_nothing(sandbox: LocalSandbox) -> None:
@@ -52,23 +60,25 @@ def test_no_variable_of_the_host_gets_in(sandbox: LocalSandbox, monkeypatch: pyt
 
 
 def test_stop_kills_daemons_that_left_their_session(sandbox: LocalSandbox) -> None:
-    sh(sandbox, "(setsid sleep 4711 >/dev/null 2>&1 &); setsid sleep 4711 >/dev/null 2>&1 & sleep 0.1")
-    assert subprocess.run(["pgrep", "-f", "sleep 4711"], check=False, capture_output=True).returncode == 0
+    sh(sandbox, f"(setsid {UNIQUE} >/dev/null 2>&1 &); setsid {UNIQUE} >/dev/null 2>&1 & sleep 0.1")
+    assert is_sleeping()
     sandbox.stop()
-    assert subprocess.run(["pgrep", "-f", "sleep 4711"], check=False, capture_output=True).returncode == 1
+    assert not is_sleeping()
 
 
 def test_a_timeout_kills_what_the_command_started(sandbox: LocalSandbox) -> None:
-    done = sandbox.run(Command(("sh", "-c", "setsid sleep 4712 & sleep 4712"), timeout_s=0.3))
+    done = sandbox.run(Command(("sh", "-c", f"setsid {UNIQUE} & {UNIQUE}"), timeout_s=0.3))
     assert done.timed_out
-    assert subprocess.run(["pgrep", "-f", "sleep 4712"], check=False, capture_output=True).returncode == 1
+    assert not is_sleeping()
 
 
 def test_a_killed_init_is_not_passed_over(sandbox: LocalSandbox) -> None:
-    assert sandbox.run(Command(("sh", "-c", "kill -9 $PPID; sleep 1000"))).lost
+    told: list[bytes] = []
+    line = "echo $$; sleep 0.2; kill -9 $PPID; exec sleep 4713"
+    assert sandbox.run(Command(("sh", "-c", line)), lambda _, data: told.append(data)).lost
     with pytest.raises(InfraFault, match="may still be running"):
         sandbox.stop()
-    subprocess.run(["pkill", "-KILL", "-f", "^sleep 1000$"], check=False)
+    os.kill(int(b"".join(told)), signal.SIGKILL)  # the one that was left, by its own number
     sandbox._death = Death()  # nothing more to say when it is closed
 
 

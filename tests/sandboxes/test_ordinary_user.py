@@ -1,0 +1,62 @@
+"""Root is not needed: the same tests, run by a user who is nobody."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOBODY = "65534"
+PYTHON = "/usr/bin/python3"  # ours may sit in a home that nobody else may enter
+
+
+def as_nobody(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    dropped = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--", *command]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **variables}
+    return subprocess.run(dropped, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def libraries() -> str:
+    return os.pathsep.join([sysconfig.get_path("purelib"), str(ROOT / "src")])
+
+
+def can_run_as_nobody() -> bool:
+    """The system's Python must be of our version, and our files within nobody's reach."""
+    if os.geteuid() != 0 or not Path(PYTHON).exists() or shutil.which("setpriv") is None:
+        return False
+    code = f"import sys, pytest, yaml, steelyard; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+    return as_nobody(PYTHON, "-c", code, PYTHONPATH=libraries()).returncode == 0
+
+
+@pytest.mark.ordinary_user
+@pytest.mark.skipif(not can_run_as_nobody(), reason="not root, or nobody cannot reach a Python like this one")
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["tests/sandboxes/test_init_commands.py", "tests/sandboxes/test_init_timeouts.py"],
+        ["tests/sandboxes/test_sandboxed_workspace.py", "tests/sandboxes/test_launcher_lifetime.py"],
+        ["tests/sandboxes/test_local_sandbox.py"],
+        [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/attacks/test_sandbox_*.py"))],
+    ],
+    ids=["commands", "workspace_and_lifetime", "local", "attacks"],
+)
+def test_the_sandbox_holds_without_root(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> None:
+    """What a user without any privilege gets is the same isolation, with other limits."""
+    folder = Path(f"/tmp/steelyard-nobody-{os.getpid()}-{tmp_path_factory.mktemp('n').name}")
+    folder.mkdir()
+    os.chown(folder, int(NOBODY), int(NOBODY))
+    try:
+        done = as_nobody(
+            PYTHON, "-m", "pytest", "-q", "-p", "no:xdist", f"--basetemp={folder}/pytest", *files,
+            PYTHONPATH=libraries(), HOME=str(folder),
+        )  # fmt: skip
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert " passed" in done.stdout
