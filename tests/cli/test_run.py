@@ -133,6 +133,17 @@ def test_hidden_files_are_there_for_the_check_and_never_for_the_agent(
     assert (said.line["verdict"], said.line["termination"]) == ("pass", "completed")
 
 
+def test_a_hidden_folder_is_laid_down_whole(steelyard: Steelyard, author: Author) -> None:
+    check = {
+        "id": "hidden",
+        "cmd": "cat t/a t/deep/b | grep -c . | grep -q 2",
+        "inject": [{"src": "hidden", "dest": "t"}],
+    }
+    contract = author.write(files={"hidden/a": "1\n", "hidden/deep/b": "2\n"}, oracle={"checks": [check]})
+    said = steelyard("run", contract, "--agent", "noop", "--json")
+    assert said.line["verdict"] == "pass", said.line["grades"]
+
+
 def test_repeats_and_agents_multiply_and_rates_come_with_their_interval(
     steelyard: Steelyard, author: Author
 ) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 from steelyard.bench.ground import Ground
@@ -91,7 +90,7 @@ class Bench:
         )
 
     def _in_a_fresh_sandbox(self, options: Executing, argv: tuple[str, ...]) -> tuple[Finished, Death]:
-        hidden = tuple(self._hidden(src, dest) for src, dest in options.injected)
+        hidden = tuple(laid for src, dest in options.injected for laid in self._hidden(src, dest))
         box = self.ground.box(laid=(*self.laid, *hidden), env=self.env)
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:
@@ -108,9 +107,13 @@ class Bench:
             break
         return finished, death
 
-    def _hidden(self, src: str, dest: str) -> Laid:
-        file = self.ground.contract.files[src]
-        return Laid(dest, "file", mode=file.mode, source=Path(file.path))
+    def _hidden(self, src: str, dest: str) -> list[Laid]:
+        """A hidden file, or every file of a hidden folder."""
+        return [
+            Laid(f"{dest}{name.removeprefix(src)}", "file", mode=file.mode, source=file.path)
+            for name, file in self.ground.contract.files.items()
+            if name == src or name.startswith(f"{src}/")
+        ]
 
 
 def check_environment(seed: int) -> dict[str, str]:
