@@ -20,6 +20,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ def cli_page() -> str:
     """Every verb with its help, as the terminal would show it 100 columns wide."""
     parts = [MADE, "# The command line\n", "`steelyard VERB --help` prints the same.\n"]
     for verb in import_module("steelyard.cli.main").VERBS:
+        if find_spec(f"steelyard.cli.{verb}") is None:
+            parts.append(f"## {verb}\n\nNot there yet.\n")
+            continue
         module = import_module(f"steelyard.cli.{verb}")
         parser = argparse.ArgumentParser(
             prog=f"steelyard {verb}",
