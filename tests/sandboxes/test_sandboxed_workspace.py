@@ -86,6 +86,12 @@ def test_root_can_rename_a_folder_of_a_layer(start: Start, tree: Tree) -> None:
     assert sandbox.remains().redirects == "trusted.overlay.redirect"
 
 
+def test_a_box_that_wants_every_rename_gets_it(start: Start, tree: Tree) -> None:
+    sandbox = start(layers=(tree(old__x="1"),), rename="full")
+    assert sh(sandbox, 'python3 -c \'import os; os.rename("old", "new")\'') == ""
+    assert sandbox.facts.materialise == ("overlay" if os.geteuid() == 0 else "copy")
+
+
 def test_remains_are_refused_while_something_could_run(sandbox: BubblewrapSandbox) -> None:
     with pytest.raises(RuntimeError):
         sandbox.remains()

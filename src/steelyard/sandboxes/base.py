@@ -57,6 +57,9 @@ class Box:
     links: Mapping[str, Path] = field(default_factory=dict)  # names in /run/steelyard/bin, first on PATH
     network: Literal["none", "host"] = "none"
     host_files: Mapping[str, Path] = field(default_factory=dict)  # path inside -> host file, read-only
+    rename: Literal["auto", "full"] = (
+        "auto"  # full: folders of the layers can be renamed, if need be by a copy
+    )
     keep: Path | None = None  # a folder on disk that receives the uppers (a setup layer), not a tmpfs
 
 

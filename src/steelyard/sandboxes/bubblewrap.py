@@ -207,7 +207,8 @@ class BubblewrapBackend:
         if overlay and overlay.startswith("unshare"):
             raise InfraFault(f"this user may not make namespaces ({overlay}); {_USERNS_FIX}")
         root = os.geteuid() == 0
-        mode: Literal["root", "userxattr", ""] = "" if overlay else "root" if root else "userxattr"
+        copied = bool(overlay) or (box.rename == "full" and not root)
+        mode: Literal["root", "userxattr", ""] = "" if copied else "root" if root else "userxattr"
         groups = cgroups.host().parents
         limits: dict[str, Enforced] = {
             "cpu": "cgroup" if "cpu" in groups else "none",
@@ -216,7 +217,7 @@ class BubblewrapBackend:
             "processes": "cgroup" if "processes" in groups else "rlimit",
         }
         return Facts(
-            "bubblewrap", "bubblewrap", "copy" if overlay else "overlay", mode, box.network, run_uid(), limits
+            "bubblewrap", "bubblewrap", "copy" if copied else "overlay", mode, box.network, run_uid(), limits
         )
 
     def start(self, box: Box) -> BubblewrapSandbox:

@@ -1,0 +1,85 @@
+"""`steelyard doctor` -> what this machine can enforce, by doing, and how to mend what it cannot.
+
+    {"schema": "steelyard.doctor/1", "ok": true, "cleaned": {"cgroups": [], "folders": []},
+     "readings": [{"name": "overlay", "state": "ok|limited|missing", "says": "...", "fix": "", "needed": true}]}
+
+Exit 0 when a contract can run here, 3 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
+
+HELP = "tell what this machine can enforce, and how to mend what it cannot"
+SCHEMA = "steelyard.doctor/1"
+_COLOURS = {"ok": "green", "limited": "yellow", "missing": "red"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON line instead of the list")
+    parser.add_argument(
+        "--clean", action="store_true", help="remove what killed runs left: cgroups, temporary folders"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    cleaned = clean() if args.clean else None
+    readings = examine()
+    if args.json:
+        _write(json.dumps(_as_json(readings, cleaned)))
+    elif sys.stdout.isatty():
+        _print_table(readings, cleaned)
+    else:
+        for line in [*_cleaned_lines(cleaned), *map(_line, readings), _verdict(readings)]:
+            _write(line)
+    return 0 if can_run(readings) else 3
+
+
+def _as_json(readings: list[Reading], cleaned: Cleaned | None) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "ok": can_run(readings),
+        "cleaned": None if cleaned is None else cleaned._asdict(),
+        "readings": [reading._asdict() for reading in readings],
+    }
+
+
+def _line(reading: Reading) -> str:
+    fix = f"  -> {reading.fix}" if reading.fix and reading.state != "ok" else ""
+    return f"{reading.state:<8} {reading.name:<16} {reading.says}{fix}"
+
+
+def _cleaned_lines(cleaned: Cleaned | None) -> list[str]:
+    if cleaned is None:
+        return []
+    gone = [*cleaned.cgroups, *cleaned.folders]
+    return [f"removed  {name}" for name in gone] or ["nothing to clean"]
+
+
+def _verdict(readings: list[Reading]) -> str:
+    return "contracts can run here" if can_run(readings) else "contracts cannot run here yet"
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def _print_table(readings: list[Reading], cleaned: Cleaned | None) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only for a person at a terminal
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for reading in readings:
+        fix = Text(f"\n{reading.fix}", style="bold") if reading.fix and reading.state != "ok" else Text("")
+        says = Text(reading.says) + fix
+        table.add_row(Text(reading.state, style=_COLOURS[reading.state]), reading.name, says)
+    console = Console()
+    for line in _cleaned_lines(cleaned):
+        console.print(Text(line))
+    console.print(table)
+    console.print(Text(_verdict(readings), style="bold"))

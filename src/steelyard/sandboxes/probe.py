@@ -1,0 +1,180 @@
+"""This machine, tried -> what it can enforce, line by line, each with the one command that mends it.
+
+By doing, never by version numbers: a sandbox is started and asked what it sees.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from steelyard.contract.cache import Cache
+from steelyard.contract.owner import is_stale, run_uid
+from steelyard.errors import InfraFault
+from steelyard.sandboxes import cgroups
+from steelyard.sandboxes.admission import machine_memory_bytes
+from steelyard.sandboxes.base import Box, Command, Facts, Limits
+from steelyard.sandboxes.binary import init_binary
+from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes.launching import bwrap_path, launcher
+from steelyard.sandboxes.toolchains import installed
+
+State = Literal["ok", "limited", "missing"]
+
+_SMALL = Limits(memory_mb=64, guaranteed_mb=64, disk_mb=4, tmp_mb=1, processes=16)
+_CGROUP_FIX = "run as root, or `systemd-run --user --scope -p Delegate=yes steelyard ...` on cgroup v2"
+_LOOK_INSIDE = (
+    "grep -c : /proc/net/dev; grep Seccomp: /proc/self/status; unshare -U true 2>/dev/null && echo open"
+)
+
+
+class Reading(NamedTuple):
+    """One line of the doctor. A contract can run here if nothing that is `needed` is missing."""
+
+    name: str
+    state: State
+    says: str
+    fix: str = ""
+    needed: bool = False
+
+
+class Cleaned(NamedTuple):
+    cgroups: list[str]
+    folders: list[str]
+
+
+def examine() -> list[Reading]:
+    """Everything, in the order in which to mend it."""
+    needed = [_tried("init", _init), _tried("bubblewrap", _bubblewrap), _tried("git", _git)]
+    if all(reading.state == "ok" for reading in needed):
+        needed.append(_tried("sandbox", _sandbox))
+        needed += _facts()
+    return [*needed, _memory(), _docker(), *(_toolchain(name) for name in ("python", "node"))]
+
+
+def can_run(readings: list[Reading]) -> bool:
+    return not any(reading.needed and reading.state == "missing" for reading in readings)
+
+
+def clean() -> Cleaned:
+    """Remove what dead controllers left."""
+    swept = cgroups.sweep(is_stale)
+    return Cleaned([str(folder) for folder in swept], Cache.default().sweep())
+
+
+def _tried(name: str, what: Callable[[], str]) -> Reading:
+    try:
+        return Reading(name, "ok", what(), needed=True)
+    except InfraFault as fault:
+        says, _, fix = str(fault).partition("; ")
+        return Reading(name, "missing", says, fix, needed=True)
+
+
+def _init() -> str:
+    return str(init_binary())
+
+
+def _bubblewrap() -> str:
+    path = bwrap_path()
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.split()
+    return f"{version[-1] if version else 'unknown'} ({path})"
+
+
+def _git() -> str:
+    path = shutil.which("git")
+    if path is None:
+        raise InfraFault("git is not installed; run `apt-get install git`")
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout.split()
+    return f"{version[2] if len(version) > 2 else 'unknown'} ({path})"
+
+
+def _sandbox() -> str:
+    """Start one and look around in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        if os.geteuid() == 0:
+            os.chown(folder, run_uid(), run_uid())
+        with BubblewrapBackend().start(Box(layers=(Path(folder),), limits=_SMALL)) as sandbox:
+            text = sandbox.run(Command(("/bin/sh", "-c", _LOOK_INSIDE), timeout_s=30)).stdout.text
+    if not text.startswith("1\n"):  # loopback
+        raise InfraFault("a sandbox has more network than its loopback; use a kernel with CONFIG_NET_NS")
+    if "Seccomp:\t2" not in text:
+        raise InfraFault(
+            "a sandbox starts, but without its system call filter; use a kernel with CONFIG_SECCOMP_FILTER"
+        )
+    if "open" in text:
+        raise InfraFault(
+            "a sandbox can make user namespaces; run `apt-get install bubblewrap` for 0.8 or newer"
+        )
+    return "starts; no network, system call filter on, no namespaces inside"
+
+
+def _facts() -> list[Reading]:
+    """What the limits of a sandbox would be, taken from the backend itself."""
+    try:
+        facts = BubblewrapBackend().facts(Box(layers=(), limits=_SMALL))
+    except InfraFault:
+        return []
+    return [_overlay(facts), *(_limit(facts, name) for name in ("memory", "processes", "disk", "cpu"))]
+
+
+def _overlay(facts: Facts) -> Reading:
+    if facts.materialise == "overlay":
+        renames = (
+            "" if facts.overlay == "root" else "; rename(2) of a repository's folder is EXDEV, `mv` copes"
+        )
+        return Reading("overlay", "ok", f"works as this user ({facts.overlay}{renames})")
+    why = launcher().overlay
+    return Reading(
+        "overlay", "limited", f"does not work ({why}): workspaces are copied", "use Linux 6.6 or newer"
+    )
+
+
+def _limit(facts: Facts, name: str) -> Reading:
+    how = facts.limits[name]
+    words = {
+        "cgroup": f"cgroup v{cgroups.host().version}",
+        "rlimit": "rlimit",
+        "tmpfs": "tmpfs size, up to 2048 MB",
+        "polled": "rlimit for each process, and the sum looked at five times a second",
+        "none": "not enforced",
+    }
+    strong = how in {"cgroup", "rlimit", "tmpfs"}
+    return Reading(f"limit: {name}", "ok" if strong else "limited", words[how], "" if strong else _CGROUP_FIX)
+
+
+def _memory() -> Reading:
+    total_mb = machine_memory_bytes() >> 20
+    state: State = "ok" if total_mb >= 4096 else "limited"
+    return Reading("memory", state, f"{total_mb} MB for all sandboxes together")
+
+
+def _docker() -> Reading:
+    path = "/var/run/docker.sock"
+    try:
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(3)
+            sock.connect(path)
+            sock.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+            if b"200" in sock.recv(64):
+                return Reading("docker", "ok", f"answers on {path}")
+    except OSError as error:
+        says = "not running" if isinstance(error, FileNotFoundError | ConnectionRefusedError) else str(error)
+        return Reading(
+            "docker", "limited", f"{says}; only contracts with an image need it", "start the docker service"
+        )
+    return Reading("docker", "limited", f"{path} does not speak docker", "start the docker service")
+
+
+def _toolchain(name: str) -> Reading:
+    found = installed(name)
+    if not found:
+        return Reading(
+            name, "limited", "none found; only contracts that ask for it need one", f"install {name}"
+        )
+    return Reading(name, "ok", ", ".join(f"{each.version} ({each.prefix})" for each in found))
