@@ -33,6 +33,13 @@ def files(tmp_path: Path) -> Path:
     return folder
 
 
+def test_byte_code_that_running_the_code_left_is_not_part_of_a_folder(files: Path, store: Cache) -> None:
+    before = take(files, store)
+    (files / "d/__pycache__").mkdir()
+    (files / "d/__pycache__/b.cpython-311.pyc").write_bytes(b"compiled")
+    assert take(files, store).root == before.root
+
+
 def test_a_folder_is_taken_as_it_is(files: Path, store: Cache) -> None:
     (files / "empty/deep").mkdir(parents=True)
     (files / "d/b").chmod(0o700)

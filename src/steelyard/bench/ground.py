@@ -84,6 +84,7 @@ def _box(  # noqa: PLR0913  # each part of a box is named once, here
         limits=Limits(
             cpu=declared.cpu,
             memory_mb=declared.memory_mb.limit,
+            guaranteed_mb=declared.memory_mb.guaranteed,
             disk_mb=declared.disk_mb,
             processes=declared.processes,
         ),

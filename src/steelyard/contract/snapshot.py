@@ -39,7 +39,7 @@ from steelyard.contract.materialise import EPOCH_S, materialise, refusal
 from steelyard.contract.model import Repository
 from steelyard.contract.owner import run_uid
 from steelyard.contract.tree import Entry, content_root, path_from_json, path_to_json, shown
-from steelyard.contract.tree_source import tree_items
+from steelyard.contract.tree_source import WORKED_IN, tree_items
 from steelyard.errors import InfraFault
 
 SCHEMA = "steelyard.snapshot/1"
@@ -172,7 +172,7 @@ def _from_archive(repository: Repository, path: Path, cache: Cache) -> Path:
 def _from_tree(repository: Repository, path: Path, cache: Cache) -> Path:
     if not path.is_dir():
         raise refusal(f"{repository.tree} is not a folder", field="repository.tree")
-    root = content_root(materialise(tree_items(path), None))
+    root = content_root(materialise(tree_items(path, leave=WORKED_IN), None))
     if repository.commit not in (None, root):
         raise refusal(
             f"the folder's content root is {root}, not {repository.commit}",
@@ -182,7 +182,7 @@ def _from_tree(repository: Repository, path: Path, cache: Cache) -> Path:
 
     def build(folder: Path) -> None:
         (folder / "tree").mkdir()
-        entries = materialise(tree_items(path), folder / "tree")
+        entries = materialise(tree_items(path, leave=WORKED_IN), folder / "tree")
         if content_root(entries) != root:
             raise refusal(f"{repository.tree} changed while it was read", field="repository.tree")
         _write(folder, entries, None)

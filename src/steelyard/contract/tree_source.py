@@ -10,22 +10,26 @@ from pathlib import Path
 from steelyard.contract.materialise import CHUNK_BYTES, Item, refusal
 from steelyard.contract.tree import shown
 
+GIT = frozenset({".git"})
+# A folder that somebody works in: byte code is neither a source nor the same on two machines.
+WORKED_IN = GIT | {"__pycache__"}
 
-def tree_items(folder: Path, prefix: str = "") -> Iterator[Item]:
-    """Every path below `folder`, in byte order."""
+
+def tree_items(folder: Path, prefix: str = "", *, leave: frozenset[str] = GIT) -> Iterator[Item]:
+    """Every path below `folder`, in byte order, but those called one of `leave`."""
     try:
         found = sorted(os.scandir(folder / prefix), key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
         raise _unreadable(prefix or ".", error) from error
     for entry in found:
-        if entry.name == ".git":
+        if entry.name in leave:
             continue
         path = prefix + entry.name
         if entry.is_symlink():
             yield Item(path, "symlink", target=os.readlink(entry.path))  # noqa: PTH115  # Path would tidy the bytes
         elif entry.is_dir(follow_symlinks=False):
             yield Item(path, "dir")
-            yield from tree_items(folder, f"{path}/")
+            yield from tree_items(folder, f"{path}/", leave=leave)
         elif entry.is_file(follow_symlinks=False):
             executable = bool(entry.stat(follow_symlinks=False).st_mode & stat.S_IXUSR)
             yield Item(path, "file", executable=executable, chunks=_chunks(Path(entry.path), path))

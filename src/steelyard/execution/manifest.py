@@ -19,6 +19,7 @@ from steelyard.bench.ground import Ground
 from steelyard.contract.tree import path_to_json
 from steelyard.plan.trial import PROTOCOL_SEED, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, Facts
+from steelyard.sandboxes.package_managers import package_managers
 
 SCHEMA = "steelyard.manifest/1"
 EVENT_SCHEMA = "steelyard.event/1"
@@ -126,12 +127,12 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
         "workspace": WORKSPACE,
         "home": HOME,
         "limits": {
-            name: {"value": value, "enforced": facts.limits.get(name, "none")}
-            for name, value in (
-                ("cpu", declared.cpu),
-                ("memory_mb", declared.memory_mb.limit),
-                ("disk_mb", declared.disk_mb),
-                ("processes", declared.processes),
+            name: {"value": value, "unit": unit, "enforced": facts.limits[name]}
+            for name, value, unit in (
+                ("cpu", declared.cpu, "cores"),
+                ("memory", declared.memory_mb.limit, "MiB"),
+                ("disk", declared.disk_mb, "MiB"),
+                ("processes", declared.processes, "count"),
             )
         },
         "guaranteed": {"memory_mb": declared.memory_mb.guaranteed},
@@ -141,6 +142,8 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
             {"name": chain.name, "wanted": chain.wanted, "version": chain.version, "digest": chain.digest}
             for chain in ground.toolchains
         ],
+        "package_managers": package_managers(ground.toolchains),
+        "system": _system(),
         "setup": None
         if ground.setup is None
         else {
@@ -149,6 +152,15 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
             "commands": list(ground.contract.spec.setup),
         },
     }
+
+
+def _system() -> str | None:
+    """What stands under a sandbox without an image: the host's own /usr, by the name it gives itself."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        return None
+    return f"{release.get('ID', '')} {release.get('VERSION_ID', '')}".strip()
 
 
 def _machine() -> dict[str, Any]:
