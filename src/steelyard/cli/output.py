@@ -17,6 +17,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from steelyard.contract.contract import Contract
 from steelyard.plan.trial import Trial
 from steelyard.report.plain import one_line
 from steelyard.report.summary import summarise
@@ -72,6 +73,9 @@ class Reporter:
 
     def __exit__(self, *exc: object) -> None:
         self._progress.stop()
+
+    def preparing(self, contract: Contract) -> None:
+        self._progress.update(self._task, description=f"preparing {contract.id}")
 
     def started(self, trial: Trial) -> None:
         self._progress.update(self._task, description=one_line(f"{trial.contract.id} x {trial.agent}", 60))

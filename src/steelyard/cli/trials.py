@@ -41,7 +41,9 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
         from steelyard.evidence.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
 
         check_private_key(args.sign)  # a wrong key is found before anything is spent
-    engine = Engine(args.out, args.jobs, args.sandbox, args.sign, reporter.started)
+    engine = Engine(
+        args.out, args.jobs, args.sandbox, args.sign, on_prepare=reporter.preparing, on_start=reporter.started
+    )
     results: dict[int, dict[str, Any]] = {}
     for trial, records in engine.run(trials):
         lines = [result_line(record.evidence, grading_of(record)) for record in records]

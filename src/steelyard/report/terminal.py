@@ -68,11 +68,11 @@ def number(value: float | None) -> str:
 
 
 def reason(result: Mapping[str, Any]) -> str:
-    """The first gate that was not passed, in its own words."""
+    """Every gate that was not passed, in its own words."""
     if result["gates"] is None:
         return one_line(result["reason"])
-    telling = next((gate for gate in GATES if result["gates"][gate] != "pass"), None)
-    return one_line(result["reason"] if telling is None else result["why"][telling])
+    telling = [result["why"][gate] for gate in GATES if result["gates"][gate] != "pass"]
+    return one_line("; ".join(telling) or result["reason"])
 
 
 def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.bench.ground import Ground, lay_ground
+from steelyard.contract.contract import Contract
 from steelyard.execution.run_trial import run_trial
 from steelyard.plan.trial import Trial
 from steelyard.study.record import Record, grade_evidence
@@ -23,12 +24,16 @@ class Engine:
     jobs: int = 1
     sandbox: str | None = None
     signer: Path | None = None  # an ed25519 private key
+    on_prepare: Callable[[Contract], None] = field(default=lambda _: None)
     on_start: Callable[[Trial], None] = field(default=lambda _: None)
 
     def run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, list[Record]]]:
         """Each trial with all its runs, in the order in which they end; the last run is the one that counts."""
         # Grounds first and one by one: two threads would only wait for the same setup layer.
-        grounds = {id(trial.contract): lay_ground(trial.contract, sandbox=self.sandbox) for trial in trials}
+        grounds = {
+            id(contract): self._lay(contract)
+            for contract in {id(t.contract): t.contract for t in trials}.values()
+        }
         pool = ThreadPoolExecutor(max(1, self.jobs))
         try:
             running = {pool.submit(self._try, trial, grounds[id(trial.contract)]): trial for trial in trials}
@@ -36,6 +41,10 @@ class Engine:
                 yield running[done], done.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+    def _lay(self, contract: Contract) -> Ground:
+        self.on_prepare(contract)
+        return lay_ground(contract, sandbox=self.sandbox)
 
     def _try(self, trial: Trial, ground: Ground) -> list[Record]:
         self.on_start(trial)
