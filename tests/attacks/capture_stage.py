@@ -50,7 +50,14 @@ class Stage:
 
 def run_git(folder: Path, *arguments: str) -> str:
     """Git as an agent would use it, with the agent's own configuration in force."""
-    identity = ("-c", "user.name=agent", "-c", "user.email=agent@example.com", "-c", "protocol.file.allow=always")
+    identity = (
+        "-c",
+        "user.name=agent",
+        "-c",
+        "user.email=agent@example.com",
+        "-c",
+        "protocol.file.allow=always",
+    )
     done = subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
     return os.fsdecode(done.stdout).strip("\n")
 
@@ -76,11 +83,13 @@ def overlay(baseline: Path, scratch: Path, *command: str) -> Iterator[Remains]:
     with ours, theirs:
         arguments = [sys.executable, str(script), str(theirs.fileno()), str(baseline), str(scratch), *command]
         subprocess.run(
-            ["unshare", "--mount", "--propagation", "private", *arguments], check=True, pass_fds=[theirs.fileno()]
+            ["unshare", "--mount", "--propagation", "private", *arguments],
+            check=True,
+            pass_fds=[theirs.fileno()],
         )
         _, fds, _, _ = socket.recv_fds(ours, 1, 3)
     try:
-        yield Remains(*fds, redirects=REDIRECT)
+        yield Remains(workspace=fds[0], baseline=fds[1], touched=fds[2], redirects=REDIRECT)
     finally:
         for fd in fds:
             os.close(fd)

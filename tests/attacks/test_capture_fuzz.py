@@ -24,7 +24,9 @@ def test_no_edit_of_a_copied_workspace_is_missed_or_invented(tmp_path: Path, see
     make_baseline(seed, tmp_path / "old")
     shutil.copytree(tmp_path / "old", tmp_path / "new", symlinks=True)
     edit(seed, tmp_path / "new")
-    change = import_folder(tmp_path / "new", tmp_path / "old", baseline_root=ROOT, blobs=Blobs(tmp_path / "blobs"))
+    change = import_folder(
+        tmp_path / "new", tmp_path / "old", baseline_root=ROOT, blobs=Blobs(tmp_path / "blobs")
+    )
     assert change.complete
     assert unfolded(change) == difference(walk(tmp_path / "old"), walk(tmp_path / "new"))
 
@@ -48,7 +50,9 @@ def test_no_edit_of_an_overlay_is_missed_or_invented(tmp_path: Path, seed: int) 
 
 
 @pytest.mark.parametrize("seed", range(200, 225))
-def test_the_changed_files_are_those_that_git_sees_when_nothing_is_hidden_from_it(tmp_path: Path, seed: int) -> None:
+def test_the_changed_files_are_those_that_git_sees_when_nothing_is_hidden_from_it(
+    tmp_path: Path, seed: int
+) -> None:
     """`git add -A -f` into a repository of our own names the same files as the capture."""
     make_baseline(seed, tmp_path / "old")
     shutil.copytree(tmp_path / "old", tmp_path / "new", symlinks=True)
@@ -56,7 +60,9 @@ def test_the_changed_files_are_those_that_git_sees_when_nothing_is_hidden_from_i
     for tree in (tmp_path / "old", tmp_path / "new"):
         _without_git(tree)
     change = import_folder(tmp_path / "new", tmp_path / "old", baseline_root=ROOT, blobs=None)
-    files = {path for path, sides in unfolded(change).items() if any(side and side.kind != "dir" for side in sides)}
+    files = {
+        path for path, sides in unfolded(change).items() if any(side and side.kind != "dir" for side in sides)
+    }
     assert files == _seen_by_git(tmp_path)
 
 
@@ -72,5 +78,7 @@ def _seen_by_git(root: Path) -> set[str]:
         own = (f"--git-dir={root / 'own'}", f"--work-tree={root / name}")
         run_git(root / name, *own, "add", "--all", "--force")
         trees.append(run_git(root / name, *own, "write-tree"))
-    listed = run_git(root, f"--git-dir={root / 'own'}", "diff-tree", "-r", "-z", "--name-only", "--no-renames", *trees)
+    listed = run_git(
+        root, f"--git-dir={root / 'own'}", "diff-tree", "-r", "-z", "--name-only", "--no-renames", *trees
+    )
     return {name for name in listed.split("\0") if name}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.plain_file import open_plain
 
 _CHUNK = 1 << 18
 _ZEROS = bytes(_CHUNK)
@@ -39,7 +40,7 @@ class Blobs:
         return sha256 != "" and self.path(sha256).is_file()
 
     def open(self, sha256: str) -> BinaryIO:
-        return os.fdopen(os.open(self.path(sha256), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
+        return open_plain(self.path(sha256))
 
     def read(self, sha256: str) -> bytes:
         with self.open(sha256) as stream:

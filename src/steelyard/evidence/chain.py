@@ -14,6 +14,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
+from steelyard.evidence.plain_file import open_plain
+
 GENESIS = "0" * 64
 MAX_LINE = 16 << 20  # a longer payload belongs in a blob; a reader never holds more than this
 
@@ -54,7 +56,7 @@ class Chain(NamedTuple):
 
 def read_events(path: Path) -> Iterator[Event]:
     """Every event, lazily, trusting the file; a cut last line ends it."""
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         for line in iter(lambda: stream.readline(MAX_LINE), b""):
             if not line.endswith(b"\n"):
                 return
@@ -78,7 +80,7 @@ def verify_chain(path: Path, head: str | None = None, count: int | None = None) 
 def measure_chain(path: Path, most: int | None = None) -> Chain | ChainBreak:
     """Head and length of an unbroken chain of at most `most` events, or where it breaks."""
     try:
-        with path.open("rb") as stream:
+        with open_plain(path) as stream:
             return _measure(stream, most)
     except OSError as error:
         return ChainBreak(1, f"the log cannot be read: {error.strerror}")

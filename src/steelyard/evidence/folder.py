@@ -22,6 +22,7 @@ import orjson
 
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.plain_file import read_plain
 
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
@@ -89,7 +90,7 @@ class RunFolder:
         return self.write_bytes(name, orjson.dumps(data, option=options))
 
     def read_bytes(self, name: str) -> bytes:
-        return self.file(name).read_bytes()
+        return read_plain(self.file(name))
 
     def read_json(self, name: str) -> Any:
         return orjson.loads(self.read_bytes(name))

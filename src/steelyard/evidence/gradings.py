@@ -19,6 +19,7 @@ import orjson
 
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder import GRADINGS, SEAL, TEMPORARY, RunFolder, sync_directory, write_atomic
+from steelyard.evidence.plain_file import read_plain
 
 _NUMBERED = re.compile(r"\d{4,8}\.json")
 
@@ -30,7 +31,7 @@ def grading_files(folder: RunFolder) -> list[Path]:
 
 
 def read_gradings(folder: RunFolder) -> list[dict[str, Any]]:
-    return [orjson.loads(path.read_bytes()) for path in grading_files(folder)]
+    return [orjson.loads(read_plain(path)) for path in grading_files(folder)]
 
 
 def append_grading(folder: RunFolder, data: Mapping[str, Any]) -> Path:
@@ -43,7 +44,7 @@ def append_grading(folder: RunFolder, data: Mapping[str, Any]) -> Path:
     while True:
         files = grading_files(folder)
         number = int(files[-1].stem) + 1 if files else 1
-        previous = hashlib.sha256(files[-1].read_bytes()).hexdigest() if files else ""
+        previous = hashlib.sha256(read_plain(files[-1])).hexdigest() if files else ""
         chained = {**data, "number": number, "seal": seal, "previous": previous}
         target = root / f"{number:04d}.json"
         if _write_new(target, chained):

@@ -25,9 +25,11 @@ import rfc8785
 
 from steelyard.contract.tree import shown
 from steelyard.errors import InfraFault
+from steelyard.evidence.blobs import hash_stream
 from steelyard.evidence.chain import ChainBreak, measure_chain, verify_chain
 from steelyard.evidence.folder import BLOBS, EVENTS, GRADINGS, REPORT, SEAL, RunFolder
 from steelyard.evidence.gradings import grading_files
+from steelyard.evidence.plain_file import open_plain, read_plain
 
 SCHEMA = "steelyard.seal/1"
 _UNSEALED = {GRADINGS, REPORT, SEAL}
@@ -91,7 +93,7 @@ def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
 def check_seal(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
     """Everything that is not as it was sealed; empty when the record holds. Without `deep`, blobs are not hashed."""
     try:
-        sealed = orjson.loads(_plain_bytes(folder.file(SEAL)))
+        sealed = orjson.loads(read_plain(folder.file(SEAL)))
         body = {key: sealed[key] for key in ("schema", "run", "at", "head", "events", "files")}
         message = rfc8785.dumps(body)
         wrong = _seal_breaks(sealed, message, public_key)
@@ -152,7 +154,7 @@ def _grading_breaks(folder: RunFolder, digest: str) -> Iterator[Break]:
     for number, path in enumerate(grading_files(folder), start=1):
         name = f"{GRADINGS}/{path.name}"
         try:
-            raw = _plain_bytes(path)
+            raw = read_plain(path)
             grading = orjson.loads(raw)
             links = (grading["number"], grading["seal"], grading["previous"])
         except (OSError, ValueError, KeyError, TypeError):
@@ -186,12 +188,6 @@ def _sealed_files(root: Path) -> Iterator[_Found]:
         yield _Found(encoded, path, stat.S_ISREG(path.lstat().st_mode))
 
 
-def _plain_bytes(path: Path) -> bytes:
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(fd, "rb") as stream:
-        return stream.read()
-
-
 def _sha256(path: Path) -> str:
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    with open_plain(path) as stream:
+        return hash_stream(stream.fileno())

@@ -1,0 +1,42 @@
+"""A small run folder with everything in it, for tests to seal and to spoil."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from steelyard.contract.tree import Entry
+from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.evidence.events import EventLog
+from steelyard.evidence.folder import RunFolder
+from steelyard.evidence.seal import seal
+
+CONTENT = b"print(1)\n"
+
+
+def make_run(root: Path, run_id: str = "20260307T120000000Z-c-noop-abcdef") -> RunFolder:
+    folder = RunFolder.create(root, run_id)
+    folder.write_json("manifest.json", {"run": run_id, "seeds": {"grading": 7}})
+    with EventLog(folder.events) as log:
+        log.append("run.start", "harness", {"run": run_id})
+        log.append("stage.enter", "harness", {"stage": "write"})
+        log.append("tool.call", "agent", {"kind": "execute"})
+        log.append("tool.result", "agent", {"wall_ns": 5_000_000_000})
+        log.append("stage.leave", "harness", {"stage": "write"})
+        log.append("check.start", "harness", {"id": "unit"})
+        log.append("check.end", "harness", {"id": "unit"})
+        log.append("termination", "harness", {"code": "completed", "rationale": "done"})
+    folder.blobs.put_bytes(CONTENT)
+    new = Entry("file", "644", len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+    change = Change("0" * 64, (ChangeEntry("a.py", None, new),))
+    folder.write_bytes("change.json", change.to_bytes())
+    folder.write_bytes("patch.diff", b"")
+    folder.write_json("checks/unit/outcome.json", {"id": "unit", "outcome": "pass"})
+    folder.write_bytes("agent/stdout.txt", b"hello\n")
+    return folder
+
+
+def make_sealed_run(root: Path, run_id: str = "20260307T120000000Z-c-noop-abcdef") -> RunFolder:
+    folder = make_run(root, run_id)
+    seal(folder)
+    return folder

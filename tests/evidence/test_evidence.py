@@ -1,0 +1,91 @@
+"""Evidence is read from any folder, however damaged; what cannot be trusted says why."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from sealed_run import make_run, make_sealed_run
+
+from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.folder import RunFolder
+from steelyard.evidence.seal import seal
+
+
+def test_a_sealed_run_is_read_whole(tmp_path: Path) -> None:
+    evidence = load_evidence(make_sealed_run(tmp_path))
+    assert evidence.broken is None
+    assert (evidence.termination, evidence.rationale, evidence.seed) == ("completed", "done", 7)
+    assert evidence.changed_paths == ("a.py",)
+    assert dict(evidence.outcomes["unit"]) == {"id": "unit", "outcome": "pass"}
+    assert evidence.counts["tool_calls"] == {"execute": 1}
+    assert evidence.durations["active_tool_s"] == 5.0
+    assert evidence.seal_digest == evidence.folder.read_json("seal.json")["digest"]
+
+
+def test_an_incomplete_run_is_broken(tmp_path: Path) -> None:
+    evidence = load_evidence(make_run(tmp_path))
+    assert evidence.broken is not None
+    assert "incomplete" in evidence.broken
+
+
+def test_an_altered_outcome_is_broken(tmp_path: Path) -> None:
+    run = make_sealed_run(tmp_path)
+    run.write_json("checks/unit/outcome.json", {"outcome": "pass", "forged": True})
+    assert load_evidence(run).broken == (
+        "checks/unit/outcome.json: altered: its bytes are not those that were sealed"
+    )
+
+
+@pytest.mark.parametrize("name", ["change.json", "manifest.json"])
+def test_a_run_sealed_without_a_part_is_broken(tmp_path: Path, name: str) -> None:
+    run = make_run(tmp_path)
+    run.file(name).unlink()
+    seal(run)
+    assert load_evidence(run).broken == f"{name}: missing or not readable"
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", b"{", b"null", b'{"schema":"steelyard.change/1"}', b"\xff\xfe", b"[" * 10_000]
+)
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "change.json", "checks/unit/outcome.json", "findings.json", "events.jsonl"]
+)
+def test_a_damaged_file_is_broken_and_never_a_crash(tmp_path: Path, name: str, raw: bytes) -> None:
+    run = make_sealed_run(tmp_path)
+    run.file(name).write_bytes(raw)
+    assert load_evidence(run).broken is not None
+
+
+def test_a_folder_that_is_not_there_is_broken(tmp_path: Path) -> None:
+    assert load_evidence(tmp_path / "nowhere").broken is not None
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_damage_is_always_found(tmp_path: Path, seed: int) -> None:
+    run = make_sealed_run(tmp_path)
+    draw = random.Random(seed)
+    paths = sorted(path for path in run.path.rglob("*") if path.is_file())
+    path = draw.choice(paths)
+    path.chmod(0o600)
+    damage = draw.choice(["flip", "cut", "grow", "remove", "fifo"])
+    data = path.read_bytes()
+    if damage == "remove" or not data:
+        path.unlink()
+    elif damage == "fifo":
+        path.unlink()
+        os.mkfifo(path)
+    else:
+        at = draw.randrange(len(data))
+        flipped = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+        path.write_bytes({"flip": flipped, "cut": data[:at], "grow": data + b"x"}[damage])
+    assert load_evidence(run).broken is not None
+
+
+def test_a_moved_folder_still_holds(tmp_path: Path) -> None:
+    run = make_sealed_run(tmp_path / "a")
+    shutil.copytree(run.path, tmp_path / "b")
+    assert load_evidence(RunFolder(tmp_path / "b")).broken is None
