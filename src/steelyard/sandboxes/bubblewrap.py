@@ -15,6 +15,7 @@ import signal
 import socket
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
@@ -26,10 +27,11 @@ from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import HOME, Box, Command, Death, Enforced, Facts, Finished, OnOutput
 from steelyard.sandboxes.bwrap_arguments import BIN
-from steelyard.sandboxes.copying import COMPLETE
+from steelyard.sandboxes.copying import COMPLETE, visible
 from steelyard.sandboxes.frames import PROTOCOL
 from steelyard.sandboxes.launching import START_TIMEOUT_S, Started, launcher, receive
 from steelyard.sandboxes.order import Order, laid_as_data
+from steelyard.sandboxes.overlay_probe import NO_NAMESPACES
 from steelyard.sandboxes.watching import watch_memory
 from steelyard.sandboxes.wire import Wire
 
@@ -204,8 +206,10 @@ class BubblewrapBackend:
 
     def facts(self, box: Box) -> Facts:
         overlay = launcher().overlay
-        if overlay and overlay.startswith("unshare"):
-            raise InfraFault(f"this user may not make namespaces ({overlay}); {_USERNS_FIX}")
+        if overlay.startswith(NO_NAMESPACES):
+            raise InfraFault(
+                f"this user may not make namespaces ({overlay.removeprefix(NO_NAMESPACES)}); {_USERNS_FIX}"
+            )
         root = os.geteuid() == 0
         copied = bool(overlay) or (box.rename == "full" and not root)
         mode: Literal["root", "userxattr", ""] = "" if copied else "root" if root else "userxattr"
@@ -236,6 +240,10 @@ class BubblewrapBackend:
         except BaseException:
             holding.release()
             raise
+        if started.touched is None and facts.materialise == "overlay":
+            facts = replace(
+                facts, materialise="copy", overlay=""
+            )  # no overlay on the cache's own file system
         return BubblewrapSandbox(box, facts, holding, started, init)
 
 
@@ -261,8 +269,8 @@ def _order(box: Box, facts: Facts, holding: Holding) -> Order:
     limits = box.limits
     uppers = holding.keep or holding.folder
     return Order(
-        layers=[str(layer) for layer in box.layers],
-        home_layers=[str(layer) for layer in box.home_layers],
+        layers=[str(layer) for layer in visible(list(box.layers))],
+        home_layers=[str(layer) for layer in visible(list(box.home_layers))],
         laid=laid_as_data(box),
         toolchains=[str(prefix) for prefix in box.toolchains],
         links={name: str(target) for name, target in box.links.items()},

@@ -91,24 +91,37 @@ def _folder(path: str, owner: Owner | None) -> str:
 def _materialise(order: Order, place: _Place, owner: Owner | None) -> int | None:
     """Make BASE/<name> hold the place's tree, writable. The upper's descriptor, if there is one."""
     point = _folder(f"{BASE}/{place.name}", owner)
-    on_disk = order.uppers
-    if order.materialise == "copy" or not place.layers:
-        if on_disk is not None:
-            real = os.open(_folder(f"{on_disk}/{place.name}", owner), _DIRECTORY)
-            mounts.bind(real, point)
-            os.close(real)
-        copy_layers([Path(layer) for layer in place.layers], Path(point), owner)
-        return None
-    upper, work = (f"{BASE}/upper-{place.name}", f"{BASE}/work-{place.name}")
-    if on_disk is not None:
-        upper, work = (f"{on_disk}/{place.name}", f"{on_disk}/work-{place.name}")
+    if order.materialise == "overlay" and place.layers:
+        touched = _mount_overlay(order, place, owner, point)
+        if touched is not None:
+            return touched
+    if order.uppers is not None:
+        real = os.open(_folder(f"{order.uppers}/{place.name}", owner), _DIRECTORY)
+        mounts.bind(real, point)
+        os.close(real)
+    copy_layers([Path(layer) for layer in place.layers], Path(point), owner)
+    return None
+
+
+def _mount_overlay(order: Order, place: _Place, owner: Owner | None, point: str) -> int | None:
+    """None when the folder on disk is itself on a file system that cannot be an upper (in a container, say)."""
+    upper, work = f"{BASE}/upper-{place.name}", f"{BASE}/work-{place.name}"
+    if order.uppers is not None:
+        upper, work = f"{order.uppers}/{place.name}", f"{order.uppers}/work-{place.name}"
     touched = os.open(_folder(upper, owner), _DIRECTORY)
     working = os.open(_folder(work, owner), _DIRECTORY)
     # By descriptor: no comma or colon in a path can end an option, and mountinfo shows no host path.
     uppers = f"upperdir=/proc/self/fd/{touched},workdir=/proc/self/fd/{working}"
     options = f"lowerdir={_lowers(place.opened)},{uppers},{_mode(order, owner)}"
-    mounts.mount("overlay", point, "overlay", MS_NOSUID | MS_NODEV, options)
-    os.close(working)
+    try:
+        mounts.mount("overlay", point, "overlay", MS_NOSUID | MS_NODEV, options)
+    except OSError:
+        os.close(touched)
+        if order.uppers is None:
+            raise
+        return None
+    finally:
+        os.close(working)
     return touched
 
 

@@ -26,6 +26,7 @@ import select
 import signal
 import socket
 import struct
+from collections import deque
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -35,6 +36,7 @@ from steelyard.sandboxes.ground import prepare
 from steelyard.sandboxes.order import Order
 from steelyard.sandboxes.overlay_probe import overlay_works
 
+_SPARES = 2  # an agent and its bench start in pairs, and a spare takes longer to get ready than to be used
 _FAILED = 77  # exit code of a child that never became bubblewrap
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
@@ -48,13 +50,14 @@ class Kit(NamedTuple):
     layout: HostLayout
     tag: str
     launcher: int  # our process id
+    control: int  # our socket; a child lets go of it
 
 
 def main(control: int, bwrap: str, init: str, tag: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to handle
     mounts.prctl(mounts.PR_SET_CHILD_SUBREAPER, 1)  # so that a killed bubblewrap's init can be waited for
     sock = socket.socket(fileno=control)
-    kit = Kit(bwrap, _in_memory(init), seccomp.sealed(), HostLayout.look(), tag, os.getpid())
+    kit = Kit(bwrap, _in_memory(init), seccomp.sealed(), HostLayout.look(), tag, os.getpid(), control)
     sock.send(json.dumps({"overlay": overlay_works()}).encode())
     gc.freeze()  # a collection in a child would copy every page it looks at
     nursery = Nursery(kit)
@@ -102,21 +105,20 @@ class _Spare(NamedTuple):
 
 
 class Nursery:
-    """The launcher's children: one spare that waits for an order, and the sandboxes."""
+    """The launcher's children: spares that wait for an order, and the sandboxes."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._numbers: dict[int, int] = {}  # pid -> number of its cgroups
         self._last = 0
-        self._spare: _Spare | None = None
+        self._spares: deque[_Spare] = deque()
 
     def fill(self) -> None:
-        if self._spare is None:
-            self._spare = self._fork()
+        while len(self._spares) < _SPARES:
+            self._spares.append(self._fork())
 
     def hand_over(self, descriptors: list[int]) -> None:
-        spare = self._spare or self._fork()
-        self._spare = None
+        spare = self._spares.popleft() if self._spares else self._fork()  # the oldest: its joining is done
         with (
             contextlib.suppress(OSError),
             spare.sock,
@@ -136,9 +138,9 @@ class Nursery:
                     number is not None and status == _FAILED << 8
                 ):  # the controller never heard of these cgroups
                     cgroups.remove_all(f"{self._kit.tag}-{number}")
-                if self._spare is not None and self._spare.pid == pid:
-                    self._spare.sock.close()
-                    self._spare = None
+                for spare in [spare for spare in self._spares if spare.pid == pid]:
+                    spare.sock.close()
+                    self._spares.remove(spare)
 
     def end(self) -> None:
         for pid in self._numbers:  # ours and not yet reaped, so the number cannot be another's
@@ -168,6 +170,7 @@ def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.close(kit.control)
         joined = _join_cgroups(f"{kit.tag}-{number}")
         message, descriptors, _, _ = socket.recv_fds(orders, 64, 2)
         if message:

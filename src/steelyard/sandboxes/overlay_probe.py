@@ -13,6 +13,8 @@ from steelyard.sandboxes import mounts
 from steelyard.sandboxes.ground import BASE
 from steelyard.sandboxes.mounts import MS_NODEV, MS_NOSUID
 
+NO_NAMESPACES = "no namespaces: "  # then there is no sandbox at all, not only no overlay
+
 
 def overlay_works() -> str:
     reading, writing = os.pipe()
@@ -34,8 +36,11 @@ def overlay_works() -> str:
 
 def _try() -> None:
     root = os.geteuid() == 0
-    mounts.enter_private_mounts(os.geteuid(), os.getegid())
-    mounts.mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
+    try:
+        mounts.enter_private_mounts(os.geteuid(), os.getegid())
+        mounts.mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,mode=755")
+    except OSError as error:
+        raise OSError(f"{NO_NAMESPACES}{error}") from error
     for name in ("lower/folder", "upper", "work", "merged"):
         Path(BASE, name).mkdir(parents=True)
     mode = "redirect_dir=on,index=off,metacopy=off" if root else "userxattr"
