@@ -32,6 +32,9 @@ class Blobs:
         self.root = root
 
     def path(self, sha256: str) -> Path:
+        """Where a blob is, or would be. A content over an import cap has the name "" and is nowhere."""
+        if sha256 == "":
+            return self.root / "not-carried"
         if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
             raise ValueError("a blob is named by 64 hex digits")
         return self.root / sha256[:2] / sha256
