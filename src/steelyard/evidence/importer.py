@@ -17,7 +17,7 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,8 @@ from steelyard.evidence.ledger import Caps, Ledger
 from steelyard.evidence.oddities import collisions, escapes, odd_name, shut_out, special_bits
 from steelyard.evidence.remains import Remains
 from steelyard.evidence.renames import fold_exact
-from steelyard.evidence.walk import Kind, Tree, is_ours, kind_of, same_bytes
+from steelyard.evidence.side import Side, is_same
+from steelyard.evidence.walk import Tree, is_ours
 
 __all__ = ["Caps", "import_folder", "import_workspace"]
 
@@ -96,33 +97,6 @@ class _Folder(NamedTuple):
     guided: bool = False  # the upper says what was touched in it
     generated: bool = False
     is_leaf_entry: bool = False  # it is new, so if it is empty it must be an entry itself
-
-
-class _Side(NamedTuple):
-    """One name in one of the two views."""
-
-    tree: Tree
-    folder: str
-    name: str
-    status: os.stat_result
-
-    @property
-    def kind(self) -> Kind:
-        return kind_of(self.status)
-
-    @property
-    def mode(self) -> str:
-        return "755" if self.status.st_mode & 0o100 else "644"
-
-    @property
-    def size(self) -> int:
-        return self.status.st_size if self.kind == "file" else 0
-
-    def target(self) -> str:
-        return self.tree.target(self.folder, self.name)
-
-    def open(self) -> AbstractContextManager[int]:
-        return self.tree.file(self.folder, self.name)
 
 
 class _Comparison:
@@ -206,10 +180,10 @@ class _Comparison:
             return None
 
     @staticmethod
-    def _side(tree: Tree, folder: str, name: str) -> _Side:
-        return _Side(tree, folder, name, tree.status(folder, name))
+    def _side(tree: Tree, folder: str, name: str) -> Side:
+        return Side(tree, folder, name, tree.status(folder, name))
 
-    def _compare(self, path: str, before: _Side | None, after: _Side | None, at: _Folder) -> list[_Folder]:
+    def _compare(self, path: str, before: Side | None, after: Side | None, at: _Folder) -> list[_Folder]:
         """Record how one path differs; return the directories to be compared below it."""
         kinds = [side.kind for side in (before, after) if side is not None]
         generated = at.generated or self._is_generated(path, is_dir=set(kinds) == {"dir"})
@@ -217,7 +191,7 @@ class _Comparison:
             self._note_mode(path, before, after)
         if kinds == ["dir", "dir"]:
             return [_Folder(path, new=True, old=True, guided=at.guided, generated=generated)]
-        if not _is_same(before, after):
+        if not is_same(before, after):
             (self._count_generated if generated else self._record)(path, before, after)
         below = []
         if before is not None and before.kind == "dir":
@@ -231,7 +205,7 @@ class _Comparison:
     def _is_generated(self, path: str, *, is_dir: bool) -> bool:
         return bool(self._generated(path) or (is_dir and self._generated(f"{path}/")))
 
-    def _record(self, path: str, before: _Side | None, after: _Side | None) -> None:
+    def _record(self, path: str, before: Side | None, after: Side | None) -> None:
         if before is None and (after is None or after.kind == "dir"):
             return  # a new directory is an entry only if it is empty, which its own turn will show
         if after is not None and not self._ledger.admits(path):
@@ -247,18 +221,18 @@ class _Comparison:
             self._ledger.note("escaping_symlink", "warning", path, "the link may lead out of the workspace")
 
     @staticmethod
-    def _entry(side: _Side, sha256: str) -> Entry:
+    def _entry(side: Side, sha256: str) -> Entry:
         if side.kind == "file":
             return Entry("file", side.mode, side.size, sha256)
         return Entry("symlink", target=side.target()) if side.kind == "symlink" else Entry("dir")
 
-    def _old_content(self, side: _Side) -> str:
+    def _old_content(self, side: Side) -> str:
         if side.kind != "file":
             return ""
         with side.open() as fd:
             return self._keep(fd) if self._ledger.affords_old(side.size) else hash_stream(fd)
 
-    def _new_content(self, path: str, side: _Side) -> str:
+    def _new_content(self, path: str, side: Side) -> str:
         """The content's name in the blobs; "" when it is over a cap: a sparse 10 GB file is not even read."""
         if side.kind != "file" or not self._ledger.affords(path, side.size):
             return ""
@@ -268,7 +242,7 @@ class _Comparison:
     def _keep(self, fd: int) -> str:
         return hash_stream(fd) if self._blobs is None else self._blobs.put_stream(fd).sha256
 
-    def _count_generated(self, path: str, before: _Side | None, after: _Side | None) -> None:
+    def _count_generated(self, path: str, before: Side | None, after: Side | None) -> None:
         if all(side is None or side.kind == "dir" for side in (before, after)):
             return
         content = b"gone"
@@ -279,7 +253,7 @@ class _Comparison:
             content = os.fsencode(after.target()) if after.kind == "symlink" else after.kind.encode()
         self._ledger.generated(path, 0 if after is None else after.size, content)
 
-    def _without_special(self, path: str, side: _Side | None) -> _Side | None:
+    def _without_special(self, path: str, side: Side | None) -> Side | None:
         if side is not None and side.kind == "special":
             self._ledger.note("special_file", "warning", path, "a FIFO, socket or device is not carried")
             return None
@@ -308,7 +282,7 @@ class _Comparison:
                 why = f"where case or composition is ignored it is the same as {shown(twins[name])}"
                 self._ledger.note("odd_name", "warning", path, why)
 
-    def _note_mode(self, path: str, before: _Side | None, after: _Side) -> None:
+    def _note_mode(self, path: str, before: Side | None, after: Side) -> None:
         if after.kind == "symlink":
             return
         mode, was = after.status.st_mode, 0o700 if before is None else before.status.st_mode
@@ -330,14 +304,3 @@ class _Comparison:
 
 class _Exhausted(Exception):
     """The walk has looked at as many names as it may."""
-
-
-def _is_same(before: _Side | None, after: _Side | None) -> bool:
-    if before is None or after is None or before.kind != after.kind:
-        return before is after
-    if before.kind == "symlink":
-        return before.target() == after.target()
-    if (before.mode, before.size) != (after.mode, after.size):
-        return False
-    with before.open() as one, after.open() as other:
-        return same_bytes(one, other)
