@@ -9,10 +9,11 @@ from typing import NamedTuple
 from steelyard.bench.ground import Ground
 from steelyard.bench.setup_layer import SetupLayer
 from steelyard.bench.steering import may_steer, steers
-from steelyard.contract.tree import Entry, shown
+from steelyard.contract.tree import shown
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change, ChangeEntry
 from steelyard.evidence.finding import Finding
+from steelyard.evidence.oddities import escapes
 from steelyard.sandboxes.base import Laid
 
 
@@ -54,7 +55,7 @@ def _left_behind(entry: ChangeEntry, setup: SetupLayer | None, listed: tuple[str
         return Finding(
             "steers_runner", "warning", where, "steers the test runner; the bench uses the baseline's"
         )
-    if entry.new is not None and entry.new.kind == "symlink" and _escapes(entry.path, entry.new):
+    if entry.new is not None and entry.new.kind == "symlink" and escapes(entry.path, entry.new.target):
         return Finding(
             "escaping_symlink_dropped", "warning", where, "points out of the tree; not on the bench"
         )
@@ -71,17 +72,6 @@ def _carried_with_a_word(entry: ChangeEntry, listed: tuple[str, ...]) -> Finding
 
 def _is_listed(entry: ChangeEntry, listed: tuple[str, ...]) -> bool:
     return all(any(fnmatchcase(path, pattern) for pattern in listed) for path in entry.paths)
-
-
-def _escapes(path: str, entry: Entry) -> bool:
-    if entry.target.startswith("/"):
-        return True
-    depth = path.count("/")
-    for part in entry.target.split("/"):
-        depth += {"..": -1, ".": 0, "": 0}.get(part, 1)
-        if depth < 0:
-            return True
-    return False
 
 
 def _laid(entry: ChangeEntry, blobs: Blobs) -> list[Laid]:
