@@ -120,6 +120,11 @@ def test_a_killed_launcher_loses_its_sandboxes_and_the_next_start_has_a_new_one(
     assert launcher().pid != doomed.pid
 
 
+def test_a_start_right_after_the_launcher_was_killed_works(start: Start, doomed: Launcher) -> None:
+    os.kill(doomed.pid, signal.SIGKILL)
+    assert start().run(Command(("echo", "again"))).stdout.text == "again\n"
+
+
 def test_a_killed_launchers_sandboxes_are_dead_at_stop(start: Start, doomed: Launcher) -> None:
     sandbox = start()
     sandbox.run(Command(("sh", "-c", "setsid sleep 4243 >/dev/null 2>&1 &")))

@@ -29,7 +29,7 @@ from steelyard.sandboxes.base import HOME, Box, Command, Death, Enforced, Facts,
 from steelyard.sandboxes.bwrap_arguments import BIN
 from steelyard.sandboxes.copying import COMPLETE, visible
 from steelyard.sandboxes.frames import PROTOCOL
-from steelyard.sandboxes.launching import START_TIMEOUT_S, Started, launcher, receive
+from steelyard.sandboxes.launching import START_TIMEOUT_S, Started, launch, launcher, receive
 from steelyard.sandboxes.order import Order, laid_as_data
 from steelyard.sandboxes.overlay_probe import NO_NAMESPACES
 from steelyard.sandboxes.watching import watch_memory
@@ -229,8 +229,7 @@ class BubblewrapBackend:
         _sweep_once()
         holding = _hold(box)
         try:
-            own = launcher()
-            started = own.launch(_order(box, facts, holding))
+            own, started = launch(_order(box, facts, holding))
             groups = cgroups.folders(f"{own.tag}-{started.number}", cgroups.host())
             try:
                 init = _greet(started, groups)

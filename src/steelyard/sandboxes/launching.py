@@ -48,6 +48,15 @@ class Received(NamedTuple):
     sender: int  # its process id as seen from here
 
 
+class LauncherGoneFault(InfraFault):
+    """Somebody killed it; a new one may do better."""
+
+
+class Launched(NamedTuple):
+    by: Launcher
+    started: Started
+
+
 class Launcher:
     """A running launcher process. `overlay` says why an overlay cannot be had; "" when it can."""
 
@@ -112,7 +121,7 @@ class Launcher:
             socket.send_fds(self._sock, [b"start"], [memory, theirs.fileno()])
         except OSError as error:
             ours.close()
-            raise InfraFault("the sandbox launcher is gone") from error
+            raise LauncherGoneFault("the sandbox launcher is gone") from error
         finally:
             os.close(memory)
             theirs.close()
@@ -121,6 +130,12 @@ class Launcher:
         except BaseException:
             ours.close()
             raise
+
+    def is_dying(self) -> bool:
+        """Whether it ends within a second: what it started may be gone a moment before it is."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=1)
+        return not self.alive
 
     def let_go(self) -> None:
         self._sock.close()
@@ -159,7 +174,7 @@ def _await_ground(sock: socket.socket) -> Started:
         number = struct.unpack("<I", word[2:])[0]
         return Started(sock, workspace, baseline, touched if is_overlay else None, bwrap, stderr, number)
     if not word:
-        raise InfraFault("the sandbox launcher died while it started a sandbox")
+        raise LauncherGoneFault("the sandbox launcher died while it started a sandbox")
     text = word
     while part := sock.recv(65536):
         text += part
@@ -192,6 +207,18 @@ def launcher() -> Launcher:
                 mine.close()
             mine = _launchers[os.getpid()] = Launcher.start()
         return mine
+
+
+def launch(order: Order) -> Launched:
+    """Start a sandbox; once more with a new launcher if the old one was just killed."""
+    own = launcher()
+    try:
+        return Launched(own, own.launch(order))
+    except LauncherGoneFault:
+        if not own.is_dying():
+            raise
+    own = launcher()
+    return Launched(own, own.launch(order))
 
 
 def _forget_parents() -> None:
