@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` costs as much as Python itself; type checkers know the name
 if TYPE_CHECKING:
+    from typing import Any
+
     from steelyard.api import grade, load_contract, run_trial
 
 __version__ = "0.1.0"

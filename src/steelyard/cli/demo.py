@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from steelyard.cli.output import Reporter, console
+from steelyard.cli.output import console
+from steelyard.cli.reporter import Reporter
 from steelyard.cli.trials import add_run_options, run_trials
 from steelyard.contract.load import load_contract
 from steelyard.errors import InfraFault

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from steelyard.cli.output import console, print_json
-from steelyard.cli.trials import RUNS
+from steelyard.cli.runs import RUNS
 from steelyard.evidence.folder import RunFolder, find_run
 from steelyard.report.compare import compare_runs
 from steelyard.report.plain import shown_lines

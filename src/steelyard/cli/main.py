@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 
 from steelyard import __version__
-from steelyard.errors import SteelyardError
 
 # verb -> what it does; the module is steelyard.cli.<verb>
 VERBS = {
@@ -35,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb = next((word for word in arguments if not word.startswith("-")), None)
     if verb not in VERBS or arguments[0] != verb:
         return _without_verb(arguments)
+    from steelyard.errors import SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
+
     module = importlib.import_module(f"steelyard.cli.{verb}")
     parser = argparse.ArgumentParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
     module.arguments(parser)

@@ -1,27 +1,16 @@
-"""Results -> stdout as JSON lines or tables; progress -> stderr; verdicts -> an exit code."""
+"""Results -> stdout as JSON lines or on a console; verdicts -> an exit code.
+
+`show` and `diff` need this and nothing of `reporter`: reading a run costs no import of contracts or sandboxes.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
-
-from steelyard.contract.contract import Contract
-from steelyard.plan.trial import Trial
-from steelyard.report.plain import one_line
-from steelyard.report.summary import summarise
-from steelyard.report.terminal import table_of_agents, table_of_results
 
 PIPED_WIDTH = 200
 
@@ -47,53 +36,3 @@ def _code(result: Mapping[str, Any]) -> int:
     if result["verdict"] == "pass":
         return 0
     return 3 if result["status"] == "invalid" else 1
-
-
-class Reporter:
-    """Shows trials as they go: a bar on a terminal, result lines with `--json`, a table at the end."""
-
-    def __init__(self, trials: int, *, as_json: bool) -> None:
-        self._json = as_json
-        self._lines: list[Mapping[str, Any]] = []
-        self._progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        )
-        self._task = self._progress.add_task("trials", total=trials)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._progress.stop()
-
-    def preparing(self, contract: Contract) -> None:
-        self._progress.update(self._task, description=f"preparing {contract.id}")
-
-    def started(self, trial: Trial) -> None:
-        self._progress.update(self._task, description=one_line(f"{trial.contract.id} x {trial.agent}", 60))
-
-    def finished(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        """All runs of one trial; the last is the one that counts."""
-        self._progress.advance(self._task)
-        self._lines += lines
-        if self._json:
-            for line in lines:
-                print_json(line)
-
-    def summary(self, results: Sequence[Mapping[str, Any]]) -> None:
-        self._progress.stop()
-        if self._json:
-            return
-        out = console()
-        out.print(table_of_results(self._lines))
-        if len(results) > 1:
-            out.print()
-            out.print(table_of_agents(summarise(results)))

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from steelyard.agents.catalogue import find_agent
-from steelyard.cli.output import Reporter, exit_code
+from steelyard.cli.output import exit_code
+from steelyard.cli.reporter import Reporter
 from steelyard.cli.trials import add_run_options, run_trials
 from steelyard.contract.load import find_contracts, load_contract
 from steelyard.errors import OperatorFault

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from steelyard.cli.output import console, print_json
-from steelyard.cli.trials import RUNS
+from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder import RunFolder, find_run, find_runs

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.cli.output import Reporter
+from steelyard.cli.reporter import Reporter
+from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
 from steelyard.study.record import grading_of
-
-RUNS = Path(".steelyard/runs")
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from steelyard.cli.runs import RUNS
 from steelyard.contract.tree import shown
 from steelyard.evidence.change import Change
 from steelyard.evidence.folder import CHANGE, SEAL, RunFolder, find_run
@@ -16,7 +17,6 @@ from steelyard.evidence.gradings import grading_files
 from steelyard.evidence.seal import Break, check_seal
 
 HELP = "verify that the record of a run was not altered"
-RUNS = Path(".steelyard/runs")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
