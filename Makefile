@@ -32,9 +32,8 @@ docs: dev-env ## write the generated pages of docs/ again
 picture: dev-env ## draw the demo for README.md again
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/picture.py docs/images/demo.svg 118 steelyard demo
 
-bench: dev-env ## measure, each benchmark against its floor
-	@if [ -d benchmarks ]; then $(BIN)/python -m pytest benchmarks; \
-	else echo "no benchmarks yet: they will be in benchmarks/"; fi
+bench: dev-env ## measure, each thing beside the least it could cost (ROWS="trial cpu" ROUNDS=100 PAGE=FILE)
+	@$(BIN)/python -m benchmarks $(ROWS) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(PAGE),--page $(PAGE))
 
 lock: dev-env ## resolve the dependencies again (UPGRADE=1: to the newest)
 	@scripts/lock.sh

@@ -1,0 +1,56 @@
+"""`python -m benchmarks [ROW...] [--rounds N] [--json FILE] [--page FILE]` -> a table, and exit code 0."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks import capture, command_line, sandbox, table, trace, trial
+from benchmarks.measure import Measured
+from benchmarks.workshop import Workshop, workshop
+
+ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
+    **sandbox.ROWS,
+    **capture.ROWS,
+    **trace.ROWS,
+    **trial.ROWS,
+    **command_line.ROWS,
+}
+LATEST = Path(__file__).parent / "results" / "latest.json"
+
+
+def main() -> int:
+    args = _arguments()
+    measured: list[Measured] = []
+    with workshop(args.rounds) as place:
+        for name in args.rows or ROWS:
+            rows = list(ROWS[name](place))
+            measured += rows
+            sys.stdout.write(table.text(rows) + "\n")
+            sys.stdout.flush()
+    missed = [row for row in measured if row.met is False]
+    sys.stdout.write(f"\n{len(missed)} of {len(measured)} targets not met; {table.machine()}\n")
+    args.json.parent.mkdir(parents=True, exist_ok=True)
+    args.json.write_text(json.dumps(table.as_json(measured, table.machine()), indent=2) + "\n")
+    if args.page is not None:
+        args.page.write_text(table.page(measured, table.machine()))
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"all, or some of {', '.join(ROWS)}")
+    parser.add_argument("--rounds", type=int, metavar="N", help="of every row, instead of its own number")
+    parser.add_argument("--json", type=Path, default=LATEST, metavar="FILE", help="default: %(default)s")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write the table as Markdown too")
+    args = parser.parse_args()
+    if unknown := sorted(set(args.rows) - set(ROWS)):
+        parser.error(f"there is no row {unknown[0]!r}; there are {', '.join(ROWS)}")
+    return args
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Sandboxes: starting one, commands in one, and how little the size of the repository matters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from benchmarks.bare import TRUE, bubblewrap, spawn_true
+from benchmarks.measure import Measured, Variant, measure, ratio, timed
+from benchmarks.workshop import Workshop
+from steelyard.sandboxes.base import Box, Command, Limits
+from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+
+LIMITS = Limits(memory_mb=512, guaranteed_mb=64, disk_mb=64)
+SIZES = (100, 1_000, 7_000, 20_000)
+COMMAND = Command((TRUE,))
+
+
+def box(workshop: Workshop, files: int) -> Box:
+    return Box(layers=(workshop.tree(files),), limits=LIMITS)
+
+
+def start(workshop: Workshop) -> Iterator[Measured]:
+    """From nothing to the end of the first command; its teardown is in `tree`."""
+    backend, small = BubblewrapBackend(), box(workshop, 100)
+
+    def start_and_run() -> float:
+        begin = time.perf_counter()
+        with backend.start(small) as sandbox:
+            sandbox.run(COMMAND)
+            return time.perf_counter() - begin
+
+    variants = {
+        "sandbox": start_and_run,
+        "bubblewrap alone": timed(lambda: bubblewrap(small.layers[0], (TRUE,))),
+        "bare spawn": timed(spawn_true),
+    }
+    rounds = measure(variants, workshop.rounds(60))
+    what = "sandbox with overlay, seccomp, cgroups and init, to the end of its first command"
+    yield Measured.of("start", what, rounds, ratio("sandbox", "bare spawn"), target=16)
+
+
+def command(workshop: Workshop) -> Iterator[Measured]:
+    with BubblewrapBackend().start(box(workshop, 100)) as sandbox:
+        variants = {"command": timed(lambda: sandbox.run(COMMAND)), "bare spawn": timed(spawn_true)}
+        rounds = measure(variants, workshop.rounds(400))
+    what = "a command in a live sandbox, output captured"
+    yield Measured.of("command", what, rounds, ratio("command", "bare spawn"), target=1.3)
+
+
+def tree(workshop: Workshop) -> Iterator[Measured]:
+    """A sandbox's whole life on repositories of different sizes, nothing run in it."""
+    backend = BubblewrapBackend()
+    empty = workshop.folder / "empty"
+    empty.mkdir(exist_ok=True)
+
+    def life(of: Box) -> Variant:
+        return timed(lambda: backend.start(of).close())
+
+    variants = {f"{files:,} files": life(box(workshop, files)) for files in SIZES}
+    variants["no files"] = life(Box(layers=(empty,), limits=LIMITS))
+    variants["bare spawn"] = timed(spawn_true)
+    rounds = measure(variants, workshop.rounds(40))
+    yield Measured.of(
+        "tree",
+        "materialise 7,000 files and tear down: what they add to a sandbox's life, in bare spawns",
+        rounds,
+        lambda one: (one["7,000 files"] - one["no files"]) / one["bare spawn"],
+        target=2,
+    )
+    what = "a sandbox's life on 20,000 files against 100"
+    yield Measured.of("tree", what, rounds, ratio("20,000 files", "100 files"), target=1.2)
+
+
+ROWS = {"start": start, "command": command, "tree": tree}

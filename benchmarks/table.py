@@ -1,0 +1,110 @@
+"""Measured rows -> a table for the terminal, a page for docs/, JSON for programs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import Measured, Spread
+
+PAGE = """\
+<!-- Made by `make bench PAGE=docs/benchmarks.md`. -->
+# Benchmarks
+
+What Steelyard costs, each thing beside the least that it could cost, measured in the same run: in every round
+each variant has its turn, and what is compared are the numbers of one round. Medians, with quartiles in
+brackets. `make bench` measures your machine and writes `benchmarks/results/latest.json`; `make bench ROWS="trial cpu"`
+measures some rows, `ROUNDS=100` takes longer.
+
+Measured on {machine}. Ratios travel between machines, milliseconds do not.
+
+| row | what | measured | target | met |
+|---|---|---|---|---|
+{lines}
+
+What the rows compare:
+
+| row | variant | milliseconds |
+|---|---|---|
+{variants}
+
+"Bare spawn" is `posix_spawn` of `/bin/true`. "Bubblewrap alone" is the same namespaces, system folders and
+temporary file systems with the repository bound where it is: no overlay, no seccomp filter, no cgroup, no init, no
+capture. A trivial trial is one agent that runs `true` and one check that runs `true`, each in a sandbox of its own,
+with manifest, trace, capture, grading and seal, written durably.
+"""
+
+
+def text(rows: Sequence[Measured]) -> str:
+    """Rows that were measured together, then what they compare."""
+    lines = []
+    for row in rows:
+        lines += [f"{row.row:<8} {row.what}", f"{'':8} {_value(row)}   target {_target(row)}   {_met(row)}"]
+    lines += [f"{'':10} {name:<24} {_scaled(rows[-1], name)}" for name in rows[-1].variants]
+    return "\n".join(lines)
+
+
+def page(rows: Sequence[Measured], machine: str) -> str:
+    lines = [f"| {row.row} | {row.what} | {_value(row)} | {_target(row)} | {_met(row)} |" for row in rows]
+    variants = [
+        f"| {row.row} | {name} | {_scaled(row, name)} |"
+        for row in {tuple(row.variants): row for row in reversed(rows)}.values()
+        for name in row.variants
+    ]
+    return PAGE.format(machine=machine, lines="\n".join(lines), variants="\n".join(variants))
+
+
+def as_json(rows: Sequence[Measured], machine: str) -> dict[str, Any]:
+    return {
+        "schema": "steelyard.benchmarks/1",
+        "machine": machine,
+        "rows": [row.to_json() for row in rows],
+    }
+
+
+def _value(row: Measured) -> str:
+    value = row.value
+    return f"{_number(value.median)} {row.unit} [{_number(value.low)}, {_number(value.high)}]"
+
+
+def _target(row: Measured) -> str:
+    return "none" if row.target is None else f"<= {_number(row.target)} {row.unit}"
+
+
+def _met(row: Measured) -> str:
+    if row.target is None:
+        return ""
+    if row.met:
+        return "yes"
+    return f"no: {_number(row.value.median / row.target)} times the target"
+
+
+def _scaled(row: Measured, name: str) -> str:
+    spread = row.variants[name]
+    if "(MB)" not in name:
+        spread = Spread(1000 * spread.low, 1000 * spread.median, 1000 * spread.high)
+    return f"{_number(spread.median)} [{_number(spread.low)}, {_number(spread.high)}]"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def machine() -> str:
+    """What ratios may depend on: processor, kernel, Python, bubblewrap."""
+    said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False)
+    user = "root" if os.geteuid() == 0 else "an ordinary user"
+    return (
+        f"{os.cpu_count()} cores of {_processor()}, Linux {platform.release().split('-')[0]}, "
+        f"Python {platform.python_version()}, {said.stdout.strip() or 'no bubblewrap'}, as {user}"
+    )
+
+
+def _processor() -> str:
+    rows = Path("/proc/cpuinfo").read_text().splitlines()
+    name = next((row.partition(":")[2] for row in rows if row.startswith("model name")), platform.machine())
+    return " ".join(name.replace("(R)", "").split())
