@@ -53,7 +53,7 @@ def is_alive(pid: int) -> bool:
 
 
 def groups_of(pid: int) -> list[Path]:
-    return cgroups._groups(lambda name: name.split("-")[2] == str(pid))
+    return cgroups._groups(lambda name: f"-{pid}-" in name)
 
 
 def test_sixteen_start_at_once_from_threads(start: Start) -> None:

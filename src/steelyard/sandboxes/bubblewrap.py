@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
-from steelyard.contract.cache import Cache, remove_tree
+from steelyard.contract.cache import Cache
 from steelyard.contract.owner import is_stale, owner_tag, run_uid
 from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
@@ -32,6 +32,7 @@ from steelyard.sandboxes.frames import PROTOCOL
 from steelyard.sandboxes.launching import START_TIMEOUT_S, Started, launch, launcher, receive
 from steelyard.sandboxes.order import Order, laid_as_data
 from steelyard.sandboxes.overlay_probe import NO_NAMESPACES
+from steelyard.sandboxes.removing import remove_hostile_tree
 from steelyard.sandboxes.watching import watch_memory
 from steelyard.sandboxes.wire import Wire
 
@@ -78,10 +79,10 @@ class Holding(NamedTuple):
 
     def remove_folders(self) -> None:
         if self.folder is not None:
-            remove_tree(self.folder)
+            remove_hostile_tree(self.folder)
         if self.keep is not None:
             for work in self.keep.glob("work-*"):
-                remove_tree(work)
+                remove_hostile_tree(work)
 
 
 class BubblewrapSandbox:
@@ -339,4 +340,5 @@ def _sweep_once() -> None:
     if not _swept.is_set():
         _swept.set()
         cgroups.sweep(is_stale)
-        Cache.default().sweep()
+        with contextlib.suppress(OSError, RecursionError):  # a dead run's folder must not stop a new one
+            Cache.default().sweep()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 PREFIX = "steelyard-"
+_TRIAL = "trial-"  # a group made only to see whether it can be
 _PERIOD_US = 100_000
 _V1_CONTROLLERS = {"memory": "memory", "processes": "pids", "cpu": "cpu"}
 
@@ -61,12 +62,13 @@ def look(mounted: Path, own: Path) -> Host:
 
 
 def _can_make_group(parent: Path) -> bool:
-    trial = parent / f"{PREFIX}probe-{os.getpid()}"
+    trial = parent / f"{PREFIX}{_TRIAL}{os.getpid()}"
     try:
         trial.mkdir()
-        trial.rmdir()
     except OSError:
         return False
+    with suppress(OSError):  # somebody may have swept it already
+        trial.rmdir()
     return True
 
 
@@ -201,7 +203,7 @@ def remove_all(tag: str) -> None:
 def sweep(is_stale: Callable[[str], bool]) -> list[Path]:
     """Remove the groups of dead owners that hold no process; the folders that went."""
     swept = []
-    for folder in _groups(is_stale):
+    for folder in _groups(lambda name: is_stale(name) or name.startswith(_TRIAL)):
         with suppress(OSError):
             remove([folder], patience_s=0)
             swept.append(folder)

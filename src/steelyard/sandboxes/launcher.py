@@ -37,6 +37,7 @@ from steelyard.sandboxes.order import Order
 from steelyard.sandboxes.overlay_probe import overlay_works
 
 _SPARES = 2  # an agent and its bench start in pairs, and a spare takes longer to get ready than to be used
+START_LIMIT_S = 300  # a workspace that must be copied may take its time
 _FAILED = 77  # exit code of a child that never became bubblewrap
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
@@ -134,9 +135,10 @@ class Nursery:
                 if pid == 0:
                     return
                 number = self._numbers.pop(pid, None)
-                if (
-                    number is not None and status == _FAILED << 8
-                ):  # the controller never heard of these cgroups
+                if number is not None and status in {
+                    _FAILED << 8,
+                    signal.SIGALRM,
+                }:  # the controller never heard of these cgroups
                     cgroups.remove_all(f"{self._kit.tag}-{number}")
                 for spare in [spare for spare in self._spares if spare.pid == pid]:
                     spare.sock.close()
@@ -174,6 +176,9 @@ def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
         joined = _join_cgroups(f"{kit.tag}-{number}")
         message, descriptors, _, _ = socket.recv_fds(orders, 64, 2)
         if message:
+            signal.alarm(
+                START_LIMIT_S
+            )  # a tree that takes for ever ends us, not the patience of the controller
             end = socket.socket(fileno=descriptors[1])
             _become_bwrap(kit, number, joined, _read_order(descriptors[0]), end)
     except BaseException as error:  # noqa: BLE001  # told to the controller, which makes it an InfraFault
@@ -223,6 +228,7 @@ def _become_bwrap(
     touched = ground.workspace if ground.touched is None else ground.touched
     word = (b"+c" if ground.touched is None else b"+o") + struct.pack("<I", number)
     socket.send_fds(end, [word], [ground.workspace, ground.baseline, touched, pidfd, stderr])
+    signal.alarm(0)  # it would survive exec
     os.dup2(end.fileno(), 0)
     os.dup2(end.fileno(), 1)
     os.dup2(stderr, 2)

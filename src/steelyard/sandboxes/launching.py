@@ -25,7 +25,7 @@ from steelyard.errors import InfraFault
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.order import Order
 
-START_TIMEOUT_S = 120.0  # a copied workspace may take its time
+START_TIMEOUT_S = 310.0  # a little more than the launcher gives itself
 _RIGHTS_ROOM = socket.CMSG_SPACE(8 * 4) + socket.CMSG_SPACE(12)
 _BOOT = "import sys; sys.path[:0] = [sys.argv.pop(1)]; from steelyard.sandboxes.launcher import main; main(int(sys.argv[1]), *sys.argv[2:])"
 

@@ -12,11 +12,12 @@ import shutil
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from steelyard.sandboxes.base import Laid
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_KEPT_OPEN = 64
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -27,16 +28,14 @@ class Owner(NamedTuple):
 
 def lay(root: int, pieces: Iterable[Laid], owner: Owner | None) -> None:
     """Put every piece under the directory descriptor `root`, in order; without an owner it is the caller's."""
-    for piece in pieces:
-        *parents, name = _parts(piece.path)
-        if piece.kind == "gone":
-            _remove_path(root, parents, name)
-            continue
-        parent = _make_parents(root, parents, owner)
-        try:
-            _put(parent, name, piece, owner)
-        finally:
-            os.close(parent)
+    with _Parents(root, owner) as parents:
+        for piece in pieces:
+            *above, name = _parts(piece.path)
+            if piece.kind == "gone":
+                parents.leave(above)
+                _remove_path(root, above, name)
+            else:
+                _put(parents.reach(above), name, piece, owner)
 
 
 def _parts(path: str) -> list[str]:
@@ -46,16 +45,49 @@ def _parts(path: str) -> list[str]:
     return parts
 
 
-def _make_parents(root: int, parents: list[str], owner: Owner | None) -> int:
-    """A descriptor of the parent, made of real directories all the way down."""
-    here = os.open(".", _DIRECTORY, dir_fd=root)
-    for name in parents:
-        try:
-            below = _real_directory(here, name, owner)
-        finally:
-            os.close(here)
-        here = below
-    return here
+class _Parents:
+    """The open folders above the last piece: the next is mostly a neighbour.
+
+    Walking down from the root for every piece would be quadratic in the depth, and an agent chooses the depth.
+    Only the lowest few stay open, because it may choose more than there are descriptors.
+    """
+
+    def __init__(self, root: int, owner: Owner | None) -> None:
+        self._root = root
+        self._owner = owner
+        self._names: list[str] = []
+        self._open: dict[int, int] = {}  # depth -> descriptor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._close_below(0)
+
+    def reach(self, names: list[str]) -> int:
+        """A descriptor of that folder, made of real directories all the way down; it stays ours."""
+        self.leave(names)
+        for name in names[len(self._names) :]:
+            depth = len(self._names)
+            below = _real_directory(self._open.get(depth, self._root), name, self._owner)
+            self._names.append(name)
+            self._open[depth + 1] = below
+            if depth >= _KEPT_OPEN:
+                os.close(self._open.pop(depth + 1 - _KEPT_OPEN))
+        return self._open.get(len(self._names), self._root)
+
+    def leave(self, names: list[str]) -> None:
+        """Go up to the last folder that is also above `names`, or to the root if that one is closed."""
+        common = min(len(self._names), len(names))
+        if self._names[:common] != names[:common]:  # neighbours mostly are equal, and that is fast to see
+            pairs = zip(self._names, names, strict=False)
+            common = next(depth for depth, (old, new) in enumerate(pairs) if old != new)
+        self._close_below(common if common in self._open else 0)
+
+    def _close_below(self, depth: int) -> None:
+        for level in [level for level in self._open if level > depth]:
+            os.close(self._open.pop(level))
+        del self._names[depth:]
 
 
 def _real_directory(parent: int, name: str, owner: Owner | None) -> int:
