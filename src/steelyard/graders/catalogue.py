@@ -9,11 +9,15 @@ from importlib.metadata import entry_points
 
 from steelyard.contract.catalogue import Catalogue
 from steelyard.graders.allowed_paths import AllowedPaths
+from steelyard.graders.assertions_not_weakened import AssertionsNotWeakened
 from steelyard.graders.base import Grader
 from steelyard.graders.command import Command
 from steelyard.graders.file_exists import FileExists
 from steelyard.graders.forbid_paths import ForbidPaths
+from steelyard.graders.forbid_secrets import ForbidSecrets
+from steelyard.graders.llm_judge import LlmJudge
 from steelyard.graders.max_files_changed import MaxFilesChanged
+from steelyard.graders.no_new_skips import NoNewSkips
 from steelyard.graders.unmodified import BaselineUnmodified, TestsUnmodified
 
 BUILT_IN: tuple[type[Grader], ...] = (
@@ -21,20 +25,20 @@ BUILT_IN: tuple[type[Grader], ...] = (
     AllowedPaths,
     ForbidPaths,
     MaxFilesChanged,
+    ForbidSecrets,
     FileExists,
     TestsUnmodified,
     BaselineUnmodified,
+    NoNewSkips,
+    AssertionsNotWeakened,
+    LlmJudge,
 )
 PLANNED = frozenset(
     {
-        "assertions_not_weakened",
         "efficiency",
         "files",
-        "forbid_secrets",
         "implemented",
-        "llm_judge",
         "model_judge",
-        "no_new_skips",
         "pytest",
         "rubric",
         "swebench",

@@ -1,0 +1,110 @@
+"""A call in any language -> its links, the root first.
+
+expect(f(1)).not.toBe(2)   ->   expect [f(1)], not, toBe [2]
+assert_eq!(a, b)           ->   assert_eq [a] [b]
+Assert.assertTrue(x)       ->   Assert, assertTrue [x]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from steelyard.graders.syntax.grammars import Grammar
+from steelyard.graders.syntax.tokens import Tokens, split_top, text_of, tokens
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_LINKS = 64
+_FUNCTION, _OBJECT = ("function", "macro"), ("object", "operand", "value", "receiver", "argument")
+_NAME = ("attribute", "property", "field", "name", "method")
+_COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+
+
+class Arg(NamedTuple):
+    name: str  # of a keyword argument
+    value: Tokens
+    node: Node | None = None  # none inside a Rust macro, whose tokens have no tree
+
+
+class Link(NamedTuple):
+    name: str
+    args: tuple[Arg, ...] | None  # None: not called
+    block: Node | None = None  # a Ruby block
+    holder: Node | None = None  # of the arguments
+
+
+def chain(node: Node, grammar: Grammar) -> list[Link]:
+    links: list[Link] = []
+    args: tuple[Arg, ...] | None = None
+    holder: Node | None = None
+    here: Node | None = node
+    while here is not None and len(links) < MAX_LINKS:
+        if here.type in grammar.calls:
+            block, holder, args = here.child_by_field_name("block"), _holder(here), _arguments(here, grammar)
+            function = _first(here, _FUNCTION)
+            if function is not None:  # Python, JavaScript, Go, Rust
+                if function.type in grammar.calls:
+                    links.append(Link("", args, block, holder))  # it.each(rows)("title", body)
+                    args, holder = None, None
+                here = function
+                continue
+            links.append(Link(text_of_field(here, _NAME), args, block, holder))  # Java, Ruby
+            here, args, holder = _first(here, _OBJECT), None, None
+        elif here.type in grammar.members and _first(here, _OBJECT) is not None:
+            links.append(Link(text_of_field(here, _NAME), args, None, holder))
+            here, args, holder = _first(here, _OBJECT), None, None
+        else:
+            text = text_of(here) if here.child_count == 0 or here.type == "scoped_identifier" else ""
+            links.append(Link(text.rsplit("::", 1)[-1][:200], args, None, holder))
+            break
+    return links[::-1]
+
+
+def text_of_field(node: Node, names: Sequence[str]) -> str:
+    found = _first(node, names)
+    return text_of(found)[:200] if found is not None else ""
+
+
+def _first(node: Node, names: Sequence[str]) -> Node | None:
+    return next((found for name in names if (found := node.child_by_field_name(name)) is not None), None)
+
+
+def _holder(call: Node) -> Node | None:
+    found = call.child_by_field_name("arguments")
+    return found or next((child for child in call.children if child.type == "token_tree"), None)
+
+
+def _arguments(call: Node, grammar: Grammar) -> tuple[Arg, ...]:
+    found = _holder(call)
+    if found is None:
+        return ()
+    if found.type == "token_tree":
+        inner = tokens(found, grammar)[1:-1]
+        return tuple(Arg("", part) for part in split_top(inner, frozenset({","})) if part)
+    if found.type == "template_string":
+        return (Arg("", tokens(found, grammar), found),)
+    return tuple(_argument(child, grammar) for child in found.named_children if child.type not in _COMMENTS)
+
+
+def _argument(node: Node, grammar: Grammar) -> Arg:
+    if node.type in ("keyword_argument", "pair"):
+        value = node.child_by_field_name("value")
+        name = text_of_field(node, ("name", "key"))
+        return Arg(name, tokens(value, grammar) if value is not None else (), value)
+    return Arg("", tokens(node, grammar), node)
+
+
+def dotted(links: Sequence[Link]) -> str:
+    return ".".join(link.name for link in links if link.name)
+
+
+def subject_tokens(links: Sequence[Link]) -> Tokens:
+    """The tokens of a chain without its last link."""
+    found: list[str] = []
+    for link in links:
+        found += [link.name] if not found else [".", link.name]
+        if link.args is not None:
+            found += ["(", *(token for arg in link.args for token in (*arg.value, ",")), ")"]
+    return tuple(token for token in found if token not in ("self", "this"))

@@ -1,0 +1,272 @@
+"""Test files before and after -> what was weakened.
+
+An old assertion is kept when an equal claim is still there, when a claim at least as strict about the same thing
+took its place, or when another test (or a helper, or a row of a table) now says all of its words and still has
+an assertion to spare. What is left was removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from steelyard.graders.syntax.claims import Claim
+from steelyard.graders.syntax.judge import Change, judge
+from steelyard.graders.syntax.matching import likeness, match
+from steelyard.graders.syntax.outline import Outline, Unit
+from steelyard.graders.syntax.tokens import Tokens, is_literal_token, is_word, literals, split_top, words
+
+MOST_LOST = 2000
+COMMA = frozenset({","})
+
+
+class Found(NamedTuple):
+    id: str
+    path: str
+    line: int
+    was: bool  # the line is of the old file: there is none in the new one
+    why: str
+
+
+class Lost(NamedTuple):
+    claim: Claim
+    unit: Unit
+    now: Unit | None  # what the test became
+
+
+class Side:
+    """The new side, with what each test may still account for."""
+
+    def __init__(self, outlines: list[Outline]) -> None:
+        self.units = [unit for outline in outlines for unit in outline.units]
+        self.tests = [unit for unit in self.units if unit.collected]
+        self.helpers = {unit.name: unit for unit in self.units if not unit.collected}
+        self.values = {name: values for outline in outlines for name, values in outline.values.items()}
+        self.spare = {id(unit): unit.capacity for unit in self.tests}
+        self._said: dict[int, set[str]] = {}
+
+    def said(self, unit: Unit) -> set[str]:
+        """Every word of a test, of the helpers it calls, and of the constants and tables it names."""
+        if id(unit) not in self._said:
+            found = set(unit.bag)
+            for name in list(found):
+                if name in self.helpers:
+                    found |= set(self.helpers[name].bag)
+                for value in self.values.get(name, ())[:1]:
+                    found |= set(value)
+            self._said[id(unit)] = found.union(*unit.rows) if unit.rows else found
+        return self._said[id(unit)]
+
+    def accounts_for(self, lost: Lost) -> bool:
+        """Whether tests that say all of its words have assertions to spare; uses them up."""
+        need = _significant(lost.claim, lost.unit)
+        owed = lost.claim.weight * max(1, len(lost.unit.rows))
+        first = [lost.now] if lost.now is not None else []
+        for unit in (*first, *self.tests):
+            spare = self.spare.get(id(unit), 0)
+            if spare > 0 and need <= self.said(unit) and _strict_enough(lost.claim, unit):
+                used = min(spare, owed)
+                self.spare[id(unit)] = spare - used
+                owed -= used
+                if owed <= 0:
+                    return True
+        return False
+
+
+def _significant(claim: Claim, unit: Unit) -> set[str]:
+    found = (*claim.left, *claim.right, *claim.extra)
+    if claim.right == ("helper",):
+        return set(literals(claim.left))  # a helper that is written out again loses its name
+    return {
+        token for token in found if (is_word(token) and token not in unit.values) or is_literal_token(token)
+    }
+
+
+def _strict_enough(claim: Claim, unit: Unit) -> bool:
+    return any(one.strength >= min(3, claim.strength) for one in unit.live)
+
+
+def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]) -> list[Found]:
+    side = Side(new)
+    before = [unit for outline in old for unit in outline.units]
+    tests = match([unit for unit in before if unit.collected], side.tests, renamed)
+    found: list[Found] = []
+    lost: list[Lost] = []
+    helpers_new = [unit for unit in side.units if not unit.collected]
+    uncollected = dict(_uncollected(tests.gone, helpers_new, side))
+    helpers = match(
+        [unit for unit in before if not unit.collected and unit.live],
+        [unit for unit in helpers_new if id(unit) not in {id(now) for now in uncollected.values()}],
+        renamed,
+    )
+    for one, other in (*tests.pairs, *helpers.pairs):
+        found += _compare(one, other, side, lost)
+    for unit in tests.gone:
+        now = uncollected.get(id(unit))
+        if now is not None:
+            found.append(Found("test_uncollected", now.path, now.line, False, _was_called(unit, now)))
+        else:
+            found += _gone(unit, side)
+    found += _unaccounted(lost, side)
+    return sorted(set(found), key=lambda one: (one.path, one.line, one.id, one.why))
+
+
+def _was_called(unit: Unit, now: Unit) -> str:
+    if unit.name == now.name:
+        return f"{unit.qual} is no longer where the runner looks for tests"
+    return f"{unit.qual} is now {now.name}, which the runner does not collect"
+
+
+def _uncollected(gone: list[Unit], candidates: list[Unit], side: Side) -> Iterator[tuple[int, Unit]]:
+    """Tests that are still in the file under a name or in a place that nobody runs."""
+    called = set().union(*(unit.bag.keys() for unit in side.tests)) if side.tests else set()
+    idle = [unit for unit in candidates[:500] if unit.name not in called or unit.name.startswith("test")]
+    for unit in gone[:500]:
+        for other in idle:
+            same = unit.name == other.name or (
+                unit.live
+                and sorted(claim.key for claim in unit.live) == sorted(claim.key for claim in other.live)
+            )
+            if same or likeness(unit, other) > 0.75:
+                idle.remove(other)
+                yield id(unit), other
+                break
+
+
+def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Found]:
+    if old.live and not new.claims and not new.calls:
+        yield Found("test_emptied", new.path, new.line, False, f"{new.qual} no longer asserts anything")
+        return
+    yield from _rows(old, new, side)
+    rest_new = list(new.live)
+    rest_old = []
+    for claim in old.live:
+        twin = min(
+            (one for one in rest_new if one.key == claim.key), key=lambda one: one.guards, default=None
+        )
+        if twin is None:
+            rest_old.append(claim)
+            continue
+        rest_new.remove(twin)
+        _use(side, new, claim, old)
+        if twin.guards > claim.guards:
+            yield _at(new, twin.line, Change("assertion_conditional", "only asserted on a condition now"))
+    dead = list(new.dead)
+    for claim in rest_old:
+        hidden = next((one for one in dead if one.key == claim.key), None)
+        partner = hidden or _partner(claim, rest_new)
+        if hidden is not None:
+            dead.remove(hidden)
+            yield _at(new, hidden.line, Change("assertion_unreachable", hidden.dead or "always true"))
+        elif partner is not None:
+            rest_new.remove(partner)
+            _use(side, new, claim, old)
+            change = judge(claim, partner)
+            if change is not None:
+                yield _at(new, partner.line, change)
+        else:
+            lost.append(Lost(claim, old, new))
+
+
+def _at(unit: Unit, line: int, change: Change) -> Found:
+    return Found(change.id, unit.path, line, False, f"{unit.qual}: {change.why}")
+
+
+def _use(side: Side, unit: Unit, claim: Claim, old: Unit) -> None:
+    if id(unit) in side.spare:
+        side.spare[id(unit)] = max(0, side.spare[id(unit)] - claim.weight * max(1, len(old.rows)))
+
+
+def _partner(claim: Claim, candidates: list[Claim]) -> Claim | None:
+    """The claim that took its place: about the same thing, first of the same kind."""
+
+    def about(one: Claim) -> bool:
+        if claim.op == "raises" and one.op == "raises":
+            return True
+        return bool(claim.left) and (claim.left == one.left or (claim.left == one.right and one.op == "in"))
+
+    same = [one for one in candidates if about(one)]
+    return next((one for one in same if one.op == claim.op), same[0] if same else None)
+
+
+def _rows(old: Unit, new: Unit, side: Side) -> Iterator[Found]:
+    """Cases that left the table, and cases whose expected value changed."""
+    gone, came = Counter(old.rows) - Counter(new.rows), Counter(new.rows) - Counter(old.rows)
+    if not gone or (not new.rows and new.table_names):
+        return
+    missing = len(old.rows) - len(new.rows)
+    for row in gone.elements():
+        changed = next((one for one in came if _same_case(row, one)), None)
+        if changed is not None:
+            came -= Counter([changed])
+            yield _at(new, new.line, Change("expected_changed", "the expected value of a case was changed"))
+        elif missing > 0 and not _said_elsewhere(row, new, side):
+            missing -= 1
+            yield _at(new, new.line, Change("case_removed", "a case was removed from the table"))
+
+
+def _same_case(one: Tokens, other: Tokens) -> bool:
+    first, second = split_top(one, COMMA), split_top(other, COMMA)
+    if len(first) != len(second) or len(first) < 2 or first[0] != second[0]:
+        return False
+    return words(one) == words(other) and literals(one) != literals(other)
+
+
+def _said_elsewhere(row: Tokens, new: Unit, side: Side) -> bool:
+    need = {token for token in row if is_literal_token(token)}
+    return bool(need) and any(
+        row in unit.rows or (side.spare[id(unit)] > 0 and need <= side.said(unit))
+        for unit in side.tests[:MOST_LOST]
+        if unit is not new
+    )
+
+
+def _gone(unit: Unit, side: Side) -> list[Found]:
+    """A test that nobody recognises: its assertions may be in other tests now."""
+    if not unit.live:
+        said = {token for token in unit.bag if is_word(token)} - {unit.name}
+        alive = not unit.calls or any(said <= side.said(other) for other in side.tests[:MOST_LOST])
+        return [] if alive else [_removed(unit)]
+    kept = [claim for claim in unit.live if side.accounts_for(Lost(claim, unit, None))]
+    if not kept:
+        return [_removed(unit)]
+    return [_dropped(claim, unit) for claim in unit.live if claim not in kept]
+
+
+def _removed(unit: Unit) -> Found:
+    return Found("test_removed", unit.path, unit.line, True, f"{unit.qual} was removed")
+
+
+def _dropped(claim: Claim, unit: Unit) -> Found:
+    return Found("assertion_removed", unit.path, claim.line, True, f"{unit.qual}: an assertion was removed")
+
+
+def _unaccounted(lost: list[Lost], side: Side) -> Iterator[Found]:
+    """What no other test says either: removed, or replaced by something weaker or by nothing at all."""
+    replaced: Counter[int] = Counter()
+    for one in lost[:MOST_LOST]:
+        if side.accounts_for(one):
+            continue
+        now = one.now
+        weaker = _weaker(one, replaced[id(now)]) if now is not None else None
+        if now is not None and weaker is not None:
+            replaced[id(now)] += 1
+            yield _at(now, weaker.line, Change(*_became(one.claim, weaker)))
+        else:
+            yield _dropped(one.claim, one.unit)
+    for one in lost[MOST_LOST:]:
+        yield _dropped(one.claim, one.unit)
+
+
+def _weaker(lost: Lost, already: int) -> Claim | None:
+    assert lost.now is not None
+    known = {claim.key for claim in lost.unit.claims}
+    fresh = [one for one in lost.now.claims if one.key not in known and one.strength < lost.claim.strength]
+    return fresh[already] if already < len(fresh) else None
+
+
+def _became(old: Claim, new: Claim) -> tuple[str, str]:
+    if new.op == "vacuous":
+        return "assertion_vacuous", "always true"
+    return "assertion_loosened", f"`{old.op}` became `{new.op}`"

@@ -1,0 +1,169 @@
+"""Where a test, a group of tests or another function begins, by language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from steelyard.graders.syntax.chains import chain, text_of_field
+from steelyard.graders.syntax.grammars import Grammar
+from steelyard.graders.syntax.tokens import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Kind = Literal["test", "function", "group"]
+
+_GO_TEST = re.compile(r"^(Test|Fuzz)([^a-z]|$)")
+_RUST_TEST = re.compile(r"^#\[(?:\w+::)*(?:\w*test\w*|rstest|case)\b(?!\))")
+_JAVA_TEST = re.compile(
+    r"^@(?:\w+\.)*(Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property)\b"
+)
+_TESTS = frozenset(
+    {
+        "it",
+        "test",
+        "specify",
+        "example",
+        "fit",
+        "xit",
+        "xtest",
+        "xspecify",
+        "xexample",
+        "ftest",
+        "scenario",
+        "should",
+    }
+)
+_GROUPS = frozenset(
+    {"describe", "context", "suite", "xdescribe", "fdescribe", "xcontext", "fcontext", "feature"}
+)
+_CALLBACKS = frozenset({"arrow_function", "function_expression", "function", "generator_function"})
+
+
+class Head(NamedTuple):
+    kind: Kind
+    name: str
+    node: Node  # all of it, marks too where they are inside
+    body: Node | None
+    marks: tuple[Node, ...] = ()  # decorators, attributes, annotations
+    params: Node | None = None
+    collects: bool = True  # a group whose tests are collected
+
+
+def head_of(node: Node, grammar: Grammar, *, collects: bool) -> Head | None:
+    return _HEADS[grammar.language](node, grammar, collects)
+
+
+def _python(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noqa: FBT001  # one shape for all
+    marks: tuple[Node, ...] = ()
+    inner: Node | None = node
+    if node.type == "decorated_definition":
+        marks = tuple(child for child in node.named_children if child.type == "decorator")
+        inner = node.child_by_field_name("definition")
+    if inner is None or inner.type not in grammar.functions | grammar.classes:
+        return None
+    name, body = text_of_field(inner, ("name",)), inner.child_by_field_name("body")
+    if inner.type in grammar.classes:
+        bases = text_of_field(inner, ("superclasses",))
+        return Head("group", name, node, body, marks, collects=name.startswith("Test") or "Test" in bases)
+    kind: Kind = "test" if collects and name.startswith("test") else "function"
+    return Head(kind, name, node, body, marks, inner.child_by_field_name("parameters"))
+
+
+def _by_call(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noqa: FBT001
+    """`it("adds", () => ...)`, `test.each(rows)("...", ...)`, `it "adds" do`."""
+    if node.type in grammar.functions:
+        return _named(node, grammar, collects)
+    if node.type in grammar.classes:
+        name = text_of_field(node, ("name",))
+        return Head("group", name, node, node.child_by_field_name("body"))
+    if node.type not in grammar.calls:
+        return None
+    links = chain(node, grammar)
+    root = next((link.name for link in links if link.name not in ("RSpec", "test") or len(links) == 1), "")
+    root = links[0].name if links[0].name in _TESTS | _GROUPS else root
+    if root not in _TESTS | _GROUPS or links[-1].args is None:
+        return None
+    if any(link.name == "describe" for link in links):
+        root = "describe"
+    args = links[-1].args
+    titled = (
+        bool(args) and args[0].node is not None and (args[0].node.type in grammar.strings or len(args) > 1)
+    )
+    body = links[-1].block or next(
+        (arg.node for arg in args if arg.node is not None and arg.node.type in _CALLBACKS), None
+    )
+    if not titled or (body is None and root not in _TESTS):
+        return None
+    name = " ".join(args[0].value).strip('"')[:200]
+    return Head("test" if root in _TESTS else "group", name, node, body)
+
+
+def _named(node: Node, grammar: Grammar, collects: bool) -> Head:  # noqa: FBT001
+    name = text_of_field(node, ("name",))
+    kind: Kind = (
+        "test" if grammar.language == "ruby" and collects and name.startswith("test_") else "function"
+    )
+    return Head(
+        kind, name, node, node.child_by_field_name("body"), (), node.child_by_field_name("parameters")
+    )
+
+
+def _go(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noqa: FBT001
+    if node.type not in grammar.functions:
+        return None
+    name = text_of_field(node, ("name",))
+    kind: Kind = "test" if collects and _GO_TEST.match(name) else "function"
+    return Head(
+        kind, name, node, node.child_by_field_name("body"), (), node.child_by_field_name("parameters")
+    )
+
+
+def _rust(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noqa: FBT001
+    if node.type not in grammar.functions | grammar.classes:
+        return None
+    marks = []
+    before = node.prev_named_sibling
+    while before is not None and before.type in ("attribute_item", "line_comment"):
+        marks.append(before)
+        before = before.prev_named_sibling
+    attributes = tuple(mark for mark in reversed(marks) if mark.type == "attribute_item")
+    name, body = text_of_field(node, ("name", "type")), node.child_by_field_name("body")
+    if node.type in grammar.classes:
+        return Head("group", name, node, body, attributes)
+    is_test = collects and any(_RUST_TEST.match(compact(mark)) for mark in attributes)
+    return Head("test" if is_test else "function", name, node, body, attributes)
+
+
+def _java(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noqa: FBT001
+    if node.type not in grammar.functions | grammar.classes:
+        return None
+    modifiers = next((child for child in node.named_children if child.type == "modifiers"), None)
+    marks = tuple(
+        child
+        for child in (modifiers.named_children if modifiers else ())
+        if child.type.endswith("annotation")
+    )
+    name, body = text_of_field(node, ("name",)), node.child_by_field_name("body")
+    if node.type in grammar.classes:
+        return Head("group", name, node, body, marks)
+    old_style = name.startswith("test") and modifiers is not None and "public" in text_of(modifiers)
+    is_test = collects and (old_style or any(_JAVA_TEST.match(compact(mark)) for mark in marks))
+    return Head("test" if is_test else "function", name, node, body, marks)
+
+
+def compact(node: Node) -> str:
+    """The text without white space, its beginning."""
+    return "".join(text_of(node)[:1000].split())
+
+
+_HEADS: dict[str, Callable[[Node, Grammar, bool], Head | None]] = {
+    "python": _python,
+    "javascript": _by_call,
+    "ruby": _by_call,
+    "go": _go,
+    "rust": _rust,
+    "java": _java,
+}

@@ -1,0 +1,352 @@
+"""A parsed test file -> its Outline. One pass with a stack of its own: depth costs memory, never the process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from steelyard.graders.syntax.assertions import claims_of, is_fail
+from steelyard.graders.syntax.chains import Link, chain, dotted
+from steelyard.graders.syntax.claims import Claim, conditions
+from steelyard.graders.syntax.dead_code import constant, gives_up, is_jump, swallows
+from steelyard.graders.syntax.grammars import Grammar
+from steelyard.graders.syntax.heads import Head, compact, head_of
+from steelyard.graders.syntax.outline import Called, Outline, Skip, Unit
+from steelyard.graders.syntax.skip_words import HOOKS, MARKERS, NAMES, OPTION, imported, regex
+from steelyard.graders.syntax.tables import PARAMETRISERS, row_attribute, rows_of
+from steelyard.graders.syntax.tokens import Tokens, is_word, line_of, text_of, tokens, words
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+_NEITHER: list[Tokens] = [(), ()]  # a name with two values is never replaced by one
+
+
+class Scope(NamedTuple):
+    unit: Unit | None = None
+    path: tuple[str, ...] = ()
+    collects: bool = True
+    guards: int = 0
+    dead: str = ""
+    nested: str = ""
+    failing: bool = False  # inside `if got != want { t.Fatal() }`, which is one claim
+
+
+class Walk:
+    def __init__(self, path: str, grammar: Grammar, *, collected: bool) -> None:
+        self.grammar, self.collected = grammar, collected
+        self.outline = Outline(path)
+        self.waiting: list[tuple[Node, Scope]] = []
+        self.aliases: dict[str, str] = {}  # from pytest import skip; import pytest as pt
+
+    def run(self, root: Node) -> Outline:
+        self.waiting.append((root, Scope()))
+        while self.waiting:
+            self._visit(*self.waiting.pop())
+        if self.grammar.language in ("python", "ruby"):
+            self._shadow()
+        return self.outline
+
+    def _shadow(self) -> None:
+        """A second definition, an assignment or a `del` of the same name leaves the first one unrun."""
+        last = {unit.qual: unit for unit in self.outline.units}
+        for unit in self.outline.units:
+            if last[unit.qual] is not unit or unit.qual in self.outline.values:
+                unit.collected = False
+
+    def _visit(self, node: Node, scope: Scope) -> None:
+        kind, grammar = node.type, self.grammar
+        if kind in _COMMENTS:
+            self._marker(node, scope)
+            return
+        if kind in grammar.strings:
+            return
+        head = head_of(node, grammar, collects=scope.collects and self.collected)
+        if head is not None:
+            self._begin(head, scope)
+            return
+        if kind in grammar.tries and scope.unit is not None and self._swallowed(node):
+            scope = self._silenced(node, scope)
+            if grammar.language != "ruby":
+                return
+        if kind in grammar.ifs:
+            self._if(node, scope)
+        elif kind in grammar.loops:
+            self._loop(node, scope)
+        elif kind in grammar.blocks:
+            self._block(node, scope)
+        elif kind in grammar.calls or kind in grammar.members:
+            self._chain(node, scope)
+        else:
+            self._plain(node, scope)
+
+    def _push(self, nodes: list[tuple[Node, Scope]]) -> None:
+        self.waiting.extend(reversed(nodes))
+
+    # --- functions, tests and groups
+
+    def _begin(self, head: Head, scope: Scope) -> None:
+        path = (*scope.path, head.name)
+        if head.kind == "group":
+            self.outline.groups.add(" > ".join(path))
+            inner = scope._replace(path=path, collects=scope.collects and head.collects)
+        elif scope.unit is not None:
+            inner = scope._replace(nested=head.name) if head.kind == "function" else scope
+        else:
+            inner = Scope(self._unit(head, path), path, scope.collects)
+            if self.grammar.language == "python" and regex(HOOKS).match(head.name):
+                self._skip(f"the hook {head.name}", head.node, inner, conditional=True)
+        target = inner if scope.unit is None else scope
+        if head.node.type in self.grammar.calls:
+            self._call_head(head, target)
+        for mark in head.marks:
+            self._marker(mark, target)
+            self._rows_of_mark(mark, target)
+        pushed = [(mark, target._replace(guards=0)) for mark in head.marks]
+        self._push(pushed + ([(head.body, inner)] if head.body is not None else []))
+
+    def _unit(self, head: Head, path: tuple[str, ...]) -> Unit:
+        unit = Unit(head.name, " > ".join(path), self.outline.path, line_of(head.node), head.kind == "test")
+        for node in (head.node, *head.marks):
+            unit.bag.update(tokens(node, self.grammar))
+        if head.params is not None:
+            for name in words(tokens(head.params, self.grammar)):
+                unit.values[name] = _NEITHER
+        self.outline.units.append(unit)
+        return unit
+
+    def _call_head(self, head: Head, scope: Scope) -> None:
+        """`it.skip(...)`, `test("x", {skip: true}, ...)`, `test.each(rows)(...)`, and a test without a body."""
+        links = chain(head.node, self.grammar)
+        self._names(links, head.node, scope)
+        if head.body is None and not any(link.name == "todo" for link in links):
+            self._skip("a test without a body", head.node, scope, conditional=False)
+        for link in links:
+            if link.name in PARAMETRISERS and link.args and link.args[0].node is not None:
+                self._table(link.args[0].node, scope)
+        options = [
+            arg for arg in (links[-1].args or ())[1:] if arg.node is not None and arg.node != head.body
+        ]
+        written = ",".join(
+            ["", *(f"{arg.name}:" * bool(arg.name) + compact(arg.node) for arg in options if arg.node)]
+        )
+        found = regex(OPTION).search(written)
+        if found:
+            self._skip(f"the option {found[1] or found[3]}", head.node, scope, conditional=False)
+
+    # --- statements
+
+    def _block(self, node: Node, scope: Scope) -> None:
+        pushed = []
+        for child in node.named_children:
+            pushed.append((child, scope))
+            if scope.unit is None:
+                continue
+            if is_jump(child, self.grammar) and not scope.dead:
+                scope = scope._replace(dead="after a return")
+            elif gives_up(child, self.grammar) and not self._fails(child):
+                scope = scope._replace(guards=scope.guards + 1)
+        self._push(pushed)
+
+    def _if(self, node: Node, scope: Scope) -> None:
+        condition = node.child_by_field_name("condition")
+        found = tokens(condition, self.grammar) if condition is not None else ()
+        inverted = node.type.startswith("unless")
+        always = constant(found)
+        always = (not always) if inverted and always is not None else always
+        taken, other = scope._replace(guards=scope.guards + 1), scope._replace(guards=scope.guards + 1)
+        if always is not None and scope.unit is not None:
+            never = scope._replace(dead=scope.dead or "under a condition that is never true")
+            taken, other = (scope, never) if always else (never, scope)
+        if self._fails(node) and scope.unit is not None:
+            self._claim(conditions(found, negated=not inverted), node, scope)
+            taken = taken._replace(failing=True)
+        pushed = []
+        for index, child in enumerate(node.children):
+            field = node.field_name_for_child(index)
+            which = {"consequence": taken, "body": taken, "alternative": other}.get(field or "", scope)
+            pushed.append((child, which))
+        self._push([(child, which) for child, which in pushed if child.is_named])
+
+    def _fails(self, node: Node) -> bool:
+        """Whether the first branch of an `if` says that the test failed."""
+        branch = node.child_by_field_name("consequence") or node.child_by_field_name("body")
+        if branch is None:
+            return False
+        found = tokens(branch, self.grammar, 60)
+        pairs = zip(found, (*found[1:], ""), strict=True)
+        return any(
+            (is_fail([Link(one, ())], self.grammar) and following == "(")
+            or (one == "raise" and following == "AssertionError")
+            or (one == "throw" and self.grammar.language == "javascript")
+            for one, following in pairs
+        )
+
+    def _loop(self, node: Node, scope: Scope) -> None:
+        clause = next((child for child in node.named_children if child.type == "range_clause"), node)
+        iterable = clause.child_by_field_name("right") or clause.child_by_field_name("value")
+        if iterable is not None and scope.unit is not None:
+            rows = rows_of(iterable, self.grammar)
+            if rows is not None and not rows:
+                scope = scope._replace(dead=scope.dead or "in a loop over nothing")
+            self._table(iterable, scope)
+        condition = node.child_by_field_name("condition")
+        if condition is not None and constant(tokens(condition, self.grammar)) is False:
+            scope = scope._replace(dead=scope.dead or "under a condition that is never true")
+        target = clause.child_by_field_name("left") or node.child_by_field_name("pattern")
+        if target is not None and scope.unit is not None:
+            for name in words(tokens(target, self.grammar)):
+                scope.unit.values[name] = _NEITHER
+        self._push([(child, scope) for child in node.named_children])
+
+    def _swallowed(self, node: Node) -> bool:
+        handlers = [child for child in node.named_children if child.type in self.grammar.handlers]
+        return any(swallows(handler, self.grammar) for handler in handlers)
+
+    def _silenced(self, node: Node, scope: Scope) -> Scope:
+        """The body of a `try` whose handler says nothing; in Ruby the `try` is the block itself."""
+        dead = scope._replace(dead=scope.dead or "its failure is swallowed")
+        if self.grammar.language != "ruby":
+            body = node.child_by_field_name("body")
+            self._push([(child, dead if child == body else scope) for child in node.named_children])
+        return dead
+
+    def _plain(self, node: Node, scope: Scope) -> None:
+        kind = node.type
+        if kind == "assert_statement" and node.named_children:
+            found = tokens(node.named_children[0], self.grammar)
+            self._claim(conditions(found), node, scope)
+        elif kind in self.grammar.assignments:
+            self._assign(node, scope)
+        elif kind == "with_statement":
+            scope = self._with(node, scope)
+        elif kind == "delete_statement" and scope.unit is None:
+            self.outline.values.update(dict.fromkeys(words(tokens(node, self.grammar)), _NEITHER))
+        elif kind in ("import_from_statement", "import_statement"):
+            self.aliases |= imported(text_of(node))
+        elif kind == "identifier" and self.grammar.language == "ruby":
+            self._names([Link(text_of(node), ())], node, scope)
+        self._push([(child, scope) for child in node.named_children])
+
+    def _with(self, node: Node, scope: Scope) -> Scope:
+        """`with suppress(AssertionError):` swallows what its body finds."""
+        opening = tokens(node.named_children[0], self.grammar, 60) if node.named_children else ()
+        broad = {"Exception", "BaseException", "AssertionError"} & set(opening)
+        if "suppress" in opening and broad and scope.unit is not None:
+            return scope._replace(dead=scope.dead or "its failure is swallowed")
+        return scope
+
+    def _assign(self, node: Node, scope: Scope) -> None:
+        self._marker(node, scope)
+        name = next(filter(None, map(node.child_by_field_name, ("left", "name", "pattern"))), None)
+        value = node.child_by_field_name("right") or node.child_by_field_name("value")
+        if name is None:
+            return
+        found = words(tokens(name, self.grammar))
+        values = scope.unit.values if scope.unit is not None else self.outline.values
+        tables = scope.unit.tables if scope.unit is not None else self.outline.tables
+        if len(found) != 1 or tokens(name, self.grammar) != found or value is None:
+            values.update(dict.fromkeys(found, _NEITHER))
+            return
+        values[found[0]] = [*values.get(found[0], []), tokens(value, self.grammar)]
+        rows = rows_of(value, self.grammar)
+        if rows:
+            tables[found[0]] = rows
+
+    # --- calls
+
+    def _chain(self, node: Node, scope: Scope) -> None:
+        links = chain(node, self.grammar)
+        self._names(links, node, scope)
+        if scope.unit is not None:
+            made = claims_of(links, self.grammar)
+            if made:
+                self._claim(made, node, scope)
+            elif is_fail(links, self.grammar):
+                if not scope.failing:
+                    self._claim([Claim("call", tokens(node, self.grammar))], node, scope)
+            elif links[-1].args is not None:
+                self._called(links, node, scope)
+            if links[-1].name in PARAMETRISERS:
+                self._each(node, links, scope)
+        elif links[-1].name in PARAMETRISERS and links[-1].args is not None:
+            self._each(node, links, scope)
+        self._push([(child, scope) for child in self._parts(node)])
+
+    def _parts(self, node: Node) -> list[Node]:
+        """Arguments and blocks of every link, and a root that is more than a name."""
+        parts: list[Node] = []
+        here: list[Node] = [node]
+        while here:
+            one = here.pop()
+            for index, child in enumerate(one.children):
+                field = one.field_name_for_child(index)
+                if field in ("function", "object", "operand", "value", "receiver") and child.child_count:
+                    chained = child.type in self.grammar.calls or child.type in self.grammar.members
+                    (here if chained else parts).append(child)
+                elif child.is_named and child.child_count:
+                    parts.append(child)
+        return parts
+
+    def _called(self, links: list[Link], node: Node, scope: Scope) -> None:
+        assert scope.unit is not None
+        found = tokens(node, self.grammar, 200)
+        scope.unit.calls.append(
+            Called(links[-1].name, found, line_of(node), scope.guards, scope.dead, scope.nested)
+        )
+
+    def _each(self, node: Node, links: list[Link], scope: Scope) -> None:
+        """`parametrize("a,b", ROWS)`, `[1, 2].each do`, `rows.forEach(...)`."""
+        given = links[-1].args or ()
+        table = given[1].node if links[-1].name == "parametrize" and len(given) > 1 else None
+        if table is None and links[-1].name != "parametrize":
+            callee = node.child_by_field_name("function") or node
+            table = callee.child_by_field_name("object") or callee.child_by_field_name("receiver")
+        if table is not None:
+            self._table(table, scope)
+
+    def _table(self, node: Node, scope: Scope) -> None:
+        if scope.unit is None:
+            return
+        rows = rows_of(node, self.grammar)
+        if rows is not None:
+            scope.unit.rows += rows
+        else:
+            scope.unit.table_names += [token for token in tokens(node, self.grammar, 40) if is_word(token)]
+
+    def _rows_of_mark(self, mark: Node, scope: Scope) -> None:
+        if scope.unit is not None and mark.type != "decorator":
+            scope.unit.rows += row_attribute(mark, self.grammar)
+
+    def _claim(self, made: list[Claim], node: Node, scope: Scope) -> None:
+        if scope.unit is not None:
+            scope.unit.claims += [
+                claim._replace(line=line_of(node), guards=scope.guards, dead=scope.dead, nested=scope.nested)
+                for claim in made
+            ]
+
+    # --- skips
+
+    def _names(self, links: list[Link], node: Node, scope: Scope) -> None:
+        root, dot, rest = dotted(links)[:200].partition(".")
+        name = self.aliases.get(root, root) + dot + rest
+        for row in NAMES[self.grammar.language]:
+            if regex(row.pattern).search(name) and not (row.at_top and (scope.unit or scope.guards)):
+                self._skip(name, node, scope, conditional=row.conditional)
+                return
+
+    def _marker(self, node: Node, scope: Scope) -> None:
+        written = compact(node)
+        for row in MARKERS[self.grammar.language]:
+            if regex(row.pattern).search(written):
+                self._skip(
+                    written[:60], node, scope, conditional=row.conditional, only_if_old=row.only_if_old
+                )
+                return
+
+    def _skip(
+        self, marker: str, node: Node, scope: Scope, *, conditional: bool, only_if_old: bool = False
+    ) -> None:
+        target = scope.unit.qual if scope.unit is not None else " > ".join(scope.path)
+        conditional = conditional or scope.guards > 0
+        self.outline.skips.append(Skip(marker, target, line_of(node), conditional, only_if_old))

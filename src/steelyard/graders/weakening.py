@@ -1,0 +1,43 @@
+"""What two graders of test files have in common: how findings become a grade."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from steelyard.contract.tree import shown
+from steelyard.evidence.finding import Finding
+from steelyard.graders.changed_tests import ChangedTests
+from steelyard.graders.grade import Grade
+from steelyard.graders.syntax.compare import Found
+
+NO_TESTS = "no test file changed"
+MOST_FINDINGS = 50
+WHY_CHARS = 200
+
+
+def graded(found: Sequence[Found], tests: ChangedTests, good: str, bad: str) -> Grade:
+    notes = tuple(tests.notes)
+    partly = f"; {len(notes)} not read as syntax" if notes else ""
+    if not found:
+        return Grade("pass", 1.0, f"{good} in {tests.count} changed test files{partly}", findings=notes)
+    counts = ", ".join(
+        f"{number} {slug}" for slug, number in sorted(Counter(one.id for one in found).items())
+    )
+    first = found[0]
+    return Grade(
+        "fail",
+        0.0,
+        f"{bad}: {counts}; first {_where(first)}{partly}",
+        findings=(*(_finding(one) for one in found[:MOST_FINDINGS]), *notes),
+    )
+
+
+def _where(found: Found) -> str:
+    return (
+        f"{shown(found.path)} (was line {found.line})" if found.was else f"{shown(found.path)}:{found.line}"
+    )
+
+
+def _finding(found: Found) -> Finding:
+    return Finding(found.id, "warning", _where(found), shown(found.why[:WHY_CHARS]))
