@@ -15,7 +15,6 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -68,6 +67,7 @@ class EventLog:
         self._last = -1
         self._head = GENESIS
         self._count = 0
+        self._second, self._stamp = -1, ""
         self._failed = False
 
     @property
@@ -89,11 +89,20 @@ class EventLog:
         stored = _json(payload)
         with self._lock:
             t = max(self.now(), self._last + 1)
-            body = _body(actor, stored, self._head, self._count + 1, t, type)
+            opening = f'{{"actor":"{actor}","at":"{self._time_of_day()}","payload":'
+            ending = f',"prev":"{self._head}","seq":{self._count + 1},"t":{t},"type":"{type}"}}'
+            body = opening.encode() + stored + ending.encode()
             digest = hashlib.sha256(body).hexdigest()
             self._write(body[:-1] + b',"hash":"' + digest.encode() + b'"}\n')
             self._last, self._head, self._count = t, digest, self._count + 1
             return self._count
+
+    def _time_of_day(self) -> str:
+        """Its second is formatted once: formatting it for each event took a quarter of an append."""
+        second, ns = divmod(time.time_ns(), 1_000_000_000)
+        if second != self._second:
+            self._second, self._stamp = second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        return f"{self._stamp}.{ns // 1000:06d}Z"
 
     def _write(self, line: bytes) -> None:
         # After a short write the file ends in half a line; nothing may be glued to it.
@@ -133,11 +142,3 @@ def _json(payload: Mapping[str, Any]) -> bytes:
         return stored
     digest = hashlib.sha256(stored).hexdigest()
     return orjson.dumps({"oversized": {"bytes": len(stored), "digest": digest}}, option=_OPTIONS)
-
-
-def _body(actor: str, payload: bytes, prev: str, seq: int, t: int, kind: str) -> bytes:  # noqa: PLR0913, PLR0917 (the members)
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    head = b'{"actor":"%b","at":"%b","payload":' % (actor.encode(), at.encode())
-    return (
-        head + payload + b',"prev":"%b","seq":%d,"t":%d,"type":"%b"}' % (prev.encode(), seq, t, kind.encode())
-    )
