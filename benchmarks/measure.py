@@ -80,13 +80,13 @@ class Measured:
         }
 
 
-def timed(action: Callable[[], object]) -> Variant:
-    """An action as a variant: its cost is its wall time."""
+def timed(action: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> Variant:
+    """An action as a variant: its cost is its wall time, or what `clock` says."""
 
     def variant() -> float:
-        start = time.perf_counter()
+        start = clock()
         action()
-        return time.perf_counter() - start
+        return clock() - start
 
     return variant
 
