@@ -10,7 +10,8 @@ from typing import Self
 
 from steelyard.contract.owner import run_uid
 from steelyard.sandboxes.base import Box, Command, Death, Facts, Finished, Limits
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend, BubblewrapSandbox
+from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 
 SMALL = Limits(cpu=1, memory_mb=128, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=48)
 

@@ -14,7 +14,7 @@ from steelyard.sandboxes.launching import launcher
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Start, Tree
 
-    from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
+    from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from steelyard.sandboxes.base import Command, Finished
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Shell, Start
 
-    from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
+    from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 
 
 @pytest.mark.parametrize("code", [0, 1, 42, 127, 255])

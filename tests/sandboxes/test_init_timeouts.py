@@ -12,7 +12,7 @@ from steelyard.sandboxes.base import Command, Finished
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Shell
 
-    from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
+    from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 
 ESCAPES = {
     "plain": "sleep 1000",

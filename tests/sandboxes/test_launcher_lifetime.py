@@ -17,7 +17,7 @@ import pytest
 from steelyard.contract.owner import is_stale
 from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.base import Command
-from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
+from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 from steelyard.sandboxes.launching import Launcher, launcher
 from steelyard.sandboxes.watching import descendants
 

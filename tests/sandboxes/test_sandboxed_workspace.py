@@ -18,7 +18,7 @@ from steelyard.sandboxes.toolchains import resolve
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Shell, Start, Tree
 
-    from steelyard.sandboxes.bubblewrap import BubblewrapSandbox
+    from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 
 
 SMALL = Limits(cpu=2, memory_mb=256, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=64)

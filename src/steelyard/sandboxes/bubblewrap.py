@@ -1,8 +1,8 @@
 """A `Box` -> a sandbox made of namespaces: bubblewrap around an overlay, with init as process 1.
 
-start   admission -> cgroups -> launcher -> init says hello
-stop    K, D (all dead) -> socket closed -> init and bubblewrap gone, proven by their pidfds
-        -> counters read, cgroups removed
+    admission -> an order -> the launcher -> init says hello -> a `BubblewrapSandbox`
+
+What a limit is enforced by is found out here, once, and told in `Facts`.
 """
 
 from __future__ import annotations
@@ -10,196 +10,35 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import select
 import signal
 import socket
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NamedTuple, Self
+from typing import Literal
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.owner import is_stale, owner_tag, run_uid
 from steelyard.errors import InfraFault
-from steelyard.evidence.remains import Remains
 from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import HOME, Box, Command, Death, Enforced, Facts, Finished, OnOutput
-from steelyard.sandboxes.bwrap_arguments import BIN
-from steelyard.sandboxes.copying import COMPLETE, visible
+from steelyard.sandboxes.base import Box, Enforced, Facts
+from steelyard.sandboxes.bubblewrapped import DEATH_S, BubblewrapSandbox, Holding, Init, are_gone
+from steelyard.sandboxes.copying import visible
 from steelyard.sandboxes.frames import PROTOCOL
 from steelyard.sandboxes.launching import START_TIMEOUT_S, Started, launch, launcher, receive
 from steelyard.sandboxes.order import Order, laid_as_data
 from steelyard.sandboxes.overlay_probe import NO_NAMESPACES
-from steelyard.sandboxes.removing import remove_hostile_tree
-from steelyard.sandboxes.watching import watch_memory
 from steelyard.sandboxes.wire import Wire
 
 ON_DISK_ABOVE_MB = 2048
 _MB = 1 << 20
 _OPEN_FILES = 4096
-_DEATH_S = 10.0
 _USERNS_FIX = (
     "run `sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0`"
 )
 
-BASE_ENV = {
-    "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin",
-    "HOME": HOME,
-    "LANG": "C.UTF-8",
-    "LC_ALL": "C.UTF-8",
-    "TZ": "UTC",
-    "USER": "agent",
-}
-
 _swept = threading.Event()
-
-
-class Init(NamedTuple):
-    """The sandbox's process 1: its connection, and its process as seen from here."""
-
-    wire: Wire
-    pid: int
-    pidfd: int
-    cgroups: list[Path]
-
-
-class Holding(NamedTuple):
-    """What a sandbox occupies on the host."""
-
-    ticket: int
-    folder: Path | None  # uppers on disk that nobody keeps
-    keep: Path | None
-
-    def release(self) -> None:
-        """Give everything back, of a sandbox that never lived."""
-        admission().leave(self.ticket)
-        self.remove_folders()
-
-    def remove_folders(self) -> None:
-        if self.folder is not None:
-            remove_hostile_tree(self.folder)
-        if self.keep is not None:
-            for work in self.keep.glob("work-*"):
-                remove_hostile_tree(work)
-
-
-class BubblewrapSandbox:
-    """One live sandbox. Any thread may run commands in it or stop it."""
-
-    def __init__(self, box: Box, facts: Facts, holding: Holding, started: Started, init: Init) -> None:
-        self._box = box
-        self._facts = facts
-        self._holding = holding
-        self._started = started
-        self._init = init
-        self._env = {**BASE_ENV, **box.env}
-        self._dying = threading.Lock()
-        self._death: Death | None = None
-        self._polled_kills = 0
-        self._closed = False
-        polled = facts.limits["memory"] == "polled"
-        limit = box.limits.memory_mb * _MB
-        self._unwatch = watch_memory(init.pid, limit, self._out_of_memory) if polled else None
-
-    @property
-    def facts(self) -> Facts:
-        return self._facts
-
-    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
-        if self._init.wire.gone:
-            return Finished(None, lost=True)
-        return self._init.wire.run(command, command.folder(), {**self._env, **command.env}, on_output)
-
-    def stop(self) -> Death:
-        with self._dying:
-            if self._death is None:
-                self._death = self._die()
-            return self._death
-
-    def remains(self) -> Remains:
-        if self._death is None or self._closed:
-            raise RuntimeError("the remains of a sandbox are there between stop and close")
-        redirects = (
-            "trusted.overlay.redirect" if self._facts.overlay == "root" and self._box.keep is None else ""
-        )
-        started = self._started
-        return Remains(started.workspace, started.baseline, started.touched, redirects)
-
-    def close(self) -> None:
-        try:
-            self.stop()
-        finally:
-            with self._dying:
-                if not self._closed:
-                    self._closed = True
-                    self._give_back()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def _out_of_memory(self) -> None:
-        self._polled_kills += 1
-        self._init.wire.kill_all(_DEATH_S)
-
-    def _die(self) -> Death:
-        if self._unwatch is not None:
-            self._unwatch()
-        try:
-            if not self._init.wire.gone:
-                self._init.wire.kill_all(_DEATH_S)
-            self._init.wire.close()
-            _await_death(self._started.bwrap, self._init.pidfd)
-            counted = cgroups.counters(self._init.cgroups)
-            cgroups.remove(self._init.cgroups)
-        finally:
-            admission().leave(self._holding.ticket)
-        return Death(
-            oom_kills=counted.oom_kills + self._polled_kills,
-            peak_memory_bytes=counted.peak_memory_bytes,
-            processes_refused=counted.processes_refused,
-            disk_full=os.fstatvfs(self._started.workspace).f_bavail == 0,
-        )
-
-    def _give_back(self) -> None:
-        started = self._started
-        for descriptor in (
-            started.workspace,
-            started.baseline,
-            started.touched,
-            started.bwrap,
-            self._init.pidfd,
-        ):
-            if descriptor is not None:
-                os.close(descriptor)
-        self._holding.remove_folders()
-        if self._box.keep is not None and self._facts.materialise == "copy":
-            (self._box.keep / COMPLETE).touch()
-
-
-def _await_death(bwrap: int, init: int) -> None:
-    """Until both processes are gone. The kernel lets a pid namespace's init end last, so all are."""
-    if _gone(bwrap, init, 2.0):
-        return
-    with contextlib.suppress(ProcessLookupError):
-        signal.pidfd_send_signal(bwrap, signal.SIGKILL)  # its init goes with it: --die-with-parent
-    if not _gone(bwrap, init, _DEATH_S):
-        raise InfraFault(f"a sandbox outlived SIGKILL for {_DEATH_S:.0f} s; its workspace cannot be trusted")
-
-
-def _gone(bwrap: int, init: int, patience_s: float) -> bool:
-    deadline = time.monotonic() + patience_s
-    for pidfd in (bwrap, init):
-        left_ms = max(0, int((deadline - time.monotonic()) * 1000))
-        waiting = select.poll()
-        waiting.register(pidfd, select.POLLIN)
-        if not waiting.poll(left_ms):
-            return False
-    return True
 
 
 class BubblewrapBackend:
@@ -327,7 +166,7 @@ def _abandon(started: Started, groups: list[Path]) -> None:
     with contextlib.suppress(OSError):
         signal.pidfd_send_signal(started.bwrap, signal.SIGKILL)
     started.sock.close()
-    _gone(started.bwrap, started.bwrap, _DEATH_S)
+    are_gone(started.bwrap, started.bwrap, DEATH_S)
     for descriptor in (started.workspace, started.baseline, started.touched, started.bwrap, started.stderr):
         if descriptor is not None:
             with contextlib.suppress(OSError):
