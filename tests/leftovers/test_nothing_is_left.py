@@ -1,0 +1,190 @@
+"""What a trial takes of the host it gives back: when it ends, and when anything of it is killed at any moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from conftest import Author, Steelyard
+from steelyard.contract.cache import Cache
+from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.folder import find_runs
+from steelyard.evidence.gradings import read_gradings
+from steelyard.sandboxes import cgroups
+from steelyard.sandboxes.watching import descendants
+
+pytestmark = pytest.mark.timeout(900)
+CONTROLLER = Path(__file__).with_name("controller.py")
+SEED = 20260307
+WORK = "command:i=0; while [ $i -lt 40 ]; do echo $i > f$i; sleep 0.01; i=$((i+1)); done"
+
+
+@pytest.fixture
+def contract(author: Author) -> Path:
+    return author.write(oracle={"checks": [{"id": "quick", "cmd": "true"}]})
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+@contextmanager
+def controller(contract: Path, out: Path, cache: Path, *rest: object) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, str(CONTROLLER), str(contract), str(out), *map(str, rest)]
+    environment = {**os.environ, "STEELYARD_CACHE": str(cache)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+
+
+def told(process: subprocess.Popen[str]) -> list[dict[str, object]]:
+    assert process.stdout is not None
+    return [json.loads(line) for line in process.stdout]
+
+
+def groups_of(pid: int) -> list[str]:
+    """Control groups whose name says that this process made them."""
+    parents = set(cgroups.host().parents.values())
+    return [group.name for parent in parents for group in parent.glob(f"{cgroups.PREFIX}*-{pid}-*")]
+
+
+def mounts() -> str:
+    return Path("/proc/self/mountinfo").read_text()
+
+
+def temporary(cache: Path) -> list[str]:
+    folder = cache / "tmp"
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def await_death(pids: list[int]) -> None:
+    """The test's own timeout is the limit."""
+    while any(is_running(pid) for pid in pids):
+        time.sleep(0.01)
+
+
+def test_two_hundred_trials_in_a_row_leave_nothing(contract: Path, tmp_path: Path, own_cache: Path) -> None:
+    mounted = mounts()
+    with controller(contract, tmp_path / "runs", own_cache, 200, 1, "noop") as process:
+        said = told(process)
+        assert process.wait() == 0
+        assert len(said) == 200
+        assert groups_of(process.pid) == []
+    # The first trial starts the launcher; after it a trial takes no descriptor and no thread for good.
+    assert {(one["descriptors"], one["threads"]) for one in said[2:]} == {
+        (said[2]["descriptors"], said[2]["threads"])
+    }
+    assert {one["runs"] for one in said} == {1}
+    assert mounts() == mounted
+    assert temporary(own_cache) == []
+
+
+def test_sixteen_trials_at_once_leave_nothing(contract: Path, tmp_path: Path, own_cache: Path) -> None:
+    mounted = mounts()
+    with controller(contract, tmp_path / "runs", own_cache, 48, 16, "command:echo x > new") as process:
+        said = told(process)
+        assert process.wait() == 0
+        assert groups_of(process.pid) == []
+    assert [one["status"] for one in said] == ["scorable"] * 48
+    assert mounts() == mounted
+    assert temporary(own_cache) == []
+    assert all(run.state == "sealed" for run in find_runs(tmp_path / "runs"))
+
+
+def check_records(runs: Path) -> int:
+    """Every folder is sealed and whole, or visibly unfinished and never graded; how many are unfinished."""
+    unfinished = 0
+    for run in find_runs(runs):
+        evidence = load_evidence(run)
+        if run.state == "sealed":
+            assert evidence.broken is None or evidence.termination == "infrastructure", (run, evidence.broken)
+        else:
+            unfinished += 1
+            assert evidence.broken is not None
+            assert read_gradings(run) == []
+    return unfinished
+
+
+def test_killing_the_controller_at_any_moment_loses_at_most_the_run_in_flight(
+    contract: Path, tmp_path: Path, own_cache: Path, steelyard: Steelyard
+) -> None:
+    draw = random.Random(SEED)
+    runs = tmp_path / "runs"
+    killed = []
+    for _ in range(25):
+        with controller(contract, runs, own_cache, 1000, 1, WORK) as process:
+            assert process.stdout is not None
+            process.stdout.readline()  # one trial is done: everything is warm
+            time.sleep(draw.uniform(0, 0.6))
+            family = descendants(process.pid)
+            process.kill()
+            process.wait()
+            killed.append(process.pid)
+            await_death([pid for pid in family if pid != process.pid])
+    assert check_records(runs) <= 25
+    cleaned = steelyard("doctor", "--clean", "--json", env={"STEELYARD_CACHE": str(own_cache)})
+    assert cleaned.code == 0, cleaned.err
+    assert [group for pid in killed for group in groups_of(pid)] == []
+    assert temporary(own_cache) == []
+
+
+def victims(process: subprocess.Popen[str], kind: str) -> list[int]:
+    """Processes of that kind among the controller's, by what they are called."""
+    found = []
+    for pid in descendants(process.pid):
+        with suppress(OSError):
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            name = line[0].rsplit(b"/", 1)[-1].decode(errors="replace")
+            is_launcher = any(b"steelyard.sandboxes.launcher" in word for word in line)
+            if {"launcher": is_launcher, "bwrap": name == "bwrap", "agent": name in {"sh", "sleep"}}[kind]:
+                found.append(pid)
+    return found
+
+
+def test_killing_launchers_bubblewraps_and_agents_at_any_moment_costs_runs_and_never_records(
+    contract: Path, tmp_path: Path, own_cache: Path
+) -> None:
+    draw = random.Random(SEED)
+    runs = tmp_path / "runs"
+    killed = dict.fromkeys(("launcher", "bwrap", "agent"), 0)
+    with controller(contract, runs, own_cache, 1000, 2, WORK) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        while sum(killed.values()) < 75:
+            time.sleep(draw.uniform(0.02, 0.3))
+            kind = min(killed, key=lambda name: killed[name])
+            prey = victims(process, kind)
+            if prey:
+                with suppress(ProcessLookupError):
+                    os.kill(draw.choice(prey), signal.SIGKILL)
+                    killed[kind] += 1
+            assert process.poll() is None, "the controller must survive all of it"
+        family = descendants(process.pid)
+        process.kill()
+        process.wait()
+        await_death([pid for pid in family if pid != process.pid])
+    assert set(killed.values()) == {25}
+    check_records(runs)
+    Cache(own_cache).sweep()
+    assert temporary(own_cache) == []
