@@ -168,8 +168,13 @@ def graders_page() -> str:
         MADE,
         "# Graders\n",
         "A *check* of the oracle has an `id` and is always required; a *grader* may have a `name`. Both may say",
-        "`required`, `weight`, `gate` and `under`; the defaults are below.",
+        "`weight`, `gate` and `under`, a grader also `required`; the defaults are below.",
         "Those that execute run on a fresh bench, never in the agent's tree.\n",
+        "- `required: false` makes a grader *advisory*: it is shown, and fails no gate.",
+        "- `weight` is its share of the score. The score must reach `pass_threshold` (1.0 unless the contract says",
+        "  otherwise), so advice that must not fail a run has `weight: 0`.",
+        "- `gate: true` makes it required, without a share of the score.",
+        "- `under` says which gate it belongs to: `build` and `static` (builds), `acceptance`, or `safety`.\n",
     ]
     for name, grader in catalogue.types.items():
         parts += _grader_section(name, grader)

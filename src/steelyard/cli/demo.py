@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from steelyard.cli.output import console
@@ -33,11 +34,27 @@ EXPECTED = {
         ("script:silence-ringbuffer.sh", "fail"),
         ("script:daemon-ringbuffer.sh", "fail"),
     ),
+    "perl-tally": (
+        ("noop", "fail"),
+        ("reference", "pass"),
+        ("script:add-sum-tally.sh", "pass"),
+        ("script:lookup-tally.sh", "fail"),
+        ("script:dig-tally.sh", "fail"),
+    ),
+    "python-upgrade": (
+        ("noop", "fail"),
+        ("reference", "pass"),
+        ("script:migrate-upgrade.sh", "pass"),
+        ("script:private-upgrade.sh", "fail"),
+        ("script:deps-upgrade.sh", "fail"),
+        ("script:home-upgrade.sh", "fail"),
+    ),
 }
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
+    parser.set_defaults(jobs=len(os.sched_getaffinity(0)))  # they are small, and somebody is waiting
 
 
 def run(args: argparse.Namespace) -> int:

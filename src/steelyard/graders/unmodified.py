@@ -16,6 +16,8 @@ from steelyard.graders.paths import listed, missing, touched
 class TestsUnmodified(Grader):
     """None of the graded test files in `paths` was edited, deleted, renamed, or changed in mode or type.
 
+    `paths` are files of the snapshot, each by its full name: neither patterns nor folders.
+
     Why: an agent that edits the test has graded itself.
     Example: `{type: tests_unmodified, paths: [tests/test_cart.py]}`
     Fooled by: a new file that steers the runner; that is a finding of its own, and it stays off the bench.
@@ -36,6 +38,8 @@ class TestsUnmodified(Grader):
 @dataclass(frozen=True)
 class BaselineUnmodified(Grader):
     """None of the frozen files in `paths` was edited, deleted, renamed, or changed in mode or type.
+
+    `paths` are files of the snapshot, each by its full name: neither patterns nor folders.
 
     Why: scaffolding that the task builds on is part of the question, not of the answer.
     Example: `{type: baseline_unmodified, paths: [Makefile, scripts/check.sh]}`

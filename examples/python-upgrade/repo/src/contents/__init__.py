@@ -1,0 +1,1 @@
+"""Tables of contents for Markdown documents."""
