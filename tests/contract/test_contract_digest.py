@@ -70,7 +70,9 @@ def test_a_contract_moved_to_another_folder_keeps_its_digest(full: Writer, tmp_p
 
 def test_comments_and_the_order_of_keys_do_not_matter(full: Writer) -> None:
     before = full.load().digest
-    shuffled = _shuffled({key: value for key, value in FULL.items() if value is not ...}, random.Random(1))  # shuffling keys
+    shuffled = _shuffled(
+        {key: value for key, value in FULL.items() if value is not ...}, random.Random(1)
+    )  # shuffling keys
     full.text("# a comment\n" + yaml.safe_dump(shuffled, sort_keys=False, default_flow_style=True))
     assert full.load().digest == before
 

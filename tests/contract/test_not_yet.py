@@ -25,7 +25,6 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("environment.read_only", True, False),
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("environment.network", ["example.org:443"], "none"),
-    ("environment.rename", "full", "auto"),
     ("setup_network", ["example.org:443"], "host"),
     ("setup_inputs", ["lock"], []),
     ("oracle.mode", "twin", "in_process"),

@@ -31,7 +31,8 @@ WORK = "command:i=0; while [ $i -lt 40 ]; do echo $i > f$i; sleep 0.01; i=$((i+1
 
 @pytest.fixture
 def contract(author: Author) -> Path:
-    return author.write(oracle={"checks": [{"id": "quick", "cmd": "true"}]})
+    folder: Path = author.write(oracle={"checks": [{"id": "quick", "cmd": "true"}]})
+    return folder
 
 
 @pytest.fixture

@@ -90,5 +90,6 @@ def _box(  # noqa: PLR0913  # each part of a box is named once, here
         ),
         env={**declared.env, **env},
         toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
+        rename=declared.rename,
         links={name: path for chain in toolchains for name, path in chain.binaries.items()},
     )

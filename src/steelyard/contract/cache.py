@@ -14,13 +14,13 @@ import fcntl
 import os
 import re
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.contract.owner import is_stale, owner_tag
+from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
@@ -100,18 +100,6 @@ class Cache:
             yield
         finally:
             os.close(descriptor)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder and all in it; directories without permissions (an overlay's work folder) too."""
-    with suppress(FileNotFoundError):
-        folder.chmod(0o700)
-        for parent, folders, _ in os.walk(folder):
-            for name in folders:
-                path = Path(parent, name)
-                if not path.is_symlink():
-                    path.chmod(0o700)
-        shutil.rmtree(folder)
 
 
 def _sync_file_system(folder: Path) -> None:

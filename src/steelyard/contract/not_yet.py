@@ -50,7 +50,6 @@ NOT_YET: tuple[Row, ...] = (
     Row(("environment", "read_only"), _given),
     Row(("environment", "secrets"), _given),
     Row(("environment", "network"), _other_than("none"), "network: none"),
-    Row(("environment", "rename"), _one_of("full"), "rename: auto"),
     Row(("setup_network",), lambda value: isinstance(value, list), "setup_network: host"),
     Row(("setup_inputs",), _given),
     Row(("oracle", "mode"), _one_of("twin", "split"), "mode: in_process"),

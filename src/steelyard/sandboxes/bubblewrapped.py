@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes import cgroups
@@ -23,7 +24,6 @@ from steelyard.sandboxes.base import HOME, Box, Command, Death, Facts, Finished,
 from steelyard.sandboxes.bwrap_arguments import BIN
 from steelyard.sandboxes.copying import COMPLETE
 from steelyard.sandboxes.launching import Started
-from steelyard.sandboxes.removing import remove_hostile_tree
 from steelyard.sandboxes.watching import watch_memory
 from steelyard.sandboxes.wire import Wire
 
@@ -63,10 +63,10 @@ class Holding(NamedTuple):
 
     def remove_folders(self) -> None:
         if self.folder is not None:
-            remove_hostile_tree(self.folder)
+            remove_tree(self.folder)
         if self.keep is not None:
             for work in self.keep.glob("work-*"):
-                remove_hostile_tree(work)
+                remove_tree(work)
 
 
 class BubblewrapSandbox:

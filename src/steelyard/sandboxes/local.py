@@ -22,6 +22,7 @@ from typing import Self
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.owner import owner_tag
+from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.admission import admission
@@ -29,7 +30,6 @@ from steelyard.sandboxes.base import WORKSPACE, Box, Command, Death, Facts, Fini
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.copying import COMPLETE, copy_layers, visible
 from steelyard.sandboxes.lay import lay
-from steelyard.sandboxes.removing import remove_hostile_tree
 from steelyard.sandboxes.watching import watch_memory
 from steelyard.sandboxes.wire import Wire
 
@@ -55,7 +55,7 @@ class LocalSandbox:
             self._pid, self._wire = _start_init(box)
         except BaseException:
             admission().leave(self._ticket)
-            remove_hostile_tree(folder)
+            remove_tree(folder)
             raise
         self._env = {**_base_env(folder, self._places), **box.env}
         self._unwatch = watch_memory(self._pid, box.limits.memory_mb * _MB, self._out_of_memory)
@@ -101,7 +101,7 @@ class LocalSandbox:
                         os.close(descriptor)
                     if self._box.keep is not None:
                         (self._box.keep / COMPLETE).touch()
-                    remove_hostile_tree(self._folder)
+                    remove_tree(self._folder)
 
     def __enter__(self) -> Self:
         return self

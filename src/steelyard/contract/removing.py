@@ -14,7 +14,7 @@ from pathlib import Path
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def remove_hostile_tree(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
     """Remove a folder of our own and all that is in it; symlinks go, their targets stay."""
     try:
         top = _open(folder)

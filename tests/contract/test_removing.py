@@ -7,7 +7,7 @@ from pathlib import Path
 
 from steelyard.sandboxes.base import Laid
 from steelyard.sandboxes.lay import lay
-from steelyard.sandboxes.removing import remove_hostile_tree
+from steelyard.contract.removing import remove_tree
 
 DEEP = 5000  # more than any recursion or path allows
 
@@ -26,7 +26,7 @@ def test_a_chain_of_folders_goes(tmp_path: Path) -> None:
     top = tmp_path / "top"
     top.mkdir()
     dig(top)
-    remove_hostile_tree(top)
+    remove_tree(top)
     assert not top.exists()
 
 
@@ -36,7 +36,7 @@ def test_locked_folders_go(tmp_path: Path) -> None:
     (top / "a/b/c/file").touch()
     for path in ("a/b/c", "a/b", "a"):
         (top / path).chmod(0)
-    remove_hostile_tree(top)
+    remove_tree(top)
     assert not top.exists()
 
 
@@ -44,7 +44,7 @@ def test_names_that_look_like_ours_are_no_trap(tmp_path: Path) -> None:
     top = tmp_path / "top"
     for name in (".1", ".2", "x/.1", "x/y/.2", ".3/.1/.2"):
         (top / name / "full").mkdir(parents=True)
-    remove_hostile_tree(top)
+    remove_tree(top)
     assert not top.exists()
 
 
@@ -55,12 +55,12 @@ def test_a_symlinks_target_stays(tmp_path: Path) -> None:
     (top / "sub").mkdir(parents=True)
     (top / "sub/link").symlink_to(tmp_path / "outside")
     (top / "link").symlink_to(tmp_path / "outside")
-    remove_hostile_tree(top)
+    remove_tree(top)
     assert (tmp_path / "outside/file").exists()
 
 
 def test_what_is_not_there_is_fine(tmp_path: Path) -> None:
-    remove_hostile_tree(tmp_path / "nothing")
+    remove_tree(tmp_path / "nothing")
 
 
 def test_laying_a_deep_tree_takes_one_step_a_piece(tmp_path: Path) -> None:
@@ -84,4 +84,4 @@ def test_laying_a_deep_tree_takes_one_step_a_piece(tmp_path: Path) -> None:
         os.open = real
         os.close(root)
     assert calls < 5 * depth
-    remove_hostile_tree(top)
+    remove_tree(top)
