@@ -94,8 +94,10 @@ def test_the_example_contracts_load_without_a_doubt(folder: Path) -> None:
 def test_the_example_references_apply(folder: Path, tmp_path: Path) -> None:
     import shutil
 
+    from steelyard.api import load_contract
+
     tree = tmp_path / "repo"
-    shutil.copytree(folder / "repo", tree)
+    shutil.copytree(load_contract(folder).snapshot.tree, tree, symlinks=True)
     subprocess.run(["git", "init", "-q", str(tree)], check=True)
     subprocess.run(["git", "apply", "--check", str(folder / "reference.patch")], cwd=tree, check=True)
 

@@ -1,5 +1,6 @@
 """Asks the till, as a customer would: this process never imports the code under test."""
 
+import ctypes
 import json
 import subprocess
 import sys
@@ -63,4 +64,6 @@ class Discounts(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    Path(__file__).unlink()  # so that the code under test cannot look up what is expected, nor
+    ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)  # (PR_SET_DUMPABLE) reach into the memory of this process
     unittest.main()
