@@ -14,13 +14,22 @@ from steelyard.contract.git import git_command, git_env
 
 # Above every .gitattributes: contents are what their bytes say, whatever the change calls them.
 _ATTRIBUTES = "* !diff -text -filter -ident -working-tree-encoding -export-ignore -export-subst\n"
+# It lives for a moment: nothing in it is made durable, and a pack is not unpacked into a file for each object.
+_CONFIGURATION = """\
+[core]
+    repositoryformatversion = 0
+    bare = true
+    fsync = none
+[fastimport]
+    unpackLimit = 0
+"""
 
 
 def make_repository(folder: Path) -> Path:
     for name in ("objects", "refs", "info"):
         (folder / name).mkdir(parents=True)
     (folder / "HEAD").write_text("ref: refs/heads/none\n")
-    (folder / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
+    (folder / "config").write_text(_CONFIGURATION)
     (folder / "info" / "attributes").write_text(_ATTRIBUTES)
     return folder
 
