@@ -180,10 +180,10 @@ def stage(keys: Mapping[str, Any] | None = None, files: Mapping[str, str] | None
 
 def failed(line: Line, gate: str, *names: str) -> bool:
     """It counts, it did not pass, this gate says so, and its reason names these paths."""
-    return (
-        (line["status"], line["verdict"], line["gates"][gate]) == ("scorable", "fail", "fail")
-        and not [name for name in names if name not in line["why"][gate]]
-    )  # fmt: skip
+    if line["gates"] is None:
+        return False
+    decided = (line["status"], line["verdict"], line["gates"][gate])
+    return decided == ("scorable", "fail", "fail") and all(name in line["why"][gate] for name in names)
 
 
 def passed(line: Line) -> bool:

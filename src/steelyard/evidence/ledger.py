@@ -10,6 +10,8 @@ from steelyard.contract.tree import shown
 from steelyard.evidence.change import Generated
 from steelyard.evidence.finding import Finding, Severity
 
+_EXACT = (1 << 53) - 1  # the largest integer that every reader of JSON takes as it is
+
 
 @dataclass(frozen=True, slots=True)
 class Caps:
@@ -123,7 +125,8 @@ class Ledger:
 
     def generated(self, path: str, size: int, content: bytes) -> None:
         self.generated_files += 1
-        self.generated_bytes += size
+        # Three empty files may claim more bytes than a JSON number can say.
+        self.generated_bytes = min(self.generated_bytes + size, _EXACT)
         for part in (os.fsencode(path), str(size).encode(), content):
             self._generated.update(len(part).to_bytes(8, "big") + part)
 
