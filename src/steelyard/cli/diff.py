@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _show_patch(folder: RunFolder, *, as_json: bool) -> int:
     if as_json:
-        sys.stdout.write(folder.read_bytes("change.json").decode() + "\n")
+        print_json(folder.read_json("change.json"))
     elif sys.stdout.isatty():
         from rich.syntax import Syntax  # noqa: PLC0415  # pygments is slow to load
 

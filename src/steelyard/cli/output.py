@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +14,8 @@ import orjson
 from rich.console import Console
 
 PIPED_WIDTH = 200
+# JSON allows these as they are, but terminals obey some, hide others, and `splitlines` cuts a record at the rest.
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def console() -> Console:
@@ -23,7 +26,9 @@ def console() -> Console:
 
 
 def print_json(data: Any) -> None:
-    sys.stdout.write(orjson.dumps(data).decode() + "\n")
+    """One record, one line, whatever an agent put into its strings."""
+    text = _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", orjson.dumps(data).decode())
+    sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
