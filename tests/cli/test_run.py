@@ -144,6 +144,29 @@ def test_a_hidden_folder_is_laid_down_whole(steelyard: Steelyard, author: Author
     assert said.line["verdict"] == "pass", said.line["grades"]
 
 
+def test_a_check_that_is_not_mandatory_is_shown_and_does_not_decide(
+    steelyard: Steelyard, author: Author
+) -> None:
+    checks = [{"id": "adds", "cmd": "test -e add.sh"}, {"id": "nice", "cmd": "false", "mandatory": False}]
+    said = steelyard("run", author.write(oracle={"checks": checks}), "--agent", "noop", "--json")
+    assert (said.line["verdict"], said.line["score"]) == ("pass", 1.0)
+    assert {grade["name"]: grade["outcome"] for grade in said.line["grades"]}["nice"] == "fail"
+
+
+def test_an_advisory_command_enters_the_score_only_with_a_written_weight(
+    steelyard: Steelyard, author: Author
+) -> None:
+    advisory = {"type": "command", "name": "style", "cmd": "false", "required": False}
+    checks = {"checks": [{"id": "adds", "cmd": "test -e add.sh"}]}
+    silent = steelyard(
+        "run", author.write(oracle=checks, graders=[advisory]), "--agent", "noop", "--json"
+    ).line
+    weighed = author.write(oracle=checks, graders=[{**advisory, "weight": 1}])
+    counted = steelyard("run", weighed, "--agent", "noop", "--json").line
+    assert (silent["verdict"], silent["score"]) == ("pass", 1.0)
+    assert (counted["verdict"], counted["score"]) == ("fail", 0.5)
+
+
 def test_repeats_and_agents_multiply_and_rates_come_with_their_interval(
     steelyard: Steelyard, author: Author
 ) -> None:

@@ -110,6 +110,13 @@ def test_three_scores_of_seven_tenths_reach_a_threshold_of_seven_tenths() -> Non
     assert decide(grades, [], SUCCESS, "completed", Rule(pass_threshold=0.7)).verdict == "pass"
 
 
+def test_a_score_below_the_threshold_is_the_reason_when_every_gate_passed() -> None:
+    grades = [PATCH, graded(), graded("fail", required=False, name="b")]
+    verdict = decide(grades, [], SUCCESS, "completed", Rule())
+    assert (verdict.verdict, verdict.score) == ("fail", 0.5)
+    assert "0.50 is below the threshold 1.00" in verdict.reason
+
+
 def test_a_binary_reward_is_one_or_zero() -> None:
     passed = decide(
         [PATCH, graded("pass", score=0.8, required=False)], [], SUCCESS, "completed", Rule(0.5, "binary")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from steelyard.cli.output import console
 from steelyard.cli.reporter import Reporter
-from steelyard.cli.trials import add_run_options, run_trials
+from steelyard.cli.trials import add_jobs, add_run_options, run_trials
 from steelyard.contract.load import load_contract
 from steelyard.errors import InfraFault
 from steelyard.graders.catalogue import installed_catalogue
@@ -54,7 +53,7 @@ EXPECTED = {
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
-    parser.set_defaults(jobs=len(os.sched_getaffinity(0)))  # they are small, and somebody is waiting
+    add_jobs(parser, default=2)  # they are small, and somebody is waiting
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--patch", type=Path, metavar="FILE", help="a unified diff, as `git diff` writes it")
     source.add_argument("--tree", type=Path, metavar="DIR", help="a folder that holds the changed repository")
     add_run_options(parser)
+    parser.set_defaults(jobs=1)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.agents.catalogue import find_agent
 from steelyard.cli.output import exit_code
 from steelyard.cli.reporter import Reporter
-from steelyard.cli.trials import add_run_options, run_trials
+from steelyard.cli.trials import add_jobs, add_run_options, run_trials
 from steelyard.contract.load import find_contracts, load_contract
 from steelyard.errors import OperatorFault
 from steelyard.graders.catalogue import installed_catalogue
@@ -32,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--repeats", type=int, default=1, metavar="K", help="trials of each agent on each contract"
     )
     add_run_options(parser)
+    add_jobs(parser, default=1)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -28,8 +28,13 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sign", type=Path, metavar="KEY", help="ed25519 private key (PEM) that signs each seal"
     )
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trials at the same time")
     parser.add_argument("--json", action="store_true", help="one result line for each run")
+
+
+def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
+    parser.add_argument(
+        "--jobs", type=int, default=default, metavar="N", help="trials at the same time (default %(default)s)"
+    )
 
 
 def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Reporter) -> list[dict[str, Any]]:

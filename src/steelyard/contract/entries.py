@@ -120,14 +120,14 @@ def _resolve(
     threshold = (
         keys.pass_threshold if keys.pass_threshold is not None else getattr(kind, "PASS_THRESHOLD", 1.0)
     )
-    required = kind.REQUIRED if keys.required is None else keys.required
+    required = _is_required(keys, kind)
     entries.found[place] = GraderEntry(
         name=(keys.id if isinstance(keys, CheckKeys) else keys.name) or "",
         type=kind.TYPE,
         grader=grader,
         under=keys.under or kind.UNDER,
         required=required or gate,
-        weight=0.0 if gate else float(kind.WEIGHT if keys.weight is None else keys.weight),
+        weight=0.0 if gate else _weight(keys, kind, required=required),
         gate=gate,
         pass_threshold=1.0 if gate else float(threshold),
         is_check=check,
@@ -135,6 +135,18 @@ def _resolve(
         layer=keys.layer if isinstance(keys, CheckKeys) else None,
         executes=kind.EXECUTES,
     )
+
+
+def _is_required(keys: CheckKeys | GraderKeys, kind: type[GraderType]) -> bool:
+    if isinstance(keys, CheckKeys) and not keys.mandatory:
+        return False
+    return kind.REQUIRED if keys.required is None else keys.required
+
+
+def _weight(keys: CheckKeys | GraderKeys, kind: type[GraderType], *, required: bool) -> float:
+    """A grader that was made advisory enters the score only if its weight is written."""
+    made_advisory = kind.REQUIRED and not required
+    return float((0.0 if made_advisory else kind.WEIGHT) if keys.weight is None else keys.weight)
 
 
 def _common(

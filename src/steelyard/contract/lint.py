@@ -15,6 +15,8 @@ from steelyard.errors import Problem
 
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
 
+ALWAYS_TRUE = frozenset({"true", "/bin/true", ":", "exit 0"})
+
 
 def warnings(contract: Contract, source: Source) -> list[Problem]:
     """What to look at twice, apart from the graders' own doubts."""
@@ -42,6 +44,13 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     elif _leaks(contract.brief, contract.reference.read_text(errors="replace")):
         place = "brief" if contract.spec.brief_file is None else "brief_file"
         yield (place,), "contains lines of the reference", ""
+    for number, check in enumerate(contract.checks):
+        if getattr(check.grader, "cmd", "").strip() in ALWAYS_TRUE:
+            yield (
+                ("oracle", "checks", number),
+                f"{check.name} always passes, so it asks for nothing",
+                "say the real command",
+            )
     for submodule in contract.snapshot.submodules:
         if not submodule.materialised:
             place_ = ("repository", "submodules")

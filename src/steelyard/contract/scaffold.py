@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard.contract.git import GitRefused, git
-from steelyard.contract.git_source import check_commit, git_dir_of
+from steelyard.contract.git_source import check_commit, check_id, git_dir_of
 from steelyard.errors import OperatorFault
 
 BRIEF = """\
@@ -108,9 +108,11 @@ def _git_lines(folder: Path, path: Path, commit: str | None) -> str:
     if path.is_dir():
         git_dir = git_dir_of(path)
         commit = commit or _head(git_dir, path)
+        check_id(commit)  # before git would take a short one
         check_commit(git_dir, commit)
     if commit is None:
         raise OperatorFault("a bundle needs --commit with the full commit id")
+    check_id(commit)
     place = os.path.relpath(path, folder)
     return f"  git: {json.dumps(place)}\n  commit: {json.dumps(commit)}\n  history: none                 # or full"
 

@@ -26,4 +26,4 @@ class MaxFilesChanged(Grader):
 
     def grade(self, case: Case) -> Grade:
         count = len(case.change.file_entries)
-        return Grade.of(count <= self.limit, f"{count} files changed, {self.limit} allowed")
+        return Grade.of(count <= self.limit, f"files changed: {count}, allowed: {self.limit}")

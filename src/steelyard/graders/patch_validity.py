@@ -36,7 +36,7 @@ class PatchValidity(Grader):
         unstarted = [one.id for one in (case.outcomes or {}).values() if not one.started]
         if unstarted:
             return Grade.error(f"could not start: {', '.join(unstarted)}")
-        return Grade.of(True, f"{len(case.change.file_entries)} files changed; applies")
+        return Grade.of(True, f"applies; files changed: {len(case.change.file_entries)}")
 
 
 def _conflicted(change: Change, case: Case) -> str | None:

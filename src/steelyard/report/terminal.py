@@ -24,7 +24,7 @@ def table_of_results(
 ) -> Table:
     """One row a run. With `expected` (run -> verdict), a column says whether it came out so."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("contract", "agent", "verdict"):
+    for name in ("run", "contract", "agent", "verdict"):
         table.add_column(name, no_wrap=name != "agent", overflow="fold")
     for gate, short in zip(GATES, ("P", "B", "A", "S"), strict=True):
         table.add_column(short, justify="center", header_style="bold")
@@ -35,6 +35,7 @@ def table_of_results(
     table.add_column("why", overflow="ellipsis", no_wrap=True, ratio=1)
     for result in results:
         row: list[Text | str] = [
+            Text(result["run"].rsplit("-", 1)[-1], "dim"),
             one_line(result["contract"]["id"], 40),
             one_line(str(result["agent"]), 40),
             coloured(result["verdict"]),

@@ -75,7 +75,7 @@ def decide(
         verdict=verdict,
         status="scorable",
         acceptance=status.acceptance,
-        reason=status.reason,
+        reason=_reason(status, gates, score, verdict, rule),
         checks=checks,
         gates=gates,
         score=score,
@@ -112,6 +112,16 @@ def _verdict(gates: Mapping[str, Gate], checks: Checks, score: float | None, rul
         return "ungraded"
     passed = all(gate.outcome == "pass" for gate in gates.values()) and checks != "FAIL"
     return "pass" if passed and (score is None or score >= rule.pass_threshold - TOLERANCE) else "fail"
+
+
+def _reason(
+    status: Status, gates: Mapping[str, Gate], score: float | None, verdict: Decision, rule: Rule
+) -> str:
+    if verdict == "fail" and score is not None and all(gate.outcome == "pass" for gate in gates.values()):
+        return (
+            f"every gate passed, but the score {score:.2f} is below the threshold {rule.pass_threshold:.2f}"
+        )
+    return status.reason
 
 
 def _reward(verdict: Decision, score: float | None, rule: Rule) -> float | None:
