@@ -196,6 +196,18 @@ PYTHON: list[Pair | Honest] = [
         "def test_a():\n    assert f(1) == True\n",
         "def test_a():\n    assert f(1)\n",
     ),
+    py(
+        "another place for the same file",
+        "",
+        "def test_a():\n    out = Path(tmp) / 'o'\n    assert out.read_text() == 'x'\n",
+        "def test_a(tmp_path):\n    out = tmp_path / 'o'\n    assert out.read_text() == 'x'\n",
+    ),
+    py(
+        "an expectation written with a case",
+        "",
+        "def test_a():\n    assert 'a [1]' in f()\n",
+        "@pytest.mark.parametrize('n', [1, 2])\ndef test_a(n):\n    assert f'a [{n}]' in f()\n",
+    ),
     py("async", "", SPLIT, SPLIT.replace("def test_split", "async def test_split")),
     py(
         "a try that ends in raise",
@@ -255,6 +267,18 @@ PYTHON: list[Pair | Honest] = [
 ]
 
 OTHERS: list[Pair | Honest] = [
+    js(
+        "an import that is global anyway",
+        "",
+        "const Buffer = require('node:buffer').Buffer\nit('a', () => { expect(f(Buffer.from('x'))).toBe(1); });\n",
+        "it('a', () => { expect(f(Buffer.from('x'))).toBe(1); });\n",
+    ),
+    js(
+        "responses in another order",
+        "",
+        "get('/').expect('Vary', 'x').expect(200, done);",
+        "get('/').expect(200).expect('Vary', 'x', done);",
+    ),
     js("semicolons and quotes", "", "expect(f('a')).toBe('b');", 'expect(f("a")).toBe("b")'),
     js(
         "a renamed test",

@@ -48,6 +48,12 @@ SKIPPED = [
         SPLIT.replace("def test", "pytestmark = pytest.mark.skip('later')\n\ndef test"),
     ),
     py(
+        "a marker that has a name",
+        "condition",
+        "slow = pytest.mark.skipif(True, reason='x')\n" + SPLIT,
+        "slow = pytest.mark.skipif(True, reason='x')\n" + marked("@slow"),
+    ),
+    py(
         "a list of marks",
         "always",
         SPLIT,
@@ -277,6 +283,13 @@ _SAME = [
         "",
         SPLIT,
         SPLIT + "\n\ndef test_b():\n    with pytest.raises(SystemExit):\n        sys.exit(2)\n",
+    ),
+    py("a marker that is only given a name", "", SPLIT, "slow = pytest.mark.skip('x')\n" + SPLIT),
+    js(
+        "a request called test",
+        "",
+        'it("a", () => { const test = get("/"); test.expect(200, done); });\n',
+        'it("a", () => { const test = get("/"); test.expect("Vary", "x"); test.expect(200, done); });\n',
     ),
     js("the word as a method", "", IT, IT.replace("expect", "rows.skip(2); expect")),
     js("an option that is false", "", TEST, TEST.replace('"adds", ', '"adds", { skip: false }, ')),

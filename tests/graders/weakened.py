@@ -365,6 +365,24 @@ PYTHON = [
 
 OTHERS = [
     js(
+        "a response is no longer checked",
+        "assertion_removed",
+        "get('/').expect('Vary', 'x').expect(200, done);",
+        "get('/').expect(200, done);",
+    ),
+    js(
+        "another response is expected",
+        "expected_changed",
+        "get('/').expect(200, done);",
+        "get('/').expect(500, done);",
+    ),
+    py(
+        "another word is expected in it",
+        "expected_changed",
+        "def test_a():\n    assert 'ok' in f(1)\n",
+        "def test_a():\n    assert 'o' in f(1)\n",
+    ),
+    js(
         "toEqual becomes toBeDefined",
         "assertion_loosened",
         "expect(add(1, 2)).toEqual(3);",

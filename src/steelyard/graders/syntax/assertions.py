@@ -29,6 +29,8 @@ def claims_of(links: Sequence[Link], grammar: Grammar) -> list[Claim]:  # noqa: 
     last = links[-1]
     if len(links) > 1 and links[0].name in FLUENT_ROOTS and links[0].args is not None:
         return _fluent(links, grammar)
+    if grammar.language == "javascript" and any(link.name == "expect" and link.args for link in links[1:]):
+        return _requested(links)
     if last.args is None:
         return []
     if last.name == "assertThat" and len(last.args) > 1 and last.args[-1].node is not None:
@@ -82,7 +84,7 @@ def _by_rule(rule: Rule, values: list[Tokens], link: Link) -> list[Claim]:
     extra = _tolerance(rule, values, link)
     if rule.op == "==" and extra and not rule.value:
         return [Claim("approx", subject, expected, extra)]  # assertEquals(1.0, x, 0.01)
-    if rule.op in ("==", "!="):
+    if rule.op in ("==", "!=", "in", "not in"):
         return [compared(rule.op, subject, expected)]
     return [Claim(rule.op, subject, expected, extra)]
 
@@ -99,6 +101,22 @@ def _tolerance(rule: Rule, values: list[Tokens], link: Link) -> Tokens:
     ):
         named += ["delta", *values[2]]
     return tuple(named)
+
+
+def _requested(links: Sequence[Link]) -> list[Claim]:
+    """`request(app).get("/").expect("Vary", "Accept").expect(200, done)`: two claims about one response."""
+    first = next(index for index, link in enumerate(links) if index and link.name == "expect")
+    subject = subject_tokens(links[:first])
+    found = []
+    for link in links[first:]:
+        told = [
+            arg
+            for arg in link.args or ()
+            if not (arg.value in (("done",), ("cb",)) or "function" in arg.value)
+        ]
+        if link.name == "expect" and told:
+            found.append(Claim("==", subject, _joined(told)))
+    return found
 
 
 def _suffix(links: Sequence[Link]) -> Claim:

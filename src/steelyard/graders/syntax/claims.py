@@ -66,6 +66,7 @@ class Claim(NamedTuple):
     guards: int = 0  # conditions around it
     dead: str = ""  # why it cannot fail
     nested: str = ""  # the inner function it is in
+    raw: tuple[str, Tokens, Tokens, Tokens] | None = None  # as written, before local names were replaced
     weight: int = 1  # how many assertions a helper makes for it
 
     @property
@@ -84,6 +85,8 @@ def compared(op: str, left: Tokens, right: Tokens, extra: Tokens = ()) -> Claim:
     op = _SPELLINGS.get(op, op)
     if op in ("==", "!=") and is_literal(left) and not is_literal(right):
         left, right = right, left  # assertEqual(2, f(1)), 2 == f(1)
+    if op in ("in", "not in") and is_literal(left) and not is_literal(right):
+        left, right = right, left  # "a" in f(1) is about f(1)
     if len(right) == 1 and op in ("==", "!="):
         (only,) = right
         if only in NAUGHT and op == "!=":
@@ -181,4 +184,4 @@ def _closes_last(found: Tokens) -> bool:
 
 
 def same_words(one: Tokens, other: Tokens) -> bool:
-    return words(one) == words(other) and literals(one) != literals(other)
+    return words(one) == words(other) and bool(literals(other)) and literals(one) != literals(other)

@@ -139,8 +139,7 @@ def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Fou
         yield Found("test_emptied", new.path, new.line, False, f"{new.qual} no longer asserts anything")
         return
     yield from _rows(old, new, side)
-    rest_new = list(new.live)
-    rest_old = []
+    rest_old, rest_new = [], list(new.live)
     for claim in old.live:
         twin = min(
             (one for one in rest_new if one.key == claim.key), key=lambda one: one.guards, default=None
@@ -155,18 +154,22 @@ def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Fou
     dead = list(new.dead)
     for claim in rest_old:
         hidden = next((one for one in dead if one.key == claim.key), None)
-        partner = hidden or _partner(claim, rest_new)
         if hidden is not None:
             dead.remove(hidden)
             yield _at(new, hidden.line, Change("assertion_unreachable", hidden.dead or "always true"))
-        elif partner is not None:
+        elif (partner := _partner(claim, rest_new)) is not None:
             rest_new.remove(partner)
             _use(side, new, claim, old)
-            change = judge(claim, partner)
-            if change is not None:
+            if change := _changed(claim, partner):
                 yield _at(new, partner.line, change)
         else:
             lost.append(Lost(claim, old, new))
+
+
+def _changed(old: Claim, new: Claim) -> Change | None:
+    if old.raw == new.raw and old.left != new.left:
+        return None  # the same words about something that was set up differently
+    return judge(old, new)
 
 
 def _at(unit: Unit, line: int, change: Change) -> Found:
@@ -180,6 +183,9 @@ def _use(side: Side, unit: Unit, claim: Claim, old: Unit) -> None:
 
 def _partner(claim: Claim, candidates: list[Claim]) -> Claim | None:
     """The claim that took its place: about the same thing, first of the same kind."""
+    written = next((one for one in candidates if one.raw == claim.raw), None)
+    if written is not None:
+        return written
 
     def about(one: Claim) -> bool:
         if claim.op == "raises" and one.op == "raises":

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from steelyard.graders.syntax.chains import chain, text_of_field
+from steelyard.graders.syntax.chains import Link, chain, text_of_field
 from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.tokens import text_of
 
@@ -39,6 +39,22 @@ _TESTS = frozenset(
 _GROUPS = frozenset(
     {"describe", "context", "suite", "xdescribe", "fdescribe", "xcontext", "fcontext", "feature"}
 )
+_MODIFIERS = frozenset(
+    {
+        "",
+        "each",
+        "skip",
+        "only",
+        "todo",
+        "failing",
+        "fails",
+        "fixme",
+        "concurrent",
+        "sequential",
+        "serial",
+        "for",
+    }
+) | {"skipIf", "runIf", "describe", "step"}
 _CALLBACKS = frozenset({"arrow_function", "function_expression", "function", "generator_function"})
 
 
@@ -73,32 +89,32 @@ def _python(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noq
 
 
 def _by_call(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noqa: FBT001
-    """`it("adds", () => ...)`, `test.each(rows)("...", ...)`, `it "adds" do`."""
+    """`it("adds", () => ...)`, `test.each(rows)("...", ...)`, `it "adds" do`, and functions and classes by name."""
     if node.type in grammar.functions:
         return _named(node, grammar, collects)
     if node.type in grammar.classes:
-        name = text_of_field(node, ("name",))
-        return Head("group", name, node, node.child_by_field_name("body"))
-    if node.type not in grammar.calls:
-        return None
-    links = chain(node, grammar)
-    root = next((link.name for link in links if link.name not in ("RSpec", "test") or len(links) == 1), "")
-    root = links[0].name if links[0].name in _TESTS | _GROUPS else root
-    if root not in _TESTS | _GROUPS or links[-1].args is None:
-        return None
-    if any(link.name == "describe" for link in links):
-        root = "describe"
-    args = links[-1].args
-    titled = (
-        bool(args) and args[0].node is not None and (args[0].node.type in grammar.strings or len(args) > 1)
-    )
+        return Head("group", text_of_field(node, ("name",)), node, node.child_by_field_name("body"))
+    links = chain(node, grammar) if node.type in grammar.calls else []
+    if links and links[0].name == "RSpec":
+        links = links[1:]
+    # Not test.expect(200), where `test` is a request.
+    known = bool(links) and all(link.name in _MODIFIERS for link in links[1:])
+    return _titled(node, links, grammar) if known and links[0].name in _TESTS | _GROUPS else None
+
+
+def _titled(node: Node, links: list[Link], grammar: Grammar) -> Head | None:
+    args = links[-1].args or ()
+    is_group = links[0].name in _GROUPS or any(link.name == "describe" for link in links)
     body = links[-1].block or next(
         (arg.node for arg in args if arg.node is not None and arg.node.type in _CALLBACKS), None
     )
-    if not titled or (body is None and root not in _TESTS):
+    titled = (
+        bool(args) and args[0].node is not None and (args[0].node.type in grammar.strings or len(args) > 1)
+    )
+    if not titled or (body is None and is_group):
         return None
     name = " ".join(args[0].value).strip('"')[:200]
-    return Head("test" if root in _TESTS else "group", name, node, body)
+    return Head("group" if is_group else "test", name, node, body)
 
 
 def _named(node: Node, grammar: Grammar, collects: bool) -> Head:  # noqa: FBT001

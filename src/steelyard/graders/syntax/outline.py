@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from steelyard.graders.syntax.assertion_words import HELPER_NAME
 from steelyard.graders.syntax.claims import Claim
-from steelyard.graders.syntax.tokens import Tokens
+from steelyard.graders.syntax.tokens import Tokens, is_literal
 
 _HELPER = re.compile(HELPER_NAME)
 _INLINED_TOKENS = 80
@@ -94,6 +94,7 @@ def finish(outlines: list[Outline]) -> None:
 def _settled(claim: Claim, unit: Unit, outline: Outline) -> Claim:
     if claim.nested and unit.bag[claim.nested] < 2 and not claim.dead:
         claim = claim._replace(dead=f"in {claim.nested}(), which nothing calls")
+    claim = claim._replace(raw=claim.key)
     for _ in range(2):
         claim = claim._replace(
             left=_inlined(claim.left, unit, outline), right=_inlined(claim.right, unit, outline)
@@ -107,7 +108,7 @@ def _inlined(found: Tokens, unit: Unit, outline: Outline) -> Tokens:
     """`r = f(1); assert r == 2` claims the same as `assert f(1) == 2`, whatever r is called."""
     result: list[str] = []
     for index, token in enumerate(found):
-        known = unit.values.get(token) or outline.values.get(token) or ()
+        known = unit.values.get(token) or [one for one in outline.values.get(token, ()) if is_literal(one)]
         dotted = index > 0 and found[index - 1] == "."
         named = index + 1 < len(found) and found[index + 1] in ("=", ":")
         if len(known) == 1 and 0 < len(known[0]) <= _INLINED_TOKENS and not dotted and not named:

@@ -55,6 +55,7 @@ NAMES: dict[str, tuple[Row, ...]] = {
         _row(r"^(f(it|describe|context|example)|focus)$"),
     ),
 }
+MARK = r"^(pytest\.)?mark\.(skip|skipif|xfail)$|^unittest\.(skip|skipIf|skipUnless)$"
 # Functions of a conftest.py that choose what runs, or what its outcome is.
 HOOKS = (
     r"^pytest_(collection_modifyitems|ignore_collect|collect_|pycollect_|itemcollected|runtest_|pyfunc_call)"

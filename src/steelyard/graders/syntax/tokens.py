@@ -23,6 +23,7 @@ MAX_TOKENS = 20_000  # of one expression or test
 _QUOTED = re.compile(r"""^([A-Za-z#]*)(\"\"\"|'''|"|'|`)(.*)\2#*$""", re.DOTALL)
 _NUMBER = re.compile(r"^\d[\w.]*$|^\.\d\w*$")
 _LITERAL = re.compile(r'^\d|^\.\d|^[A-Za-z#]*"|^:\w|^/')
+_WRITTEN = re.compile(r'^[fF]\w?".*\{|^".*(\$\{|#\{)', re.DOTALL)  # a string that is computed
 _WORD = re.compile(r"^[^\W\d]\w*[!?]?$")
 OPENERS, CLOSERS = frozenset("([{"), frozenset(")]}")
 NAUGHT = frozenset({"None", "null", "nil", "undefined"})
@@ -96,7 +97,7 @@ def split_top(found: Tokens, separators: frozenset[str]) -> list[Tokens]:
 
 
 def is_literal_token(token: str) -> bool:
-    return token in CONSTANTS or bool(_LITERAL.match(token))
+    return token in CONSTANTS or bool(_LITERAL.match(token) and not _WRITTEN.match(token))
 
 
 def is_word(token: str) -> bool:

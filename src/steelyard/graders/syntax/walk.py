@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from steelyard.graders.syntax.assertions import claims_of, is_fail
-from steelyard.graders.syntax.chains import Link, chain, dotted
+from steelyard.graders.syntax.chains import Link, chain
 from steelyard.graders.syntax.claims import Claim, conditions
 from steelyard.graders.syntax.dead_code import constant, gives_up, is_jump, swallows
 from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.heads import Head, compact, head_of
-from steelyard.graders.syntax.outline import Called, Outline, Skip, Unit
-from steelyard.graders.syntax.skip_words import HOOKS, MARKERS, NAMES, OPTION, imported, regex
+from steelyard.graders.syntax.marks import Marks, Scope
+from steelyard.graders.syntax.outline import Called, Outline, Unit
+from steelyard.graders.syntax.skip_words import HOOKS, OPTION, imported, regex
 from steelyard.graders.syntax.tables import PARAMETRISERS, row_attribute, rows_of
 from steelyard.graders.syntax.tokens import Tokens, is_word, line_of, text_of, tokens, words
 
@@ -22,22 +23,12 @@ _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 _NEITHER: list[Tokens] = [(), ()]  # a name with two values is never replaced by one
 
 
-class Scope(NamedTuple):
-    unit: Unit | None = None
-    path: tuple[str, ...] = ()
-    collects: bool = True
-    guards: int = 0
-    dead: str = ""
-    nested: str = ""
-    failing: bool = False  # inside `if got != want { t.Fatal() }`, which is one claim
-
-
 class Walk:
     def __init__(self, path: str, grammar: Grammar, *, collected: bool) -> None:
         self.grammar, self.collected = grammar, collected
         self.outline = Outline(path)
         self.waiting: list[tuple[Node, Scope]] = []
-        self.aliases: dict[str, str] = {}  # from pytest import skip; import pytest as pt
+        self.marks = Marks(self.outline, grammar)
 
     def run(self, root: Node) -> Outline:
         self.waiting.append((root, Scope()))
@@ -57,7 +48,7 @@ class Walk:
     def _visit(self, node: Node, scope: Scope) -> None:
         kind, grammar = node.type, self.grammar
         if kind in _COMMENTS:
-            self._marker(node, scope)
+            self.marks.marker(node, scope)
             return
         if kind in grammar.strings:
             return
@@ -95,12 +86,13 @@ class Walk:
         else:
             inner = Scope(self._unit(head, path), path, scope.collects)
             if self.grammar.language == "python" and regex(HOOKS).match(head.name):
-                self._skip(f"the hook {head.name}", head.node, inner, conditional=True)
+                self.marks.skip(f"the hook {head.name}", head.node, inner, conditional=True)
         target = inner if scope.unit is None else scope
         if head.node.type in self.grammar.calls:
             self._call_head(head, target)
         for mark in head.marks:
-            self._marker(mark, target)
+            self.marks.marker(mark, target)
+            self.marks.decorator(mark, target)
             self._rows_of_mark(mark, target)
         pushed = [(mark, target._replace(guards=0)) for mark in head.marks]
         self._push(pushed + ([(head.body, inner)] if head.body is not None else []))
@@ -118,9 +110,9 @@ class Walk:
     def _call_head(self, head: Head, scope: Scope) -> None:
         """`it.skip(...)`, `test("x", {skip: true}, ...)`, `test.each(rows)(...)`, and a test without a body."""
         links = chain(head.node, self.grammar)
-        self._names(links, head.node, scope)
+        self.marks.names(links, head.node, scope)
         if head.body is None and not any(link.name == "todo" for link in links):
-            self._skip("a test without a body", head.node, scope, conditional=False)
+            self.marks.skip("a test without a body", head.node, scope, conditional=False)
         for link in links:
             if link.name in PARAMETRISERS and link.args and link.args[0].node is not None:
                 self._table(link.args[0].node, scope)
@@ -132,7 +124,7 @@ class Walk:
         )
         found = regex(OPTION).search(written)
         if found:
-            self._skip(f"the option {found[1] or found[3]}", head.node, scope, conditional=False)
+            self.marks.skip(f"the option {found[1] or found[3]}", head.node, scope, conditional=False)
 
     # --- statements
 
@@ -218,14 +210,16 @@ class Walk:
             self._claim(conditions(found), node, scope)
         elif kind in self.grammar.assignments:
             self._assign(node, scope)
+            if self.marks.is_named(node, scope):
+                return
         elif kind == "with_statement":
             scope = self._with(node, scope)
         elif kind == "delete_statement" and scope.unit is None:
             self.outline.values.update(dict.fromkeys(words(tokens(node, self.grammar)), _NEITHER))
         elif kind in ("import_from_statement", "import_statement"):
-            self.aliases |= imported(text_of(node))
+            self.marks.aliases |= imported(text_of(node))
         elif kind == "identifier" and self.grammar.language == "ruby":
-            self._names([Link(text_of(node), ())], node, scope)
+            self.marks.names([Link(text_of(node), ())], node, scope)
         self._push([(child, scope) for child in node.named_children])
 
     def _with(self, node: Node, scope: Scope) -> Scope:
@@ -237,7 +231,7 @@ class Walk:
         return scope
 
     def _assign(self, node: Node, scope: Scope) -> None:
-        self._marker(node, scope)
+        self.marks.marker(node, scope)
         name = next(filter(None, map(node.child_by_field_name, ("left", "name", "pattern"))), None)
         value = node.child_by_field_name("right") or node.child_by_field_name("value")
         if name is None:
@@ -257,7 +251,7 @@ class Walk:
 
     def _chain(self, node: Node, scope: Scope) -> None:
         links = chain(node, self.grammar)
-        self._names(links, node, scope)
+        self.marks.names(links, node, scope)
         if scope.unit is not None:
             made = claims_of(links, self.grammar)
             if made:
@@ -324,29 +318,3 @@ class Walk:
                 claim._replace(line=line_of(node), guards=scope.guards, dead=scope.dead, nested=scope.nested)
                 for claim in made
             ]
-
-    # --- skips
-
-    def _names(self, links: list[Link], node: Node, scope: Scope) -> None:
-        root, dot, rest = dotted(links)[:200].partition(".")
-        name = self.aliases.get(root, root) + dot + rest
-        for row in NAMES[self.grammar.language]:
-            if regex(row.pattern).search(name) and not (row.at_top and (scope.unit or scope.guards)):
-                self._skip(name, node, scope, conditional=row.conditional)
-                return
-
-    def _marker(self, node: Node, scope: Scope) -> None:
-        written = compact(node)
-        for row in MARKERS[self.grammar.language]:
-            if regex(row.pattern).search(written):
-                self._skip(
-                    written[:60], node, scope, conditional=row.conditional, only_if_old=row.only_if_old
-                )
-                return
-
-    def _skip(
-        self, marker: str, node: Node, scope: Scope, *, conditional: bool, only_if_old: bool = False
-    ) -> None:
-        target = scope.unit.qual if scope.unit is not None else " > ".join(scope.path)
-        conditional = conditional or scope.guards > 0
-        self.outline.skips.append(Skip(marker, target, line_of(node), conditional, only_if_old))
