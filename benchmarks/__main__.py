@@ -31,8 +31,8 @@ def main() -> int:
             measured += rows
             sys.stdout.write(table.text(rows) + "\n")
             sys.stdout.flush()
-    missed = [row for row in measured if row.met is False]
-    sys.stdout.write(f"\n{len(missed)} of {len(measured)} targets not met; {table.machine()}\n")
+    judged = [row.met for row in measured if row.met is not None]
+    sys.stdout.write(f"\n{judged.count(False)} of {len(judged)} targets not met; {table.machine()}\n")
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_text(json.dumps(table.as_json(measured, table.machine()), indent=2) + "\n")
     if args.page is not None:

@@ -41,14 +41,17 @@ def capture(workshop: Workshop) -> Iterator[Measured]:
         edited = {files: _edited(workshop, files, alive) for files in SIZES}
         variants = {f"{files:,} files": _importing(workshop, edited[files]) for files in SIZES}
         variants["with patch.diff"] = _importing(workshop, edited[7_000], render=True)
+        variants["nothing kept"] = timed(lambda: _compared(edited[7_000]))
         upper = edited[7_000].touched
         assert upper is not None
         variants["walk"] = timed(lambda: walk(upper))
         rounds = measure(variants, workshop.rounds(60))
-    what = "capture of 10 changes in 7,000 files: change and blobs, old and new"
+    what = "capture of 10 changes in 7,000 files: change and blobs, before and after"
     yield Measured.of("capture", what, rounds, ratio("7,000 files", "walk"), target=6)
     what = "the same in 20,000 files against 100"
     yield Measured.of("capture", what, rounds, ratio("20,000 files", "100 files"), target=1.2)
+    what = "the same in 7,000 files, compared and hashed, no blob written"
+    yield Measured.of("capture", what, rounds, ratio("nothing kept", "walk"))
     what = "the same in 7,000 files, patch.diff rendered too"
     yield Measured.of("capture", what, rounds, ratio("with patch.diff", "walk"))
 
@@ -59,6 +62,10 @@ def _edited(workshop: Workshop, files: int, alive: ExitStack) -> Remains:
     assert finished.exit_code == 0, finished.stderr.text
     sandbox.stop()
     return sandbox.remains()
+
+
+def _compared(remains: Remains) -> None:
+    import_workspace(remains, baseline_root="", blobs=None)
 
 
 def _importing(workshop: Workshop, remains: Remains, *, render: bool = False) -> Variant:

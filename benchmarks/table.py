@@ -20,7 +20,9 @@ each variant has its turn, and what is compared are the numbers of one round. Me
 brackets. `make bench` measures your machine and writes `benchmarks/results/latest.json`; `make bench ROWS="trial cpu"`
 measures some rows, `ROUNDS=100` takes longer.
 
-Measured on {machine}. Ratios travel between machines, milliseconds do not.
+Measured on {machine}.
+Ratios travel between machines, milliseconds do not. A load above the number of cores means that the machine was
+busy with other work; that falls hardest on rows that write files.
 
 | row | what | measured | target | met |
 |---|---|---|---|---|
@@ -28,11 +30,12 @@ Measured on {machine}. Ratios travel between machines, milliseconds do not.
 
 What the rows compare:
 
-| row | variant | milliseconds |
+| row | variant | milliseconds (memory: MB) |
 |---|---|---|
 {variants}
 
-"Bare spawn" is `posix_spawn` of `/bin/true`. "Bubblewrap alone" is the same namespaces, system folders and
+Append, verify, long and cpu are CPU time, which the load of the machine changes little; memory is in MB; all others
+are wall time. "Bare spawn" is `posix_spawn` of `/bin/true`. "Bubblewrap alone" is the same namespaces, system folders and
 temporary file systems with the repository bound where it is: no overlay, no seccomp filter, no cgroup, no init, no
 capture. A trivial trial is one agent that runs `true` and one check that runs `true`, each in a sandbox of its own,
 with manifest, trace, capture, grading and seal, written durably.
@@ -52,7 +55,7 @@ def page(rows: Sequence[Measured], machine: str) -> str:
     lines = [f"| {row.row} | {row.what} | {_value(row)} | {_target(row)} | {_met(row)} |" for row in rows]
     variants = [
         f"| {row.row} | {name} | {_scaled(row, name)} |"
-        for row in {tuple(row.variants): row for row in reversed(rows)}.values()
+        for row in {row.row: row for row in rows}.values()
         for name in row.variants
     ]
     return PAGE.format(machine=machine, lines="\n".join(lines), variants="\n".join(variants))
@@ -95,12 +98,13 @@ def _number(value: float) -> str:
 
 
 def machine() -> str:
-    """What ratios may depend on: processor, kernel, Python, bubblewrap."""
+    """What ratios may depend on: processor, kernel, Python, bubblewrap, and what else was going on."""
     said = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False)
     user = "root" if os.geteuid() == 0 else "an ordinary user"
     return (
         f"{os.cpu_count()} cores of {_processor()}, Linux {platform.release().split('-')[0]}, "
-        f"Python {platform.python_version()}, {said.stdout.strip() or 'no bubblewrap'}, as {user}"
+        f"Python {platform.python_version()}, {said.stdout.strip() or 'no bubblewrap'}, as {user}, "
+        f"load {os.getloadavg()[0]:.1f}"
     )
 
 
