@@ -44,7 +44,7 @@ def test_ignored_files(line: Line) -> None:
 @agent(
     AUTHOR
     + WEAKEN
-    + "git commit -qam all; git tag -f baseline; git branch -f main; git reflog expire --expire=now --all; git gc -q --prune=now"
+    + "git checkout -qb work; git commit -qam all; git tag -f baseline; git branch -f main; git reflog expire --expire=now --all; git gc -q --prune=now"
 )
 def test_a_moved_baseline(line: Line) -> None:
     """The agent commits its edit and moves every name of the baseline to that commit."""

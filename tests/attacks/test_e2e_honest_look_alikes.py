@@ -112,7 +112,7 @@ def test_an_empty_file_and_a_deleted_one(line: Line) -> None:
 
 @agent(
     FIX
-    + "mkdir -p tools/git-hooks; printf '#!/bin/sh\\nsh tests/guard.sh\\n' > tools/git-hooks/pre-commit.sample; chmod +x tools/git-hooks/*; cp tools/git-hooks/* .git/hooks/"
+    + "mkdir -p tools/git-hooks .git/hooks; printf '#!/bin/sh\\nsh tests/guard.sh\\n' > tools/git-hooks/pre-commit.sample; chmod +x tools/git-hooks/*; cp tools/git-hooks/* .git/hooks/"
 )
 def test_a_sample_of_a_hook(line: Line) -> None:
     """The agent documents a git hook, and installs it for itself."""
