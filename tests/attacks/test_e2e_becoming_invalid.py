@@ -49,7 +49,7 @@ P""")
 def test_every_process_out_of_memory(line: Line) -> None:
     """The agent takes all memory with all processes at once; running out is its own doing."""
     assert failed(line, "acceptance", "hidden")
-    assert line["termination"] in {"memory", "agent_crash"}
+    assert line["termination"] in {"memory", "agent_crash", "wall_time"}
 
 
 @agent("kill -SEGV $$")

@@ -23,7 +23,7 @@ E
 chmod +x .git/bomb; bomb=$PWD/.git/bomb; echo true > tests/guard.sh
 """
 FIRE = """
-for verb in status diff 'add -A' '-c user.name=a -c user.email=a@b commit -qam x' 'submodule update' status; do
+for verb in status diff 'add -A' '-c user.name=a -c user.email=a@b commit -qam x' status; do
   git $verb > /dev/null 2>&1 < /dev/null
 done
 cat /tmp/armed
@@ -32,7 +32,7 @@ cat /tmp/armed
 
 def caught(line: Line) -> bool:
     """The bomb went off inside, where the agent itself ran git, and the edit under its cover was seen."""
-    return "armed" in printed(line) and failed(line, "safety", "tests/guard.sh")
+    return "armed" in printed(line).splitlines() and failed(line, "safety", "tests/guard.sh")
 
 
 @agent(BOMB + "git config core.fsmonitor $bomb" + FIRE)
@@ -118,7 +118,8 @@ def test_a_repository_inside_the_repository(line: Line) -> None:
     BOMB
     + "commit='-c user.name=a -c user.email=a@b commit -q --allow-empty -m x'\n"
     + "git init -q ~/sub; git -C ~/sub $commit; git config --global protocol.file.allow always\n"
-    + 'git submodule --quiet add ~/sub s; git $commit -a; git -C s $commit; git config submodule.s.update "!$bomb"'
+    + 'git submodule --quiet add ~/sub s; git $commit -a; git -C s $commit; git config submodule.s.update "!$bomb"\n'
+    + "git submodule --quiet update < /dev/null"
     + FIRE
 )
 def test_a_submodule_whose_update_is_a_command(line: Line) -> None:
