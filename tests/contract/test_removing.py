@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from steelyard.contract.removing import remove_tree
 from steelyard.sandboxes.base import Laid
 from steelyard.sandboxes.lay import lay
-from steelyard.contract.removing import remove_tree
 
 DEEP = 5000  # more than any recursion or path allows
 

@@ -1,7 +1,7 @@
 """Who is tried: what an agent is given, and what it gives back.
 
-An agent either *delivers* data (a reference, a patch, a folder: no process of its own), or *works* in the
-sandbox through commands. Either way its workspace is captured the same, when everything in it is dead.
+An agent either *delivers* a change as data (a reference, a patch, a folder: no process of its own), or *works* in
+a sandbox through commands. Either way the same importer makes the change, when nothing that made it is alive.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any, Protocol
 from steelyard.bench.apply_patch import Applied
 from steelyard.bench.ground import Ground
 from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.change import Change
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.termination import Termination
-from steelyard.sandboxes.base import Command, Finished, Laid, Sandbox
+from steelyard.sandboxes.base import Command, Finished, Sandbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,10 @@ class Ending:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Data that the harness lays into a sandbox in which nothing was started."""
+    """A change handed over as data and imported as such: no sandbox of the agent's is needed."""
 
-    laid: tuple[Laid, ...] = ()
-    applied: Applied | None = None
+    change: Change
+    applied: Applied | None = None  # how a patch became that change
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,8 @@ class Agent(Protocol):
     def parameters(self) -> Mapping[str, Any]:
         """What the manifest records: digests of scripts, command lines, models."""
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
-        """Data to lay down before anything starts."""
+    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
+        """The whole change as data; None from an agent that works in a sandbox."""
 
     def work(self, session: Session) -> Ending:
         """Work until done; however it ends, everything it left is killed afterwards."""

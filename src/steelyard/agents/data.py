@@ -1,4 +1,4 @@
-"""Agents without a process: they hand over data, and the harness lays it down."""
+"""Agents without a process: they do nothing, or hand over a change as data."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from typing import Any, ClassVar
 from steelyard.agents.base import Delivery, Ending, Session
 from steelyard.bench.apply_patch import apply_patch
 from steelyard.bench.ground import Ground
-from steelyard.bench.rebuild import laid_entries
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.importer import import_folder
 
 
 class DataAgent:
-    """Nothing of it runs; its work is done when its data lies in the workspace."""
+    """Nothing of it runs."""
 
     in_sandbox: ClassVar[bool] = False
 
     def parameters(self) -> Mapping[str, Any]:
         return {}
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
+    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
         del ground, blobs
-        return Delivery()
+        return None
 
     def work(self, session: Session) -> Ending:
         del session
-        return Ending("completed", "data laid down; no process")
+        return Ending("completed", "no process")
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Patch(DataAgent):
 
     def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
         applied = apply_patch(ground, _content(self.path), blobs)
-        return Delivery(laid_entries(applied.change.entries, blobs), applied)
+        return Delivery(applied.change, applied)
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,14 @@ class Tree(DataAgent):
         if not self.path.is_dir():
             raise OperatorFault(f"{self.path} is not a folder")
         snapshot = ground.contract.snapshot
-        change = import_folder(self.path, baseline=snapshot.tree, baseline_root=snapshot.root, blobs=blobs)
-        return Delivery(laid_entries(change.entries, blobs))
+        change = import_folder(
+            self.path,
+            baseline=snapshot.tree,
+            baseline_root=snapshot.root,
+            blobs=blobs,
+            generated=ground.contract.spec.generated,
+        )
+        return Delivery(change)
 
 
 def _content(path: Path) -> bytes:

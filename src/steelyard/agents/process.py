@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from steelyard.agents.base import Delivery, Ending, Session, ending_of
+from steelyard.agents.base import Ending, Session, ending_of
 from steelyard.bench.ground import Ground
 from steelyard.errors import OperatorFault
 from steelyard.evidence.blobs import Blobs
@@ -21,9 +21,8 @@ SCRIPT_FILE = "/tmp/agent-script"  # noqa: S108
 class ProcessAgent:
     in_sandbox: ClassVar[bool] = True
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
+    def deliver(self, ground: Ground, blobs: Blobs) -> None:
         del ground, blobs
-        return Delivery()
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,10 @@ def apply_patch(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
         refused = "" if finished.exit_code == 0 else (log.splitlines() or ["git apply did not finish"])[0]
         # Git applies all or nothing, but a tree that a failed apply touched is not worth trusting.
         change = (
-            Change(root) if refused else import_workspace(sandbox.remains(), baseline_root=root, blobs=blobs)
+            Change(root)
+            if refused
+            else import_workspace(
+                sandbox.remains(), baseline_root=root, blobs=blobs, generated=ground.contract.spec.generated
+            )
         )
     return Applied(change, refused, "git apply", finished.exit_code, log, start, time.monotonic_ns())

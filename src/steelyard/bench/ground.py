@@ -67,6 +67,15 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
     return Ground(contract, maker, kind, toolchains, layer, cache)
 
 
+def room_mb(laid: tuple[Laid, ...]) -> int:
+    """What laid data takes of a disk, so that checks have as much room on the bench as the agent had.
+
+    A page for each entry and one for its folder, so that the inodes grow with it.
+    """
+    sizes = (piece.source.stat().st_size if piece.source else 0 for piece in laid)
+    return sum((size >> 12) + 3 for size in sizes) * 4096 // (1 << 20) + 1 if laid else 0
+
+
 def _box(  # noqa: PLR0913  # each part of a box is named once, here
     contract: Contract,
     toolchains: tuple[Toolchain, ...],
@@ -85,7 +94,7 @@ def _box(  # noqa: PLR0913  # each part of a box is named once, here
             cpu=declared.cpu,
             memory_mb=declared.memory_mb.limit,
             guaranteed_mb=declared.memory_mb.guaranteed,
-            disk_mb=declared.disk_mb,
+            disk_mb=declared.disk_mb + room_mb(laid),
             processes=declared.processes,
         ),
         env={**declared.env, **env},

@@ -79,6 +79,8 @@ def _laid(entry: ChangeEntry, blobs: Blobs) -> list[Laid]:
     new = entry.new
     if new is None:
         return [*gone, Laid(entry.path, "gone")]
+    if new.kind == "file" and not new.sha256:
+        return gone  # over an import cap: there is no content, and the change is not complete
     if new.kind == "file":
         return [*gone, Laid(entry.path, "file", mode=new.mode, source=blobs.path(new.sha256))]
     if new.kind == "symlink":

@@ -16,7 +16,7 @@ from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
-from steelyard.errors import InfraFault
+from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import Captured, Command, Death, Finished, Laid
 
 INFRASTRUCTURE_TRIES = 2
@@ -70,7 +70,10 @@ class Bench:
         options: Executing = entry.grader
         argv = ("/bin/sh", "-c", options.cmd)
         start = self.clock()
-        finished, death = self._in_a_fresh_sandbox(options, argv)
+        try:
+            finished, death = self._in_a_fresh_sandbox(options, argv)
+        except AgentFault as fault:
+            return self.refuse(entry, str(fault))
         outcome, why = _judge(finished, death, options)
         return Outcome(
             id=entry.name,

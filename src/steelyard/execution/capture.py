@@ -6,7 +6,7 @@ import hashlib
 
 from steelyard.contract.tree import path_to_json
 from steelyard.errors import InfraFault
-from steelyard.evidence.change import ChangeEntry
+from steelyard.evidence.change import Change, ChangeEntry
 from steelyard.evidence.importer import import_workspace
 from steelyard.evidence.render import render_patch, with_renames
 from steelyard.execution.live_run import LiveRun
@@ -17,12 +17,7 @@ LOGGED_ENTRIES = 2000  # beyond this, change.json and its digest speak for the r
 def capture(run: LiveRun) -> None:
     if run.ending is not None and run.ending.code == "infrastructure":
         raise InfraFault(run.ending.rationale)
-    change = import_workspace(
-        run.sandbox.remains(),
-        baseline_root=run.trial.contract.snapshot.root,
-        blobs=run.blobs,
-        generated=run.trial.contract.spec.generated,
-    )
+    change = _imported(run) if run.delivery is None else run.delivery.change
     rendered = render_patch(change, run.blobs)
     run.captured = with_renames(change, rendered.renames)
     run.folder.write_bytes("change.json", run.change.to_bytes())
@@ -30,8 +25,17 @@ def capture(run: LiveRun) -> None:
     _log(run)
 
 
+def _imported(run: LiveRun) -> Change:
+    return import_workspace(
+        run.sandbox.remains(),
+        baseline_root=run.trial.contract.snapshot.root,
+        blobs=run.blobs,
+        generated=run.trial.contract.spec.generated,
+    )
+
+
 def _log(run: LiveRun) -> None:
-    applied = run.delivery.applied
+    applied = run.delivery.applied if run.delivery else None
     if applied is not None:
         run.events.append(
             "patch.apply",

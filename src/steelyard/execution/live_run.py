@@ -25,7 +25,7 @@ class LiveRun:
     ground: Ground
     folder: RunFolder
     events: EventLog
-    delivery: Delivery = field(default_factory=Delivery)
+    delivery: Delivery | None = None
     box: Sandbox | None = None
     ending: Ending | None = None
     death: Death = field(default_factory=Death)

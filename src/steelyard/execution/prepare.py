@@ -35,7 +35,8 @@ def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
 def prepare(run: LiveRun) -> None:
     _compare_identity(run)
     run.delivery = run.agent.deliver(run.ground, run.blobs)
-    run.box = run.ground.backend.start(run.ground.box(laid=run.delivery.laid, git=True))
+    if run.delivery is None:
+        run.box = run.ground.backend.start(run.ground.box(git=True))
     run.events.append("stage.enter", "harness", {"stage": "write"})
 
 

@@ -6,6 +6,7 @@ run that was killed, and is never scored.
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 from steelyard.agents.base import Ending
@@ -35,11 +36,14 @@ def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = 
         raise
     except InfraFault as fault:
         run.ending = Ending("infrastructure", str(fault))
+    except Exception as defect:  # noqa: BLE001  # a defect of ours costs this run, loudly, and not the others
+        run.ending = Ending("infrastructure", f"a defect in Steelyard: {defect!r}")
+        run.folder.write_bytes("defect.txt", traceback.format_exc().encode(errors="replace"))
     finally:
         run.close()
     _terminate(run)
     seal(run.folder, signer)
-    return load_evidence(run.folder)
+    return load_evidence(run.folder, deep=False)  # the blobs were hashed for the seal just now
 
 
 def _terminate(run: LiveRun) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from steelyard.agents.base import Ending, Session
 from steelyard.execution.live_run import LiveRun
-from steelyard.sandboxes.base import WORKSPACE
+from steelyard.sandboxes.base import WORKSPACE, Death
 
 
 def brief(run: LiveRun) -> None:
@@ -24,10 +24,13 @@ def brief(run: LiveRun) -> None:
 
 
 def watch(run: LiveRun) -> None:
-    run.ending = run.agent.work(_session(run))
-    run.death = run.sandbox.stop()
-    run.ending = _explained(run)
-    _keep_output(run)
+    if run.delivery is None:
+        ending = run.agent.work(_session(run))
+        run.death = run.sandbox.stop()
+        run.ending = _explained(ending, run.death)
+        _keep_output(run)
+    else:
+        run.ending = Ending("completed", "a change was handed over as data")
     run.events.append("stage.leave", "harness", {"stage": "write", "code": run.ending.code})
 
 
@@ -48,17 +51,15 @@ def _session(run: LiveRun) -> Session:
     )
 
 
-def _explained(run: LiveRun) -> Ending:
+def _explained(ending: Ending, death: Death) -> Ending:
     """A crash or a lost sandbox with the kernel's own word for why: a resource that ran out is the agent's."""
-    ending = run.ending
-    assert ending is not None
     if ending.code not in {"agent_crash", "infrastructure"}:
         return ending
-    if run.death.oom_kills:
+    if death.oom_kills:
         return replace(ending, code="memory", rationale=f"out of memory; {ending.rationale}")
-    if ending.code == "agent_crash" and run.death.disk_full:
+    if ending.code == "agent_crash" and death.disk_full:
         return replace(ending, code="disk", rationale=f"the disk quota is used up; {ending.rationale}")
-    if ending.code == "agent_crash" and run.death.processes_refused:
+    if ending.code == "agent_crash" and death.processes_refused:
         return replace(
             ending, code="processes", rationale=f"the process limit was reached; {ending.rationale}"
         )

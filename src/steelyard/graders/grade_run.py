@@ -61,5 +61,7 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
         except (GraderFault, InfraFault) as fault:
             # Unknown is never zero: what could not be decided says so.
             return Graded(entry, Grade.error(str(fault)))
+        except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
+            return Graded(entry, Grade.error(f"a defect in the grader: {defect!r}"))
 
     return [grade(entry) for entry in (PATCH_GATE, *contract.checks, *contract.graders)]

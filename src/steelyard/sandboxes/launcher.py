@@ -199,7 +199,8 @@ def _join_cgroups(name: str) -> list[Path] | OSError:
 
 def _tell_failure(end: socket.socket, error: BaseException) -> None:
     with contextlib.suppress(OSError):
-        end.sendall(b"-" + json.dumps({"error": str(error) or repr(error)}).encode())
+        problem = {"error": str(error) or repr(error), "errno": getattr(error, "errno", None)}
+        end.sendall(b"-" + json.dumps(problem).encode())
 
 
 def _read_order(descriptor: int) -> Order:

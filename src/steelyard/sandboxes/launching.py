@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import functools
 import itertools
 import json
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard.contract.owner import owner_tag
-from steelyard.errors import InfraFault
+from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.order import Order
 
@@ -126,7 +127,7 @@ class Launcher:
             os.close(memory)
             theirs.close()
         try:
-            return _await_ground(ours)
+            return _await_ground(ours, order)
         except BaseException:
             ours.close()
             raise
@@ -161,7 +162,7 @@ def receive(sock: socket.socket, size: int) -> Received:
     return Received(data, descriptors, sender)
 
 
-def _await_ground(sock: socket.socket) -> Started:
+def _await_ground(sock: socket.socket, order: Order) -> Started:
     try:
         word, descriptors, _ = receive(sock, 6)
     except TimeoutError as error:
@@ -179,6 +180,9 @@ def _await_ground(sock: socket.socket) -> Started:
     while part := sock.recv(65536):
         text += part
     problem = json.loads(text[1:])
+    if problem["errno"] == errno.ENOSPC and order.uppers is None:
+        # The quota is the box's own, so what does not fit is what was to be laid down: nobody's machine failed.
+        raise AgentFault("the change does not fit the disk of its sandbox")
     raise InfraFault(f"cannot make a sandbox: {problem['error']}; run `steelyard doctor`")
 
 

@@ -1,0 +1,99 @@
+"""Five hundred agents edit a real sandbox's workspace at random; the capture, a naive walk and git agree on each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from capture_stage import ROOT, run_git
+from naive_walk import difference, unfolded, walk
+from random_edits import make_baseline
+
+from steelyard.contract.owner import run_uid
+from steelyard.evidence.change import Change
+from steelyard.evidence.importer import import_workspace
+from steelyard.evidence.remains import Remains
+from steelyard.sandboxes.base import Box, Command, Limits
+from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes.toolchains import resolve
+
+EDITOR = Path(__file__).with_name("random_edits.py").read_text()
+SMALL = Limits(cpu=2, memory_mb=256, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=64)
+SEQUENCES, AT_ONCE = 500, 50
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("first", range(1000, 1000 + SEQUENCES, AT_ONCE))
+def test_no_edit_in_a_sandbox_is_missed_or_invented(tmp_path: Path, first: int) -> None:
+    """An agent renames, replaces, recreates, links and locks whatever it finds; none of it escapes the capture."""
+    for seed in range(first, first + AT_ONCE):
+        old = tmp_path / str(seed)
+        make_baseline(seed, old)
+        _own(old)
+        with BubblewrapBackend().start(_box(old)) as sandbox:
+            done = sandbox.run(Command(("python3", "-c", EDITOR, str(seed))))
+            assert done.exit_code == 0, done.stderr.text
+            sandbox.stop()
+            remains = sandbox.remains()
+            change = import_workspace(remains, baseline_root=ROOT, blobs=None)
+            assert change.complete
+            assert unfolded(change) == difference(walk(old), walk(_path(remains))), seed
+            new = _copied(_path(remains), tmp_path / f"{seed}.new")
+        assert _files(change) == _seen_by_git(tmp_path / f"{seed}.git", old, new), seed
+        for tree in (old, new):
+            shutil.rmtree(tree)
+
+
+def _box(layer: Path) -> Box:
+    (python,) = resolve({"python": "3"})
+    prefixes = (python.prefix,) if python.prefix else ()
+    return Box(layers=(layer,), limits=SMALL, toolchains=prefixes, links=python.binaries)
+
+
+def _own(root: Path) -> None:
+    if os.geteuid() == 0:
+        for path in (root, *root.rglob("*")):
+            os.chown(path, run_uid(), run_uid(), follow_symlinks=False)
+
+
+def _path(remains: Remains) -> Path:
+    return Path(f"/proc/{os.getpid()}/fd/{remains.workspace}/.")
+
+
+def _files(change: Change) -> set[str]:
+    return {
+        path for path, sides in unfolded(change).items() if any(side and side.kind != "dir" for side in sides)
+    }
+
+
+def _copied(tree: Path, place: Path) -> Path:
+    with suppress(shutil.Error):  # FIFOs: git does not see them either
+        shutil.copytree(tree, place, symlinks=True)
+    return place
+
+
+def _without_git(tree: Path) -> None:
+    for path in sorted(tree.rglob(".git"), reverse=True):
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _seen_by_git(own: Path, old: Path, new: Path) -> set[str]:
+    """What `git add -A -f` into a repository of our own says of the two trees."""
+    run_git(old, "init", "--quiet", "--bare", "--template=", str(own))
+    trees = []
+    for tree in (old, new):
+        _without_git(tree)
+        git = (f"--git-dir={own}", f"--work-tree={tree}")
+        run_git(tree, *git, "add", "--all", "--force")
+        trees.append(run_git(tree, *git, "write-tree"))
+    listed = run_git(old, f"--git-dir={own}", "diff-tree", "-r", "-z", "--name-only", "--no-renames", *trees)
+    shutil.rmtree(own)
+    return {name for name in listed.split("\0") if name}

@@ -1,0 +1,32 @@
+"""`grade --tree`: what the first import leaves out is forgotten by the second."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from e2e_stage import House, failed, stage
+
+pytestmark = pytest.mark.timeout(600)
+house, line = stage(
+    {"environment": {"memory_mb": {"guaranteed": 64, "limit": 1024}, "disk_mb": 1024, "processes": 64}}
+)
+
+
+def test_a_file_over_the_cap_is_the_folders_failure(house: House, tmp_path: Path) -> None:
+    tree = house.copied_repository(tmp_path / "tree")
+    with (tree / "huge").open("wb") as file:
+        file.truncate(300 << 20)
+    assert failed(house.graded("--tree", tree), "patch", "larger than the import allows")
+
+
+def test_a_frozen_test_edited_behind_a_hundred_thousand_files(house: House, tmp_path: Path) -> None:
+    tree = house.copied_repository(tmp_path / "tree")
+    (tree / "add.sh").write_text("echo $(($1 + $2))\n")
+    (tree / "tests/guard.sh").write_text("true\n")
+    for folder in range(101):
+        (tree / "lib" / str(folder)).mkdir()
+        for number in range(1000):
+            (tree / "lib" / str(folder) / str(number)).touch()
+    said = house.graded("--tree", tree)
+    assert failed(said, "safety"), said["verdict"]
