@@ -1,4 +1,4 @@
-"""`grade --tree`: what the first import leaves out is forgotten by the second."""
+"""`grade --tree`: a folder that is over a cap, or holds what cannot be carried, hides nothing by it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Cache:
         final.parent.mkdir(parents=True, exist_ok=True)
         with self.temporary() as folder:
             builder(folder)
-            _sync_file_system(folder)
+            sync_file_system(folder)
             folder.rename(final)
         _sync_names(final.parent)
 
@@ -102,8 +102,8 @@ class Cache:
             os.close(descriptor)
 
 
-def _sync_file_system(folder: Path) -> None:
-    """All on disk before the rename, so that a power cut cannot leave a finished name with empty files.
+def sync_file_system(folder: Path) -> None:
+    """All on disk before what makes it final, so that a power cut cannot leave a finished name with empty files.
 
     One call for the whole file system: measured 35 times faster than an fsync for each of 3,000 files.
     """

@@ -1,4 +1,4 @@
-"""Bytes -> `blobs/ab/<sha256>`: written once, named by their own digest.
+"""Bytes -> `blobs/<sha256>`: written once, named by their own digest.
 
 A file is copied into a temporary name while it is hashed and then renamed, so that a blob is either whole or
 not there. Runs of zeros become holes: a sparse file of an agent does not grow on our disk.
@@ -37,7 +37,7 @@ class Blobs:
             return self.root / "not-carried"
         if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
             raise ValueError("a blob is named by 64 hex digits")
-        return self.root / sha256[:2] / sha256
+        return self.root / sha256
 
     def __contains__(self, sha256: str) -> bool:
         return sha256 != "" and self.path(sha256).is_file()
@@ -87,9 +87,7 @@ class Blobs:
             name.unlink(missing_ok=True)
 
     def _keep(self, name: Path, sha256: str) -> None:
-        kept = self.path(sha256)
-        kept.parent.mkdir(mode=0o700, exist_ok=True)
-        name.rename(kept)
+        name.rename(self.path(sha256))
 
 
 def bounded(value: str | bytes, blobs: Blobs) -> dict[str, Any]:

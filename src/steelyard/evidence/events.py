@@ -118,11 +118,10 @@ class EventLog:
         self._failed = False
 
     def close(self) -> None:
-        """Make it durable. Idempotent; nothing can be appended afterwards."""
+        """Idempotent; nothing can be appended afterwards. The seal makes it durable."""
         with self._lock:
             if self._fd >= 0:
                 self._failed = True
-                os.fsync(self._fd)
                 os.close(self._fd)
                 self._fd = -1
 

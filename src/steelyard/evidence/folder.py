@@ -5,7 +5,8 @@
       seal.json      everything above is sealed by it
       gradings/0001.json ...  report.json
 
-A file appears whole (temporary name, fsync, rename) or not at all; without `seal.json` a run is incomplete.
+A file appears whole (temporary name, rename) or not at all; without `seal.json` a run is incomplete. The seal makes
+all before it durable, and is written last.
 """
 
 from __future__ import annotations
@@ -76,18 +77,18 @@ class RunFolder:
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
-    def write_bytes(self, name: str, data: bytes) -> Path:
+    def write_bytes(self, name: str, data: bytes, *, durable: bool = False) -> Path:
         target = self.path / _checked(name)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            write_atomic(target, data)
+            write_atomic(target, data, durable=durable)
         except OSError as error:
             raise InfraFault(f"{target} could not be written: {error.strerror}") from error
         return target
 
-    def write_json(self, name: str, data: Any) -> Path:
+    def write_json(self, name: str, data: Any, *, durable: bool = False) -> Path:
         options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        return self.write_bytes(name, orjson.dumps(data, option=options))
+        return self.write_bytes(name, orjson.dumps(data, option=options), durable=durable)
 
     def read_bytes(self, name: str) -> bytes:
         return read_plain(self.file(name))
@@ -96,19 +97,21 @@ class RunFolder:
         return orjson.loads(self.read_bytes(name))
 
 
-def write_atomic(target: Path, data: bytes) -> None:
-    """`target` holds all of `data`, durably, or is as it was."""
+def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
+    """`target` holds all of `data`, or is as it was; `durable`, a power cut does not change that."""
     temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as stream:
             os.fchmod(stream.fileno(), 0o600)
             stream.write(data)
             stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                os.fsync(stream.fileno())
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    sync_directory(target.parent)
+    if durable:
+        sync_directory(target.parent)
 
 
 def sync_directory(folder: Path) -> None:

@@ -54,7 +54,7 @@ def append_grading(folder: RunFolder, data: Mapping[str, Any]) -> Path:
 def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
     options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}.new")
-    write_atomic(temporary, orjson.dumps(data, option=options))
+    write_atomic(temporary, orjson.dumps(data, option=options), durable=True)
     try:
         os.link(temporary, target)  # refuses to replace, unlike rename
     except FileExistsError:

@@ -1,7 +1,7 @@
 """A finished run folder -> `seal.json`; and a sealed folder -> the first thing that was altered.
 
     {"schema": "steelyard.seal/1", "run": "...", "at": "...", "head": "<last event's hash>", "events": 412,
-     "files": {"manifest.json": "<sha256>", "blobs/ab/ab...": "<sha256>", ...}, "digest": "<64 hex>",
+     "files": {"manifest.json": "<sha256>", "blobs/ab12...": "<sha256>", ...}, "digest": "<64 hex>",
      "signature": {"algorithm": "ed25519", "public_key": "...", "value": "..."}}
 
 It covers every file but `gradings/`, `report.json` and itself. `digest` and `signature` are over the canonical
@@ -23,15 +23,17 @@ from urllib.parse import quote
 import orjson
 import rfc8785
 
+from steelyard.contract.cache import sync_file_system
 from steelyard.contract.tree import shown
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import hash_stream
 from steelyard.evidence.chain import ChainBreak, measure_chain, verify_chain
-from steelyard.evidence.folder import BLOBS, EVENTS, GRADINGS, REPORT, SEAL, RunFolder
+from steelyard.evidence.folder import BLOBS, EVENTS, GRADINGS, REPORT, SEAL, RunFolder, sync_directory
 from steelyard.evidence.gradings import grading_files
 from steelyard.evidence.plain_file import open_plain, read_plain
 
 SCHEMA = "steelyard.seal/1"
+FEW_FILES = 32  # up to here an fsync each; beyond, one call for the whole file system
 _UNSEALED = {GRADINGS, REPORT, SEAL}
 _SAFE = "/ !#$&'()*+,-.:;=@[]^_{}~"
 
@@ -67,7 +69,8 @@ def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
     if isinstance(chain, ChainBreak):
         raise InfraFault(f"{folder.run_id} cannot be sealed: {EVENTS}, {chain}")
     files: dict[str, str] = {}
-    for found in _sealed_files(folder.path):
+    sealed = list(_sealed_files(folder.path))
+    for found in sealed:
         if not found.regular:
             raise InfraFault(f"{folder.run_id} cannot be sealed: {shown(found.name)} is not a plain file")
         files[found.name] = _sha256(found.path)
@@ -86,8 +89,21 @@ def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
         from steelyard.evidence.signature import sign  # noqa: PLC0415 (a heavy library that few runs need)
 
         whole["signature"] = sign(message, signer)
-    folder.write_json(SEAL, whole)
+    _make_durable(folder, [found.path for found in sealed])
+    folder.write_json(SEAL, whole, durable=True)
     return Seal(whole["digest"], chain.head, chain.length, files, signed=signer is not None)
+
+
+def _make_durable(folder: RunFolder, files: list[Path]) -> None:
+    """Everything that the seal will speak for is on disk before the seal is."""
+    if len(files) > FEW_FILES:
+        sync_file_system(folder.path)
+        return
+    for path in files:
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
+    for parent in {path.parent for path in files}:
+        sync_directory(parent)
 
 
 def check_seal(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
