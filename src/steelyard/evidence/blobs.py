@@ -58,16 +58,20 @@ class Blobs:
         return stored
 
     def put_stream(self, fd: int) -> Stored:
-        """Copy what `fd` still has to give, hashing on the way."""
+        """Copy what a regular file still has to give, hashing on the way."""
+        chunk = os.read(fd, _CHUNK)
+        if len(chunk) < _CHUNK:
+            return self.put_bytes(chunk)  # its end already: most files are small, and many are there twice
         digest, size = hashlib.sha256(), 0
         with self._temporary() as (out, name):
-            while chunk := os.read(fd, _CHUNK):
+            while chunk:
                 size += len(chunk)
                 digest.update(chunk)
                 if chunk == _ZEROS:
                     os.lseek(out, len(chunk), os.SEEK_CUR)
                 else:
                     _write_all(out, chunk)
+                chunk = os.read(fd, _CHUNK)
             os.ftruncate(out, size)
             stored = Stored(digest.hexdigest(), size)
             self._keep(name, stored.sha256)
