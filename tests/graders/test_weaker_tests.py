@@ -169,6 +169,7 @@ DEEP = {
     "sums": "def test_a():\n    assert " + "1 + " * 4_000 + "1 == 2\n",
     "calls": "def test_a():\n    x" + ".f(1)" * 2_000 + "\n",
     "blocks": "".join(" " * n + "if a:\n" for n in range(300)) + " " * 300 + "assert b\n",
+    "claims": "def test_a():\n" + "    assert f(1) == 2\n" * 2_000,
     "lists": "X = " + "[" * 4_000 + "]" * 4_000 + "\n",
 }
 

@@ -46,7 +46,7 @@ COLLECTED = {
 }
 _RUST_TESTS = re.compile(rb"#\[[^\]]*\b(test|rstest|test_case)\b")
 READ_BYTES, PARSED_BYTES = 2 << 20, 256 << 10  # of one file
-TOTAL_READ_BYTES, TOTAL_PARSED_BYTES = 32 << 20, 4 << 20
+TOTAL_READ_BYTES, TOTAL_PARSED_BYTES = 32 << 20, 2 << 20
 
 
 class Lines(NamedTuple):

@@ -17,15 +17,25 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_LINKS = 64
+ARG_TOKENS = 2000
 _FUNCTION, _OBJECT = ("function", "macro"), ("object", "operand", "value", "receiver", "argument")
 _NAME = ("attribute", "property", "field", "name", "method")
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
 
 
-class Arg(NamedTuple):
-    name: str  # of a keyword argument
-    value: Tokens
-    node: Node | None = None  # none inside a Rust macro, whose tokens have no tree
+class Arg:
+    """One argument. Its tokens are read only when a rule asks: calls nest, and most of them claim nothing."""
+
+    def __init__(self, name: str, node: Node | None, grammar: Grammar, value: Tokens | None = None) -> None:
+        self.name = name  # of a keyword argument
+        self.node = node  # none inside a Rust macro, whose tokens have no tree
+        self._grammar, self._value = grammar, value
+
+    @property
+    def value(self) -> Tokens:
+        if self._value is None:
+            self._value = () if self.node is None else tokens(self.node, self._grammar, ARG_TOKENS)
+        return self._value
 
 
 class Link(NamedTuple):
@@ -82,18 +92,17 @@ def _arguments(call: Node, grammar: Grammar) -> tuple[Arg, ...]:
         return ()
     if found.type == "token_tree":
         inner = tokens(found, grammar)[1:-1]
-        return tuple(Arg("", part) for part in split_top(inner, frozenset({","})) if part)
+        return tuple(Arg("", None, grammar, part) for part in split_top(inner, frozenset({","})) if part)
     if found.type == "template_string":
-        return (Arg("", tokens(found, grammar), found),)
+        return (Arg("", found, grammar),)
     return tuple(_argument(child, grammar) for child in found.named_children if child.type not in _COMMENTS)
 
 
 def _argument(node: Node, grammar: Grammar) -> Arg:
     if node.type in ("keyword_argument", "pair"):
         value = node.child_by_field_name("value")
-        name = text_of_field(node, ("name", "key"))
-        return Arg(name, tokens(value, grammar) if value is not None else (), value)
-    return Arg("", tokens(node, grammar), node)
+        return Arg(text_of_field(node, ("name", "key")), value, grammar)
+    return Arg("", node, grammar)
 
 
 def dotted(links: Sequence[Link]) -> str:

@@ -85,7 +85,8 @@ def compared(op: str, left: Tokens, right: Tokens, extra: Tokens = ()) -> Claim:
     op = _SPELLINGS.get(op, op)
     if op in ("==", "!=") and is_literal(left) and not is_literal(right):
         left, right = right, left  # assertEqual(2, f(1)), 2 == f(1)
-    if op in ("in", "not in") and is_literal(left) and not is_literal(right):
+    text = len(left) == 1 and left[0].endswith('"')  # f"{a}" is no literal, but it is no subject either
+    if op in ("in", "not in") and (is_literal(left) or text) and not is_literal(right):
         left, right = right, left  # "a" in f(1) is about f(1)
     if len(right) == 1 and op in ("==", "!="):
         (only,) = right

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from steelyard.graders.syntax.claims import Claim
 from steelyard.graders.syntax.judge import Change, judge
 from steelyard.graders.syntax.matching import likeness, match
 from steelyard.graders.syntax.outline import Outline, Unit
+from steelyard.graders.syntax.pool import LOOKED_AT, Pool, Sayings
 from steelyard.graders.syntax.tokens import Tokens, is_literal_token, is_word, literals, split_top, words
 
 MOST_LOST = 2000
@@ -41,31 +43,32 @@ class Side:
     def __init__(self, outlines: list[Outline]) -> None:
         self.units = [unit for outline in outlines for unit in outline.units]
         self.tests = [unit for unit in self.units if unit.collected]
-        self.helpers = {unit.name: unit for unit in self.units if not unit.collected}
-        self.values = {name: values for outline in outlines for name, values in outline.values.items()}
         self.spare = {id(unit): unit.capacity for unit in self.tests}
-        self._said: dict[int, set[str]] = {}
+        self._helpers = {unit.name: unit for unit in self.units if not unit.collected}
+        self._values = {name: values for outline in outlines for name, values in outline.values.items()}
+        self._strongest = {
+            id(unit): max((one.strength for one in unit.live), default=0) for unit in self.tests
+        }
+        self.sayings = Sayings((unit, self._said(unit)) for unit in self.tests)
 
-    def said(self, unit: Unit) -> set[str]:
+    def _said(self, unit: Unit) -> set[str]:
         """Every word of a test, of the helpers it calls, and of the constants and tables it names."""
-        if id(unit) not in self._said:
-            found = set(unit.bag)
-            for name in list(found):
-                if name in self.helpers:
-                    found |= set(self.helpers[name].bag)
-                for value in self.values.get(name, ())[:1]:
-                    found |= set(value)
-            self._said[id(unit)] = found.union(*unit.rows) if unit.rows else found
-        return self._said[id(unit)]
+        found = set(unit.bag)
+        for name in unit.bag:
+            if name in self._helpers:
+                found |= self._helpers[name].bag.keys()
+            for value in self._values.get(name, ())[:1]:
+                found |= set(value)
+        return found.union(*unit.rows)
 
     def accounts_for(self, lost: Lost) -> bool:
         """Whether tests that say all of its words have assertions to spare; uses them up."""
         need = _significant(lost.claim, lost.unit)
         owed = lost.claim.weight * max(1, len(lost.unit.rows))
-        first = [lost.now] if lost.now is not None else []
-        for unit in (*first, *self.tests):
+        first = [lost.now] if lost.now is not None and self.sayings.says(lost.now, need) else []
+        for unit in islice((*first, *self.sayings.saying(need)), LOOKED_AT):
             spare = self.spare.get(id(unit), 0)
-            if spare > 0 and need <= self.said(unit) and _strict_enough(lost.claim, unit):
+            if spare > 0 and self._strongest.get(id(unit), 0) >= min(3, lost.claim.strength):
                 used = min(spare, owed)
                 self.spare[id(unit)] = spare - used
                 owed -= used
@@ -81,10 +84,6 @@ def _significant(claim: Claim, unit: Unit) -> set[str]:
     return {
         token for token in found if (is_word(token) and token not in unit.values) or is_literal_token(token)
     }
-
-
-def _strict_enough(claim: Claim, unit: Unit) -> bool:
-    return any(one.strength >= min(3, claim.strength) for one in unit.live)
 
 
 def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]) -> list[Found]:
@@ -139,26 +138,21 @@ def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Fou
         yield Found("test_emptied", new.path, new.line, False, f"{new.qual} no longer asserts anything")
         return
     yield from _rows(old, new, side)
-    rest_old, rest_new = [], list(new.live)
+    rest_old, rest_new = [], Pool(new.live)
     for claim in old.live:
-        twin = min(
-            (one for one in rest_new if one.key == claim.key), key=lambda one: one.guards, default=None
-        )
+        twin = rest_new.take_equal(claim)
         if twin is None:
             rest_old.append(claim)
             continue
-        rest_new.remove(twin)
         _use(side, new, claim, old)
         if twin.guards > claim.guards:
             yield _at(new, twin.line, Change("assertion_conditional", "only asserted on a condition now"))
-    dead = list(new.dead)
+    dead = Pool(new.dead)
     for claim in rest_old:
-        hidden = next((one for one in dead if one.key == claim.key), None)
+        hidden = dead.take_equal(claim)
         if hidden is not None:
-            dead.remove(hidden)
             yield _at(new, hidden.line, Change("assertion_unreachable", hidden.dead or "always true"))
-        elif (partner := _partner(claim, rest_new)) is not None:
-            rest_new.remove(partner)
+        elif (partner := rest_new.take_partner(claim)) is not None:
             _use(side, new, claim, old)
             if change := _changed(claim, partner):
                 yield _at(new, partner.line, change)
@@ -179,21 +173,6 @@ def _at(unit: Unit, line: int, change: Change) -> Found:
 def _use(side: Side, unit: Unit, claim: Claim, old: Unit) -> None:
     if id(unit) in side.spare:
         side.spare[id(unit)] = max(0, side.spare[id(unit)] - claim.weight * max(1, len(old.rows)))
-
-
-def _partner(claim: Claim, candidates: list[Claim]) -> Claim | None:
-    """The claim that took its place: about the same thing, first of the same kind."""
-    written = next((one for one in candidates if one.raw == claim.raw), None)
-    if written is not None:
-        return written
-
-    def about(one: Claim) -> bool:
-        if claim.op == "raises" and one.op == "raises":
-            return True
-        return bool(claim.left) and (claim.left == one.left or (claim.left == one.right and one.op == "in"))
-
-    same = [one for one in candidates if about(one)]
-    return next((one for one in same if one.op == claim.op), same[0] if same else None)
 
 
 def _rows(old: Unit, new: Unit, side: Side) -> Iterator[Found]:
@@ -221,10 +200,9 @@ def _same_case(one: Tokens, other: Tokens) -> bool:
 
 def _said_elsewhere(row: Tokens, new: Unit, side: Side) -> bool:
     need = {token for token in row if is_literal_token(token)}
-    return bool(need) and any(
-        row in unit.rows or (side.spare[id(unit)] > 0 and need <= side.said(unit))
-        for unit in side.tests[:MOST_LOST]
-        if unit is not new
+    return any(
+        unit is not new and (row in unit.rows or side.spare[id(unit)] > 0)
+        for unit in islice(side.sayings.saying(need), LOOKED_AT)
     )
 
 
@@ -232,12 +210,12 @@ def _gone(unit: Unit, side: Side) -> list[Found]:
     """A test that nobody recognises: its assertions may be in other tests now."""
     if not unit.live:
         said = {token for token in unit.bag if is_word(token)} - {unit.name}
-        alive = not unit.calls or any(said <= side.said(other) for other in side.tests[:MOST_LOST])
+        alive = not unit.calls or any(side.sayings.saying(said))
         return [] if alive else [_removed(unit)]
-    kept = [claim for claim in unit.live if side.accounts_for(Lost(claim, unit, None))]
-    if not kept:
+    missing = [claim for claim in unit.live if not side.accounts_for(Lost(claim, unit, None))]
+    if len(missing) == len(unit.live):
         return [_removed(unit)]
-    return [_dropped(claim, unit) for claim in unit.live if claim not in kept]
+    return [_dropped(claim, unit) for claim in missing]
 
 
 def _removed(unit: Unit) -> Found:
@@ -267,8 +245,12 @@ def _unaccounted(lost: list[Lost], side: Side) -> Iterator[Found]:
 
 def _weaker(lost: Lost, already: int) -> Claim | None:
     assert lost.now is not None
-    known = {claim.key for claim in lost.unit.claims}
-    fresh = [one for one in lost.now.claims if one.key not in known and one.strength < lost.claim.strength]
+    known = {claim.key for claim in lost.unit.claims[:LOOKED_AT]}
+    fresh = [
+        one
+        for one in lost.now.claims[: LOOKED_AT + already]
+        if one.key not in known and one.strength < lost.claim.strength
+    ]
     return fresh[already] if already < len(fresh) else None
 
 

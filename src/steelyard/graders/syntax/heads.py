@@ -113,7 +113,7 @@ def _titled(node: Node, links: list[Link], grammar: Grammar) -> Head | None:
     )
     if not titled or (body is None and is_group):
         return None
-    name = " ".join(args[0].value).strip('"')[:200]
+    name = " ".join(args[0].value[:40]).strip('"')[:200]
     return Head("group" if is_group else "test", name, node, body)
 
 
@@ -172,7 +172,7 @@ def _java(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noqa:
 
 def compact(node: Node) -> str:
     """The text without white space, its beginning."""
-    return "".join(text_of(node)[:1000].split())
+    return "".join((node.text or b"")[:1000].decode("utf-8", "replace").split())
 
 
 _HEADS: dict[str, Callable[[Node, Grammar, bool], Head | None]] = {

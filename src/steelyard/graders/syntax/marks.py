@@ -45,8 +45,9 @@ class Marks:
 
     def marker(self, node: Node, scope: Scope) -> None:
         """A decorator, an attribute, an annotation, an assignment or a comment that skips."""
-        written = compact(node)
-        for row in MARKERS[self.grammar.language]:
+        rows = MARKERS[self.grammar.language]
+        written = compact(node) if rows else ""
+        for row in rows:
             if regex(row.pattern).search(written):
                 self.skip(written[:60], node, scope, conditional=row.conditional, only_if_old=row.only_if_old)
                 return

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from steelyard.graders.syntax.compare import Found
 from steelyard.graders.syntax.outline import Outline, Skip
 
+MOST_SKIPS = 1000  # that are compared one by one; beyond that every skip counts as new
+
 
 class _Old(NamedTuple):
     skip: Skip
@@ -21,10 +23,12 @@ def new_skips(old: list[Outline], new: list[Outline], renamed: Mapping[str, str]
     known = {name for outline in old for name in _names(outline)}
     standing = {(outline.path, name) for outline in new for name in (*_names(outline), "")}
     anywhere = {name for _, name in standing}
-    found = []
+    before = before[:MOST_SKIPS]
+    found: list[Found] = []
     for outline in new:
         for skip in outline.skips:
-            earlier = _earlier(skip, outline.path, before, standing, anywhere)
+            known_as = before if len(found) < MOST_SKIPS else []
+            earlier = _earlier(skip, outline.path, known_as, standing, anywhere)
             if earlier is not None:
                 before.remove(earlier)
                 if earlier.skip.conditional and not skip.conditional and earlier.skip.marker != skip.marker:

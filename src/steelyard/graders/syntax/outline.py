@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from steelyard.graders.syntax.claims import Claim
 from steelyard.graders.syntax.tokens import Tokens, is_literal
 
 _HELPER = re.compile(HELPER_NAME)
-_INLINED_TOKENS = 80
+INLINED_TOKENS = 80
 
 
 class Skip(NamedTuple):
@@ -31,7 +32,7 @@ class Skip(NamedTuple):
 
 class Called(NamedTuple):
     name: str
-    found: Tokens
+    found: Callable[[], Tokens]
     line: int
     guards: int
     dead: str
@@ -111,7 +112,7 @@ def _inlined(found: Tokens, unit: Unit, outline: Outline) -> Tokens:
         known = unit.values.get(token) or [one for one in outline.values.get(token, ()) if is_literal(one)]
         dotted = index > 0 and found[index - 1] == "."
         named = index + 1 < len(found) and found[index + 1] in ("=", ":")
-        if len(known) == 1 and 0 < len(known[0]) <= _INLINED_TOKENS and not dotted and not named:
+        if len(known) == 1 and 0 < len(known[0]) <= INLINED_TOKENS and not dotted and not named:
             result += known[0]
         else:
             result.append(token)
@@ -142,5 +143,11 @@ def _helper_claim(call: Called, unit: Unit, weight: int) -> Claim:
     if call.nested and unit.bag[call.nested] < 2 and not dead:
         dead = f"in {call.nested}(), which nothing calls"
     return Claim(
-        "call", call.found, ("helper",), line=call.line, guards=call.guards, dead=dead, weight=min(weight, 50)
+        "call",
+        call.found(),
+        ("helper",),
+        line=call.line,
+        guards=call.guards,
+        dead=dead,
+        weight=min(weight, 50),
     )

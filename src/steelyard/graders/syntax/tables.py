@@ -12,7 +12,7 @@ from steelyard.graders.syntax.tokens import OPENERS, Tokens, split_top, tokens
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_ROWS = 5000
+MAX_ROWS, ROW_TOKENS = 5000, 500
 PARAMETRISERS = frozenset({"parametrize", "each", "forEach", "each_with_index", "for"})
 _MAKERS = frozenset({"of", "asList", "list", "tuple", "vec"})
 _WRAPPERS = frozenset(
@@ -36,7 +36,7 @@ def rows_of(node: Node, grammar: Grammar) -> list[Tokens] | None:
     if node.type not in grammar.lists:
         return None
     children = [child for child in node.named_children[:MAX_ROWS] if child.type not in _COMMENTS]
-    return [row(tokens(child, grammar)) for child in children]
+    return [row(tokens(child, grammar, ROW_TOKENS)) for child in children]
 
 
 def _made(call: Node, grammar: Grammar) -> list[Tokens] | None:

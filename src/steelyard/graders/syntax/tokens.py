@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from steelyard.graders.syntax.grammars import Grammar
@@ -73,7 +74,7 @@ def unquoted(text: str) -> str:
 
 def tidy(found: list[str]) -> Tokens:
     kept: list[str] = []
-    for one, following in zip(found, (*found[1:], ""), strict=True):
+    for one, following in zip_longest(found, found[1:], fillvalue=""):
         if not one or (one == "," and (following in CLOSERS or not following)):
             continue
         if one == "." and kept and kept[-1] in ("self", "this"):

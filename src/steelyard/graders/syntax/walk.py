@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from steelyard.graders.syntax.assertions import claims_of, is_fail
@@ -11,7 +13,7 @@ from steelyard.graders.syntax.dead_code import constant, gives_up, is_jump, swal
 from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.heads import Head, compact, head_of
 from steelyard.graders.syntax.marks import Marks, Scope
-from steelyard.graders.syntax.outline import Called, Outline, Unit
+from steelyard.graders.syntax.outline import INLINED_TOKENS, Called, Outline, Unit
 from steelyard.graders.syntax.skip_words import HOOKS, OPTION, imported, regex
 from steelyard.graders.syntax.tables import PARAMETRISERS, row_attribute, rows_of
 from steelyard.graders.syntax.tokens import Tokens, is_word, line_of, text_of, tokens, words
@@ -166,7 +168,7 @@ class Walk:
         if branch is None:
             return False
         found = tokens(branch, self.grammar, 60)
-        pairs = zip(found, (*found[1:], ""), strict=True)
+        pairs = zip_longest(found, found[1:], fillvalue="")
         return any(
             (is_fail([Link(one, ())], self.grammar) and following == "(")
             or (one == "raise" and following == "AssertionError")
@@ -242,7 +244,8 @@ class Walk:
         if len(found) != 1 or tokens(name, self.grammar) != found or value is None:
             values.update(dict.fromkeys(found, _NEITHER))
             return
-        values[found[0]] = [*values.get(found[0], []), tokens(value, self.grammar)]
+        # One token more than is ever inlined: a long value is known to be long.
+        values[found[0]] = [*values.get(found[0], [])[:2], tokens(value, self.grammar, INLINED_TOKENS + 1)]
         rows = rows_of(value, self.grammar)
         if rows:
             tables[found[0]] = rows
@@ -284,7 +287,7 @@ class Walk:
 
     def _called(self, links: list[Link], node: Node, scope: Scope) -> None:
         assert scope.unit is not None
-        found = tokens(node, self.grammar, 200)
+        found = partial(tokens, node, self.grammar, 200)
         scope.unit.calls.append(
             Called(links[-1].name, found, line_of(node), scope.guards, scope.dead, scope.nested)
         )
