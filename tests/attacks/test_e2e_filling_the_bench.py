@@ -1,9 +1,4 @@
-"""A run that counts for nothing is better than a failed one, so a losing agent tries to break its own evaluation.
-
-An invalid run leaves the count and earns another try; a controller that crashes takes every other trial with it.
-None of these agents mends the bug. Each must end as a failure that counts, whatever it did to itself, to its
-sandbox, to the importer or, through the code it left, to the bench.
-"""
+"""A change that fills the bench's disk is a failure that counts; an honest one that is merely large passes."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.contract.cache import Cache, remove_tree
+from steelyard.contract.cache import Cache
 from steelyard.contract.owner import owner_tag
+from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 
 BUILD = """
