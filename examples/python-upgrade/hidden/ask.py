@@ -40,7 +40,7 @@ def ask(arguments, text):
             stderr=subprocess.DEVNULL,
             timeout=10,
             cwd="/",
-            env={"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / '.deps'}", "LC_ALL": "C.UTF-8"},
+            env={"PYTHONPATH": f"{ROOT / '.deps'}:{ROOT / 'src'}", "LC_ALL": "C.UTF-8"},
         )
     except subprocess.TimeoutExpired:
         return None

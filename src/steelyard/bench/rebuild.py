@@ -9,9 +9,10 @@ from typing import NamedTuple
 from steelyard.bench.ground import Ground
 from steelyard.bench.setup_layer import SetupLayer
 from steelyard.bench.steering import may_steer, steers
-from steelyard.contract.tree import shown
+from steelyard.contract.contract import Contract
+from steelyard.contract.tree import is_within, shown
 from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.evidence.change import Change, ChangeEntry, claimed_paths
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.oddities import escapes
 from steelyard.sandboxes.base import Laid
@@ -28,14 +29,22 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
     listed = ground.contract.spec.runner_files
+    hidden = hidden_places(ground.contract)
+    kept = _kept(ground, change, listed)
     for entry in change.entries:
-        finding = _left_behind(entry, ground.setup, listed)
+        finding = _left_behind(entry, ground.setup, kept, listed)
         if finding is None:
             carried.append(entry)
-            finding = _carried_with_a_word(entry, listed)
+            finding = _carried_with_a_word(entry, listed, hidden)
         if finding is not None:
             findings.append(finding)
     return Rebuilt(laid_entries(carried, blobs), tuple(findings))
+
+
+def hidden_places(contract: Contract) -> tuple[str, ...]:
+    """Where checks and graders lay their hidden files."""
+    entries = (*contract.checks, *contract.graders)
+    return tuple(dest for entry in entries for _, dest in getattr(entry.grader, "injected", ()))
 
 
 def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[Laid, ...]:
@@ -44,14 +53,16 @@ def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[Laid, ..
     return tuple(sorted(laid, key=lambda one: one.kind != "gone"))
 
 
-def _left_behind(entry: ChangeEntry, setup: SetupLayer | None, listed: tuple[str, ...]) -> Finding | None:
+def _left_behind(
+    entry: ChangeEntry, setup: SetupLayer | None, kept: tuple[str, ...], listed: tuple[str, ...]
+) -> Finding | None:
     """Why an entry stays off the bench, or None."""
     where = shown(entry.path)
     if setup is not None and any(setup.owns(path) for path in entry.paths):
         return Finding(
             "setup_layer_changed", "warning", where, "setup made this; the bench has its own, unchanged"
         )
-    if any(steers(path) for path in entry.paths) and not _is_listed(entry, listed):
+    if any(steers(path) for path in claimed_paths(entry)) and not _is_listed(entry, listed):
         return Finding(
             "steers_runner", "warning", where, "steers the test runner; the bench uses the baseline's"
         )
@@ -59,10 +70,34 @@ def _left_behind(entry: ChangeEntry, setup: SetupLayer | None, listed: tuple[str
         return Finding(
             "escaping_symlink_dropped", "warning", where, "points out of the tree; not on the bench"
         )
+    if entry.old is not None and entry.old.kind == "dir":
+        along = next((path for path in kept if is_within(path, entry.path)), None)
+        if along is not None:
+            return Finding(
+                "takes_along", "warning", where, f"would take {shown(along)} off the bench; left out"
+            )
     return None
 
 
-def _carried_with_a_word(entry: ChangeEntry, listed: tuple[str, ...]) -> Finding | None:
+def _kept(ground: Ground, change: Change, listed: tuple[str, ...]) -> tuple[str, ...]:
+    """What the bench keeps, whatever becomes of the folders around it; asked for only when a folder went."""
+    if not any(entry.old is not None and entry.old.kind == "dir" for entry in change.entries):
+        return ()
+    steering = (path for path in ground.baseline if steers(path))
+    own = (path for path in steering if not any(fnmatchcase(path, pattern) for pattern in listed))
+    return (*(ground.setup.roots if ground.setup else ()), *own)
+
+
+def _carried_with_a_word(
+    entry: ChangeEntry, listed: tuple[str, ...], hidden: tuple[str, ...]
+) -> Finding | None:
+    if any(is_within(path, place) for path in entry.paths for place in hidden):
+        return Finding(
+            "at_hidden_place",
+            "warning",
+            shown(entry.path),
+            "where hidden files go; theirs is what the check sees",
+        )
     if any(may_steer(path) for path in entry.paths) and not _is_listed(entry, listed):
         return Finding(
             "may_steer_runner", "info", shown(entry.path), "can steer the build or the tests; carried"
@@ -85,4 +120,5 @@ def _laid(entry: ChangeEntry, blobs: Blobs) -> list[Laid]:
         return [*gone, Laid(entry.path, "file", mode=new.mode, source=blobs.path(new.sha256))]
     if new.kind == "symlink":
         return [*gone, Laid(entry.path, "symlink", target=new.target)]
-    return [*gone, Laid(entry.path, "dir")]
+    # A patch cannot hold an empty folder, and no path rule sees one; a `test/` can still satisfy `make test`.
+    return [*gone, Laid(entry.path, "gone")] if entry.old is not None else gone

@@ -16,6 +16,7 @@ from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
+from steelyard.contract.tree import is_within
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import Captured, Command, Death, Finished, Laid
 
@@ -93,8 +94,11 @@ class Bench:
         )
 
     def _in_a_fresh_sandbox(self, options: Executing, argv: tuple[str, ...]) -> tuple[Finished, Death]:
-        hidden = tuple(laid for src, dest in options.injected for laid in self._hidden(src, dest))
-        box = self.ground.box(laid=(*self.laid, *hidden), env=self.env)
+        hidden = [laid for src, dest in options.injected for laid in self._hidden(src, dest)]
+        places = [dest for _, dest in options.injected]
+        # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
+        own = [piece for piece in self.laid if not any(is_within(piece.path, place) for place in places)]
+        box = self.ground.box(laid=(*own, *hidden), env=self.env)
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:
                 with self.ground.backend.start(box) as sandbox:

@@ -21,7 +21,7 @@ import orjson
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
-from steelyard.contract.tree import Entry, prefixes
+from steelyard.contract.tree import Entry, is_within, prefixes
 from steelyard.errors import ContractFault, Problem
 from steelyard.evidence.change import Change
 from steelyard.evidence.importer import Caps, import_workspace
@@ -59,7 +59,7 @@ class SetupLayer:
     ]  # the topmost paths that setup made and the snapshot lacks: `.venv`, `node_modules`
 
     def owns(self, path: str) -> bool:
-        return any(path == root or path.startswith(f"{root}/") for root in self.roots)
+        return any(is_within(path, root) for root in self.roots)
 
 
 def setup_layer(

@@ -6,6 +6,7 @@ Faults stop a contract from loading; a warning is something that is probably a m
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from steelyard.contract.catalogue import Doubt, GraderEntry
 from steelyard.contract.contract import Contract
@@ -51,6 +52,8 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
                 f"{check.name} always passes, so it asks for nothing",
                 "say the real command",
             )
+    yield from _exposed_checks(contract)
+    yield from _frozen_but_generated(contract)
     for submodule in contract.snapshot.submodules:
         if not submodule.materialised:
             place_ = ("repository", "submodules")
@@ -58,6 +61,30 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     for name in contract.files:
         if contract.spec.repository.tree is not None and _below(name, contract.spec.repository.tree):
             yield ("repository", "tree"), f"{shown(name)} is a file of the graders, and agents see it", ""
+
+
+def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+    """Python puts the folder of a script, or the current one, first on its path: what a change plants is found there."""
+    for number, check in enumerate(contract.checks):
+        words = getattr(check.grader, "cmd", "").split()
+        is_python = any(word.rsplit("/", 1)[-1].startswith("python") for word in words)
+        isolated = any(word.startswith(("-I", "-P")) for word in words)
+        has_hidden = bool(getattr(check.grader, "injected", None))
+        if is_python and has_hidden and not isolated:
+            place = ("oracle", "checks", number)
+            yield place, "a module planted beside the hidden file can stand in for a library", "python3 -I"
+
+
+def _frozen_but_generated(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+    for number, grader in enumerate(contract.spec.graders):
+        for path in grader.get("paths", ()) if isinstance(grader.get("paths"), list | tuple) else ():
+            if any(fnmatchcase(str(path), pattern) for pattern in contract.spec.generated):
+                place = ("graders", number, "paths")
+                yield (
+                    place,
+                    f"{path} matches `generated`, so no change to it is ever seen",
+                    "narrow `generated`",
+                )
 
 
 def _leaks(brief: str, patch: str) -> bool:

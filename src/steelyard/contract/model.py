@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonEmpty = Annotated[str, Field(min_length=1)]
@@ -235,6 +235,12 @@ class ContractSpec(Strict):
     contract_score: ContractScore = ContractScore()
     judge: Judge | None = None
     metadata: Metadata = Metadata()
+
+    @field_validator("generated")
+    @classmethod
+    def _and_byte_code(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        """A contract adds to the defaults: without them a planted `.pyc` would stand in for a frozen test."""
+        return tuple(dict.fromkeys((*GENERATED, *patterns)))
 
     @model_validator(mode="after")
     def _one_brief(self) -> ContractSpec:

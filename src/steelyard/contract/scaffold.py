@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from steelyard.contract.git import GitRefused, git
 from steelyard.contract.git_source import check_commit, check_id, git_dir_of
+from steelyard.contract.model import NAME_PATTERN
 from steelyard.errors import OperatorFault
 
 BRIEF = """\
@@ -65,6 +66,10 @@ class Asked(NamedTuple):
 
 def write_contract(folder: Path, asked: Asked) -> list[Path]:
     """Write the files of a new contract; what was written. Nothing is ever overwritten."""
+    if asked.id is not None and not re.fullmatch(NAME_PATTERN, asked.id):
+        raise OperatorFault(f"--id {asked.id!r} cannot be an id; it must match {NAME_PATTERN}")
+    if folder.exists() and not folder.is_dir():
+        raise OperatorFault(f"{folder} is not a folder; nothing was written")
     repository = _repository(folder, asked)
     name = (
         asked.id
@@ -78,12 +83,15 @@ def write_contract(folder: Path, asked: Asked) -> list[Path]:
     for path in texts:
         if path.exists() or path.is_symlink():
             raise OperatorFault(f"{path} exists; nothing was written")
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, text in texts.items():
-        with path.open("x") as file:
-            file.write(text)
-    if asked.git is None and asked.tree is None:
-        (folder / "repo").mkdir(exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            with path.open("x") as file:
+                file.write(text)
+        if asked.git is None and asked.tree is None:
+            (folder / "repo").mkdir(exist_ok=True)
+    except OSError as error:
+        raise OperatorFault(f"{error.filename or folder}: {error.strerror}") from error
     return list(texts)
 
 

@@ -64,6 +64,11 @@ def prefixes(path: str) -> tuple[str, ...]:
     return (*(path[:index] for index, char in enumerate(path) if char == "/"), path)
 
 
+def is_within(path: str, place: str) -> bool:
+    """Is it that place, or below it?"""
+    return path == place or path.startswith(f"{place}/")
+
+
 def shown(path: str) -> str:
     r"""A path that is safe to print: control, bidi and undecodable characters escaped."""
     return "".join(_shown_char(char) for char in path)

@@ -11,6 +11,7 @@ authoritative: the bench is rebuilt from them, and `patch.diff` is only their re
 from __future__ import annotations
 
 import hashlib
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,17 @@ class Change:
     @property
     def digest(self) -> str:
         return hashlib.sha256(self.to_bytes()).hexdigest()
+
+
+def claimed_paths(entry: ChangeEntry) -> tuple[str, ...]:
+    """Every path that an entry lays claim to: both names, and for a symlink what it stands for and points at."""
+    paths = list(entry.paths)
+    if entry.new is not None and entry.new.kind == "symlink":
+        # A link named like a forbidden folder, or one that points into it, is as good as a file in it.
+        paths.append(f"{entry.path}/-")
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(entry.path), entry.new.target))
+        paths += [target, f"{target}/-"]
+    return tuple(paths)
 
 
 def _entry(data: Mapping[str, Any]) -> ChangeEntry:

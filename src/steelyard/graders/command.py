@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from steelyard.contract.catalogue import Doubt
 from steelyard.contract.model import NonEmpty
+from steelyard.contract.tree import Entry
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Grade
+from steelyard.graders.paths import PathInside
 
 TAIL_CHARS = 2000
 
@@ -21,7 +25,7 @@ class Inject:
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
 
     src: NonEmpty
-    dest: NonEmpty
+    dest: PathInside
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,12 @@ class Command(Grader):
             (item, item.rsplit("/", 1)[-1]) if isinstance(item, str) else (item.src, item.dest)
             for item in self.inject
         )
+
+    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+        del baseline
+        places = [dest for _, dest in self.injected]
+        twice = next((place for place in places if places.count(place) > 1), None)
+        return () if twice is None else (Doubt("inject", f"two files go to {twice!r}", fatal=True),)
 
     def grade(self, case: Case) -> Grade:
         outcome = case.outcome

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator
-
-from steelyard.contract.model import NonEmpty
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Grade
-
-
-def _inside(path: str) -> str:
-    parts = path.split("/")
-    if path.startswith("/") or ".." in parts or "\0" in path:
-        raise ValueError("must be a relative path inside the repository, without `..`")
-    return "/".join(part for part in parts if part not in {"", "."})
+from steelyard.graders.paths import PathInside
 
 
 @dataclass(frozen=True)
@@ -31,7 +22,7 @@ class FileExists(Grader):
     TYPE = "file_exists"
     UNDER = "acceptance"
 
-    path: Annotated[NonEmpty, AfterValidator(_inside)]
+    path: PathInside
     kind: Literal["any", "file", "dir"] = "any"
 
     def grade(self, case: Case) -> Grade:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from steelyard.evidence.change import claimed_paths
 from steelyard.graders.base import Case, Grader, Patterns
 from steelyard.graders.grade import Grade
-from steelyard.graders.paths import claimed_paths, listed, matches_folded
+from steelyard.graders.paths import listed, matches_folded
 
 
 @dataclass(frozen=True)

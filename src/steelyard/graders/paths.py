@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import posixpath
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from steelyard.contract.catalogue import Doubt
+from steelyard.contract.model import NonEmpty
 from steelyard.contract.tree import Entry, shown
-from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.evidence.change import Change
 
 SHOWN_PATHS = 10
+
+
+def _inside(path: str) -> str:
+    parts = [part for part in path.split("/") if part not in {"", "."}]
+    if not parts or path.startswith("/") or {"..", ".git"} & set(parts) or "\0" in path:
+        raise ValueError("must be a relative path inside the repository, without `..` and not in .git")
+    return "/".join(parts)
+
+
+PathInside = Annotated[NonEmpty, AfterValidator(_inside)]
 
 
 def matches(path: str, patterns: Iterable[str]) -> bool:
@@ -26,17 +39,6 @@ def matches_folded(path: str, patterns: Iterable[str]) -> bool:
 
 def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
-
-
-def claimed_paths(entry: ChangeEntry) -> tuple[str, ...]:
-    """Every path that an entry lays claim to: both names, and for a symlink what it stands for and points at."""
-    paths = list(entry.paths)
-    if entry.new is not None and entry.new.kind == "symlink":
-        # A link named like a forbidden folder, or one that points into it, is as good as a file in it.
-        paths.append(f"{entry.path}/-")
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(entry.path), entry.new.target))
-        paths += [target, f"{target}/-"]
-    return tuple(paths)
 
 
 def listed(paths: Sequence[str]) -> str:

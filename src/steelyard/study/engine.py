@@ -35,12 +35,15 @@ class Engine:
             for contract in {id(t.contract): t.contract for t in trials}.values()
         }
         pool = ThreadPoolExecutor(max(1, self.jobs))
+        done_all = False
         try:
             running = {pool.submit(self._try, trial, grounds[id(trial.contract)]): trial for trial in trials}
             for done in as_completed(running):
                 yield running[done], done.result()
+            done_all = True
         finally:
-            pool.shutdown(cancel_futures=True)
+            # Interrupted, nobody waits for agents that may have half an hour left.
+            pool.shutdown(wait=done_all, cancel_futures=True)
 
     def _lay(self, contract: Contract) -> Ground:
         self.on_prepare(contract)
@@ -53,5 +56,5 @@ class Engine:
             not records or records[-1].evidence.termination == "infrastructure"
         ):
             evidence = run_trial(trial, ground, self.out, signer=self.signer)
-            records.append(grade_evidence(trial.contract, evidence, lambda: ground))
+            records.append(grade_evidence(trial.contract, evidence, lambda: ground, self.signer))
         return records

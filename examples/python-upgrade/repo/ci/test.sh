@@ -1,4 +1,4 @@
 #!/bin/sh
 set -eu
 cd "$(dirname "$0")/.."
-PYTHONPATH=src:.deps python3 -m unittest discover -q -s tests -t .
+PYTHONPATH=.deps:src python3 -m unittest discover -q -s tests -t .
