@@ -7,7 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from conftest import Author, Steelyard
 from steelyard.cli import verify
 from steelyard.contract.tree import Entry
 from steelyard.errors import OperatorFault
@@ -16,6 +19,13 @@ from steelyard.evidence.events import EventLog
 from steelyard.evidence.folder import RunFolder
 from steelyard.evidence.gradings import append_grading
 from steelyard.evidence.seal import seal
+
+GRADING = {
+    "schema": "steelyard.grading/1",
+    "contract": {"id": "c", "digest": "0" * 64},
+    "grades": [],
+    "verdict": {"verdict": "ungraded", "status": "scorable", "acceptance": "success", "gates": {}},
+}
 
 
 def make_run(root: Path, run_id: str, *, sealed: bool = True, blob: bool = True) -> RunFolder:
@@ -42,10 +52,52 @@ def run_verb(*words: str) -> int:
 
 def test_an_untouched_run_is_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = make_run(tmp_path, "1-a")
-    append_grading(folder, {})
+    append_grading(folder, GRADING)
     assert run_verb("1-a", "--runs", str(tmp_path), "--deep") == 0
     digest = folder.read_json("seal.json")["digest"]
-    assert capsys.readouterr().out == f"ok  1-a  2 events, 4 files, 1 gradings, not signed, seal {digest}\n"
+    assert capsys.readouterr().out == (
+        f"ok  1-a  2 events, 4 files, 1 grading, seal {digest}; "
+        "unsigned: whoever can write the folder could have made it\n"
+    )
+
+
+def test_a_run_without_gradings_is_said_to_be_never_graded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    append_grading(make_run(tmp_path, "1-a"), GRADING).unlink()
+    assert run_verb("1-a", "--runs", str(tmp_path)) == 0
+    assert "4 files, never graded, seal" in capsys.readouterr().out
+
+
+def test_every_fault_has_its_own_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_run(tmp_path, "1-a")
+    folder.write_bytes("extra", b"")
+    folder.file("change.json").unlink()
+    assert run_verb("1-a", "--runs", str(tmp_path)) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "broken  1-a  extra: it was not there when the run was sealed",
+        "broken  1-a  change.json: missing",
+    ]
+
+
+def test_the_json_line_says_what_was_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_run(tmp_path, "1-a")
+    append_grading(folder, GRADING)
+    assert run_verb("1-a", "--runs", str(tmp_path), "--json") == 0
+    line = json.loads(capsys.readouterr().out)
+    assert line == {
+        "schema": "steelyard.verify/1", "run": "1-a", "folder": str(folder.path), "ok": True, "state": "sealed",
+        "seal": folder.read_json("seal.json")["digest"], "signed": False, "gradings": 1, "broken": [],
+    }  # fmt: skip
+
+
+def test_the_json_line_of_a_run_with_a_damaged_seal_is_still_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(tmp_path, "1-a").file("seal.json").write_bytes(b"null")
+    assert run_verb("1-a", "--runs", str(tmp_path), "--json") == 1
+    line = json.loads(capsys.readouterr().out)
+    assert (line["seal"], line["signed"], line["broken"][0]["where"]) == (None, False, "seal.json")
 
 
 def test_a_run_may_be_named_by_its_folder(tmp_path: Path) -> None:
@@ -91,3 +143,68 @@ def test_an_unsigned_run_does_not_satisfy_a_public_key(tmp_path: Path) -> None:
 def test_a_run_that_does_not_exist_is_the_operators_mistake(tmp_path: Path) -> None:
     with pytest.raises(OperatorFault):
         run_verb("nothing", "--runs", str(tmp_path))
+
+
+@pytest.fixture
+def two_runs(steelyard: Steelyard, author: Author) -> tuple[Path, Path]:
+    """A run that failed and one that passed."""
+    lines = steelyard("run", author.write(), "--agent", "noop", "--agent", "reference", "--json").lines
+    folders = {line["verdict"]: Path(line["folder"]) for line in lines}
+    return folders["fail"], folders["pass"]
+
+
+def edit_verdict(folder: Path) -> None:
+    grading = folder / "gradings/0001.json"
+    data = json.loads(grading.read_bytes())
+    data["verdict"]["verdict"] = "pass"
+    grading.write_text(json.dumps(data))
+
+
+def test_show_of_an_altered_run_begins_with_a_warning(
+    steelyard: Steelyard, two_runs: tuple[Path, Path]
+) -> None:
+    failed, _ = two_runs
+    edit_verdict(failed)
+    assert steelyard("verify", failed.name).code == 1
+    said = steelyard("show", failed.name)
+    assert said.code == 1
+    assert said.out.startswith("record altered: gradings/0001.json: ")
+    line = steelyard("show", failed.name, "--json")
+    assert (line.code, line.line["broken"].split(":")[0]) == (1, "gradings/0001.json")
+
+
+@pytest.mark.parametrize("raw", [b"", b"null", b"{}", b"\xff"])
+def test_a_damaged_grading_does_not_hide_the_other_runs(
+    steelyard: Steelyard, two_runs: tuple[Path, Path], raw: bytes
+) -> None:
+    failed, passed = two_runs
+    (failed / "gradings/0001.json").write_bytes(raw)
+    said = steelyard("show")
+    assert (said.code, said.err) == (1, "")
+    assert f"see `steelyard verify {failed.name}`" in said.out
+    assert "reference" in said.out
+    lines = {line["run"]: line for line in steelyard("show", "--json").lines}
+    assert "not a grading" in lines[failed.name]["broken"]
+    assert lines[passed.name]["verdict"] == "pass"
+    assert steelyard("show", failed.name).code == 1
+
+
+def test_a_real_run_that_is_signed_has_signed_gradings(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    key = Ed25519PrivateKey.generate()
+    (tmp_path / "key").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    (tmp_path / "pub").write_bytes(
+        key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )
+    line = steelyard("run", author.write(), "--agent", "noop", "--sign", tmp_path / "key", "--json").line
+    said = steelyard("verify", line["run"], "--public-key", tmp_path / "pub")
+    assert (said.code, said.out.endswith("; signed\n")) == (0, True), said.out
+    edit_verdict(Path(line["folder"]))
+    assert "bad signature" in steelyard("verify", line["run"], "--public-key", tmp_path / "pub").out

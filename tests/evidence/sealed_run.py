@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from steelyard.contract.tree import Entry
 from steelyard.evidence.change import Change, ChangeEntry
@@ -12,11 +13,23 @@ from steelyard.evidence.folder import RunFolder
 from steelyard.evidence.seal import seal
 
 CONTENT = b"print(1)\n"
+CONTRACT = {"id": "c", "digest": "c" * 64}
 
 
-def make_run(root: Path, run_id: str = "20260307T120000000Z-c-noop-abcdef") -> RunFolder:
+def make_grading(outcome: str = "pass", **more: object) -> dict[str, Any]:
+    """What a grader of the run below would have said, had its check ended with `outcome`."""
+    grade = {"name": "unit", "check": True, "required": True, "outcome": outcome}
+    gates = {"acceptance": {"outcome": outcome, "why": ""}}
+    verdict = {"verdict": outcome, "status": "scorable", "acceptance": "success", "gates": gates}
+    whole = {"schema": "steelyard.grading/1", "contract": CONTRACT, "grades": [grade], "verdict": verdict}
+    return {**whole, **more}
+
+
+def make_run(
+    root: Path, run_id: str = "20260307T120000000Z-c-noop-abcdef", *, outcome: str = "pass"
+) -> RunFolder:
     folder = RunFolder.create(root, run_id)
-    folder.write_json("manifest.json", {"run": run_id, "seeds": {"grading": 7}})
+    folder.write_json("manifest.json", {"run": run_id, "contract": CONTRACT, "seeds": {"grading": 7}})
     with EventLog(folder.events) as log:
         log.append("run.start", "harness", {"run": run_id})
         log.append("stage.enter", "harness", {"stage": "write"})
@@ -31,7 +44,7 @@ def make_run(root: Path, run_id: str = "20260307T120000000Z-c-noop-abcdef") -> R
     change = Change("0" * 64, (ChangeEntry("a.py", None, new),))
     folder.write_bytes("change.json", change.to_bytes())
     folder.write_bytes("patch.diff", b"")
-    folder.write_json("checks/unit/outcome.json", {"id": "unit", "outcome": "pass"})
+    folder.write_json("checks/unit/outcome.json", {"id": "unit", "outcome": outcome})
     folder.write_bytes("agent/stdout.txt", b"hello\n")
     return folder
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import rfc8785
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sealed_run import make_run, make_sealed_run
+from sealed_run import make_grading, make_run, make_sealed_run
 
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder import RunFolder
@@ -27,14 +31,35 @@ def places(run: RunFolder) -> list[str]:
     return [item.where for item in check_seal(run)]
 
 
+def reasons(run: RunFolder, public_key: Path | None = None) -> list[str]:
+    return [item.why for item in check_seal(run, public_key)]
+
+
+def edit(
+    run: RunFolder, change: Callable[[dict[str, Any]], dict[str, Any]], name: str = "gradings/0001.json"
+) -> None:
+    run.write_json(name, change(run.read_json(name)))
+
+
+def with_digest(data: dict[str, Any]) -> dict[str, Any]:
+    """`data` with the digest that a careful forger would give it."""
+    body = {key: data[key] for key in data if key not in ("digest", "signature")}
+    return {**data, "digest": hashlib.sha256(rfc8785.dumps(body)).hexdigest()}
+
+
+def write_report(run: RunFolder, /, **more: object) -> None:
+    report = {"run": run.run_id, "status": "scorable", "acceptance": "success", "checks": {"unit": "pass"}}
+    run.write_json("report.json", {**report, **more})
+
+
 def test_an_untouched_run_holds(run: RunFolder) -> None:
     assert check_seal(run) == []
 
 
 def test_gradings_and_the_report_may_come_afterwards(run: RunFolder) -> None:
-    append_grading(run, {"verdict": "pass"})
-    append_grading(run, {"verdict": "fail"})
-    run.write_json("report.json", {})
+    append_grading(run, make_grading())
+    append_grading(run, make_grading())
+    write_report(run)
     assert check_seal(run) == []
 
 
@@ -147,25 +172,120 @@ def test_a_folder_with_a_link_in_it_cannot_be_sealed(tmp_path: Path) -> None:
 
 
 def test_an_edited_grading_breaks_the_one_after_it(run: RunFolder) -> None:
-    for verdict in ("pass", "fail"):
-        append_grading(run, {"verdict": verdict})
-    first = run.file("gradings/0001.json")
-    first.write_bytes(first.read_bytes().replace(b"pass", b"fail"))
-    assert places(run) == ["gradings/0002.json"]
+    for _ in range(2):
+        append_grading(run, make_grading())
+    edit(run, lambda data: data | {"graders": "other"})
+    assert places(run) == ["gradings/0001.json", "gradings/0002.json"]
 
 
 def test_a_removed_first_grading_is_found(run: RunFolder) -> None:
-    for verdict in ("pass", "fail"):
-        append_grading(run, {"verdict": verdict})
+    for _ in range(2):
+        append_grading(run, make_grading())
     run.file("gradings/0001.json").unlink()
     assert places(run) == ["gradings/0002.json"]
 
 
 def test_a_grading_of_another_run_is_found(run: RunFolder, tmp_path: Path) -> None:
     other = make_sealed_run(tmp_path, "20260307T120000001Z-d-noop-abcdef")
-    append_grading(other, {"verdict": "pass"}).rename(run.file("gradings/0001.json"))
+    append_grading(other, make_grading()).rename(run.file("gradings/0001.json"))
     [item] = check_seal(run)
     assert "another seal" in item.why
+
+
+def passing(data: dict[str, Any]) -> dict[str, Any]:
+    return {**data, "verdict": {**data["verdict"], "verdict": "pass"}}
+
+
+def test_an_edited_verdict_does_not_have_its_digest_and_does_not_follow(tmp_path: Path) -> None:
+    run = make_run(tmp_path, outcome="fail")
+    seal(run)
+    append_grading(run, make_grading("fail"))
+    assert check_seal(run) == []
+    edit(run, passing)
+    assert reasons(run) == [
+        "altered: it does not have the digest it carries",
+        "its verdict does not follow from its grades",
+    ]
+
+
+def test_an_edited_verdict_with_a_new_digest_still_does_not_follow_from_its_grades(tmp_path: Path) -> None:
+    run = make_run(tmp_path, outcome="fail")
+    seal(run)
+    append_grading(run, make_grading("fail"))
+    edit(run, lambda data: with_digest(passing(data)))
+    assert reasons(run) == ["its verdict does not follow from its grades"]
+
+
+def test_grades_rewritten_to_match_still_contradict_the_sealed_outcomes(tmp_path: Path) -> None:
+    run = make_run(tmp_path, outcome="fail")
+    seal(run)
+    append_grading(run, make_grading("pass"))
+    assert reasons(run) == ["it says pass of the check unit, and the sealed outcome is fail"]
+
+
+def test_a_grading_that_leaves_out_a_failing_check_is_found(tmp_path: Path) -> None:
+    run = make_run(tmp_path, outcome="fail")
+    seal(run)
+    append_grading(run, make_grading("pass", grades=[]))
+    assert reasons(run) == ["it says None of the check unit, and the sealed outcome is fail"]
+
+
+def test_a_grading_by_another_contract_is_found_unless_it_calls_the_run_invalid(run: RunFolder) -> None:
+    other = {"id": "c", "digest": "d" * 64}
+    verdict = {"verdict": "invalid", "status": "invalid", "acceptance": None, "gates": None}
+    append_grading(run, make_grading(contract=other, verdict=verdict, grades=[]))
+    assert reasons(run) == []
+    append_grading(run, make_grading(contract=other))
+    assert reasons(run) == ["it is by another contract than the run's"]
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"null", b"\xff", b"[" * 100_000, b"{}", b'{"a":' * 1000])
+def test_a_damaged_grading_is_named_and_not_a_crash(run: RunFolder, raw: bytes) -> None:
+    append_grading(run, make_grading()).write_bytes(raw)
+    assert places(run) == ["gradings/0001.json"]
+
+
+def test_gradings_that_were_deleted_are_missed_by_their_report(run: RunFolder) -> None:
+    grading = append_grading(run, make_grading())
+    write_report(run)
+    grading.unlink()
+    assert [str(item) for item in check_seal(run)] == ["report.json: the grading that it reports is missing"]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"run": "x"},
+        {"status": "invalid"},
+        {"acceptance": "failure"},
+        {"checks": {"unit": "fail"}},
+        {"checks": 1},
+    ],
+)
+def test_an_edited_report_is_found(run: RunFolder, lie: dict[str, object]) -> None:
+    append_grading(run, make_grading())
+    write_report(run, **lie)
+    assert places(run) == ["report.json"]
+
+
+def test_a_folder_that_was_copied_to_the_name_of_another_run_is_found(run: RunFolder, tmp_path: Path) -> None:
+    other = RunFolder(tmp_path / "20260307T120000001Z-d-noop-abcdef")
+    shutil.copytree(run.path, other.path)
+    [item] = check_seal(other)
+    assert str(item) == f"seal.json: the seal is of run {run.run_id}"
+
+
+def test_a_folder_that_was_moved_under_its_own_name_holds(run: RunFolder, tmp_path: Path) -> None:
+    other = RunFolder(tmp_path / "elsewhere" / run.run_id)
+    shutil.copytree(run.path, other.path)
+    assert check_seal(other) == []
+
+
+def test_a_seal_made_again_around_the_manifest_of_another_run_is_found(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    run.write_json("manifest.json", {"run": "another"})
+    seal(run)
+    assert [str(item) for item in check_seal(run)] == ["manifest.json: the manifest is of run another"]
 
 
 def write_keys(folder: Path, name: str) -> tuple[Path, Path]:
@@ -192,6 +312,33 @@ def test_a_signed_seal_holds_for_its_key_and_for_no_other(tmp_path: Path) -> Non
     assert check_seal(run) == []
     assert check_seal(run, public) == []
     assert [item.why for item in check_seal(run, other)] == ["bad signature"]
+
+
+def test_a_signed_grading_that_was_rewritten_consistently_has_a_bad_signature(tmp_path: Path) -> None:
+    private, public = write_keys(tmp_path, "mine")
+    run = make_run(tmp_path / "runs")
+    seal(run, private)
+    append_grading(run, make_grading(graders="one"), private)
+    assert reasons(run) == reasons(run, public) == []
+    edit(run, lambda data: with_digest({**data, "graders": "two"}))
+    assert reasons(run) == reasons(run, public) == ["bad signature"]
+
+
+def test_a_grading_signed_by_another_key_than_the_seal_does_not_hold(tmp_path: Path) -> None:
+    private, public = write_keys(tmp_path, "mine")
+    forger, _ = write_keys(tmp_path, "forger")
+    run = make_run(tmp_path / "runs")
+    seal(run, private)
+    append_grading(run, make_grading(), forger)
+    assert reasons(run) == reasons(run, public) == ["bad signature"]
+
+
+def test_a_signed_run_has_no_unsigned_gradings(tmp_path: Path) -> None:
+    private, public = write_keys(tmp_path, "mine")
+    run = make_run(tmp_path / "runs")
+    seal(run, private)
+    append_grading(run, make_grading())
+    assert reasons(run) == reasons(run, public) == ["not signed"]
 
 
 def test_an_unsigned_seal_does_not_hold_where_a_signature_is_asked_for(

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.text import Text
 
 from steelyard.cli.output import console, print_json
 from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder import RunFolder, find_run, find_runs
-from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.gradings import grading_files, read_gradings
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.report.terminal import print_run, table_of_results
 
 HELP = "show a run: verdict, gates, grades, findings"
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,43 +33,85 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the result line of the newest grading")
 
 
+class _Shown(NamedTuple):
+    """A finished run: its result as far as it can be read, and why it cannot be trusted."""
+
+    folder: RunFolder
+    result: dict[str, Any] | None
+    broken: str | None
+
+
 def run(args: argparse.Namespace) -> int:
     if args.run is None:
         return _show_all(args)
     folder = find_run(args.runs, args.run)
-    result = _result(folder)
-    if result is None:
+    shown = _read(folder)
+    if shown is None:
         raise OperatorFault(
             f"{folder.run_id} was never finished: it has no seal and no grading, so it counts for nothing"
         )
     if args.json:
-        print_json(result)
+        print_json(_line(shown))
     else:
-        print_run(console(), result)
-    return 0
+        _print(console(), shown)
+    return 1 if shown.broken else 0
 
 
 def _show_all(args: argparse.Namespace) -> int:
     folders = find_runs(args.runs)
-    results = [result for result in map(_result, folders) if result is not None]
+    found = [shown for shown in map(_read, folders) if shown is not None]
+    code = 1 if any(shown.broken for shown in found) else 0
     if args.json:
-        for result in results:
-            print_json(result)
-        return 0
+        for shown in found:
+            print_json(_line(shown))
+        return code
     out = console()
     if not folders:
         out.print(f"no runs in {args.runs} yet; `steelyard demo` makes some")
         return 0
-    if results:
-        out.print(table_of_results(results))
-    unfinished = len(folders) - len(results)
+    for shown in found:
+        if shown.broken:
+            out.print(_warning(shown))
+    sound = [shown.result for shown in found if shown.result is not None and not shown.broken]
+    if sound:
+        out.print(table_of_results(sound))
+    unfinished = len(folders) - len(found)
     if unfinished:
         out.print(one_line(f"{unfinished} never finished (killed before the seal); they count for nothing"))
-    return 0
+    return code
 
 
-def _result(folder: RunFolder) -> dict[str, object] | None:
-    gradings = read_gradings(folder)
-    if folder.state != "sealed" or not gradings:
+def _read(folder: RunFolder) -> _Shown | None:
+    """None of a run that was never finished: it has no seal, or no grading."""
+    if folder.state != "sealed" or not grading_files(folder):
         return None
-    return result_line(load_evidence(folder), gradings[-1])
+    evidence = load_evidence(folder)
+    try:
+        return _Shown(folder, result_line(evidence, read_gradings(folder)[-1]), evidence.broken)
+    except _DAMAGED:
+        return _Shown(folder, None, evidence.broken or "its newest grading cannot be read")
+
+
+def _line(shown: _Shown) -> dict[str, Any]:
+    line = shown.result or {"run": shown.folder.run_id, "folder": str(shown.folder.path)}
+    return {**line, "broken": shown.broken} if shown.broken else line
+
+
+def _warning(shown: _Shown) -> Text:
+    return Text(
+        f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.run_id}`",
+        "bold red",
+    )
+
+
+def _print(out: Console, shown: _Shown) -> None:
+    if shown.broken:
+        out.print(_warning(shown))
+    if shown.result is None:
+        return
+    try:
+        print_run(out, shown.result)
+    except _DAMAGED:
+        if not shown.broken:
+            raise
+        out.print("the rest of its newest grading cannot be shown")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -16,6 +17,7 @@ from steelyard.evidence.folder import CHANGE, SEAL, RunFolder, find_run
 from steelyard.evidence.gradings import grading_files
 from steelyard.evidence.seal import Break, check_seal
 
+SCHEMA = "steelyard.verify/1"
 HELP = "verify that the record of a run was not altered"
 
 
@@ -25,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
     )
     parser.add_argument(
-        "--public-key", type=Path, metavar="PEM", help="the seal must be signed by this ed25519 key"
+        "--public-key", type=Path, metavar="PEM", help="seal and gradings must be signed by this ed25519 key"
     )
     parser.add_argument(
         "--deep", action="store_true", help="also that every blob which the change names is there"
@@ -40,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         breaks = check_seal(folder, args.public_key)
         if args.deep and not breaks:
             breaks = list(_absent_blobs(folder))
-        sys.stdout.write(_json_line(folder, breaks) if args.json else _line(folder, breaks))
+        trusted = args.public_key is not None
+        sys.stdout.write(_json_line(folder, breaks) if args.json else _lines(folder, breaks, trusted=trusted))
         worst = max(worst, 1 if breaks else 0)
     return worst
 
@@ -53,26 +56,49 @@ def _absent_blobs(folder: RunFolder) -> Iterator[Break]:
             yield Break(CHANGE, f"the contents of {shown(entry.path)} are not among the blobs")
 
 
-def _line(folder: RunFolder, breaks: list[Break]) -> str:
+def _lines(folder: RunFolder, breaks: list[Break], *, trusted: bool) -> str:
     if breaks:
-        more = f" (and {len(breaks) - 1} more)" if len(breaks) > 1 else ""
-        return f"broken  {shown(folder.run_id)}  {breaks[0]}{more}\n"
+        return "".join(f"broken  {shown(folder.run_id)}  {item}\n" for item in breaks)
     seal = folder.read_json(SEAL)
-    signed = "signed" if "signature" in seal else "not signed"
     gradings = len(grading_files(folder))
-    return (
-        f"ok  {shown(folder.run_id)}  {seal['events']} events, {len(seal['files'])} files, {gradings} gradings, "
-        f"{signed}, seal {seal['digest']}\n"
+    counts = (
+        _counted(seal["events"], "event"),
+        _counted(len(seal["files"]), "file"),
+        _counted(gradings, "grading") if gradings else "never graded",
     )
+    return f"ok  {shown(folder.run_id)}  {', '.join(counts)}, seal {seal['digest']}; {_by_whom(seal, trusted=trusted)}\n"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _by_whom(seal: Mapping[str, Any], *, trusted: bool) -> str:
+    if "signature" not in seal:
+        return "unsigned: whoever can write the folder could have made it"
+    return "signed" if trusted else "signed by the key that it names; --public-key says whose that is"
 
 
 def _json_line(folder: RunFolder, breaks: list[Break]) -> str:
-    broken = [{"where": item.where, "why": item.why} for item in breaks]
+    seal = _seal_of(folder)
     data = {
+        "schema": SCHEMA,
         "run": folder.run_id,
         "folder": str(folder.path),
         "ok": not breaks,
         "state": folder.state,
-        "broken": broken,
+        "seal": seal.get("digest"),
+        "signed": "signature" in seal,
+        "gradings": len(grading_files(folder)),
+        "broken": [{"where": item.where, "why": item.why} for item in breaks],
     }
     return orjson.dumps(data).decode() + "\n"
+
+
+def _seal_of(folder: RunFolder) -> dict[str, Any]:
+    """What the seal says, true or not; nothing where there is none."""
+    try:
+        seal = folder.read_json(SEAL)
+    except (OSError, ValueError):
+        return {}
+    return seal if isinstance(seal, dict) else {}

@@ -1,8 +1,11 @@
 """Grades of a sealed run -> `gradings/0001.json`, `0002.json` ...: appended, never rewritten.
 
-    {"number": 2, "seal": "<digest of the seal>", "previous": "<sha256 of gradings/0001.json>", ...}
+    {"schema": "steelyard.grading/1", "number": 2, "seal": "<digest of the seal>",
+     "previous": "<sha256 of gradings/0001.json>", "grades": [...], "verdict": {...}, ...,
+     "digest": "<64 hex>", "signature": {"algorithm": "ed25519", "public_key": "...", "value": "..."}}
 
-The first is the result of record. Each names the seal it judges and the bytes of the one before it.
+The first is the result of record. Each names the seal it judges and the bytes of the one before it; `digest` and
+`signature` are over the canonical bytes (RFC 8785) of the rest. A run whose seal is signed has signed gradings.
 """
 
 from __future__ import annotations
@@ -11,17 +14,38 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
+import rfc8785
 
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder import GRADINGS, SEAL, TEMPORARY, RunFolder, sync_directory, write_atomic
+from steelyard.evidence.folder import (
+    CHECKS,
+    GRADINGS,
+    MANIFEST,
+    OUTCOME,
+    REPORT,
+    SEAL,
+    TEMPORARY,
+    RunFolder,
+    sync_directory,
+    write_atomic,
+)
 from steelyard.evidence.plain_file import read_plain
 
+SCHEMA = "steelyard.grading/1"
 _NUMBERED = re.compile(r"\d{4,8}\.json")
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
+class Fault(NamedTuple):
+    """What is wrong with a grading or with the report, and where."""
+
+    where: str
+    why: str
 
 
 def grading_files(folder: RunFolder) -> list[Path]:
@@ -34,8 +58,8 @@ def read_gradings(folder: RunFolder) -> list[dict[str, Any]]:
     return [orjson.loads(read_plain(path)) for path in grading_files(folder)]
 
 
-def append_grading(folder: RunFolder, data: Mapping[str, Any]) -> Path:
-    """Write the next grading; two writers at once get two numbers."""
+def append_grading(folder: RunFolder, data: Mapping[str, Any], signer: Path | None = None) -> Path:
+    """Write the next grading, signed with the key in `signer`; two writers at once get two numbers."""
     if folder.state != "sealed":
         raise OperatorFault(f"{folder.run_id} is not sealed, so it cannot be graded")
     seal = folder.read_json(SEAL)["digest"]
@@ -47,8 +71,24 @@ def append_grading(folder: RunFolder, data: Mapping[str, Any]) -> Path:
         previous = hashlib.sha256(read_plain(files[-1])).hexdigest() if files else ""
         chained = {**data, "number": number, "seal": seal, "previous": previous}
         target = root / f"{number:04d}.json"
-        if _write_new(target, chained):
+        if _write_new(target, _bound(chained, signer)):
             return target
+
+
+def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
+    """`data` as it will be read back, with its digest and perhaps a signature."""
+    whole: dict[str, Any] = orjson.loads(orjson.dumps(data))
+    message = _message(whole)
+    bound = {**whole, "digest": hashlib.sha256(message).hexdigest()}
+    if signer is not None:
+        from steelyard.evidence.signature import sign  # noqa: PLC0415 (a heavy library that few runs need)
+
+        bound["signature"] = sign(message, signer)
+    return bound
+
+
+def _message(grading: Mapping[str, Any]) -> bytes:
+    return rfc8785.dumps({key: grading[key] for key in grading if key not in ("digest", "signature")})
 
 
 def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
@@ -63,3 +103,122 @@ def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
         temporary.unlink()
     sync_directory(target.parent)
     return True
+
+
+def grading_faults(folder: RunFolder, seal: Mapping[str, Any], public_key: Path | None) -> Iterator[Fault]:
+    """What in `gradings/` and `report.json` contradicts itself, the seal, or what is sealed."""
+    found: list[dict[str, Any]] = []
+    previous = ""
+    sealed = _Sealed.of(folder)
+    for number, path in enumerate(grading_files(folder), start=1):
+        name = f"{GRADINGS}/{path.name}"
+        try:
+            raw = read_plain(path)
+            grading = orjson.loads(raw)
+            gap = _misplaced(grading, path.name, number, seal["digest"], previous)
+            faults = [] if gap else [*_unbound(grading, seal, public_key), *_contradictions(grading, sealed)]
+        except _DAMAGED:
+            gap, faults = "altered: it is not a grading", []
+        if gap:
+            yield Fault(name, gap)
+            return
+        yield from (Fault(name, why) for why in faults)
+        previous = hashlib.sha256(raw).hexdigest()
+        found.append(grading)
+    yield from (Fault(REPORT, why) for why in _report_faults(folder, found, sealed))
+
+
+class _Sealed(NamedTuple):
+    """What gradings are held against; of a damaged folder what there is, for its files are named elsewhere."""
+
+    contract: str | None
+    outcomes: Mapping[str, str]  # check id -> outcome
+
+    @classmethod
+    def of(cls, folder: RunFolder) -> _Sealed:
+        outcomes: dict[str, str] = {}
+        try:
+            manifest = folder.read_json(MANIFEST)
+            contract = manifest.get("contract", {}).get("digest")
+            root = folder.file(CHECKS)
+            for path in sorted(root.iterdir()) if root.is_dir() else ():
+                outcomes[path.name] = folder.read_json(f"{CHECKS}/{path.name}/{OUTCOME}")["outcome"]
+        except _DAMAGED:
+            return cls(None, outcomes)
+        return cls(contract, outcomes)
+
+
+def _misplaced(grading: Mapping[str, Any], name: str, number: int, seal: str, previous: str) -> str:
+    if name != f"{number:04d}.json" or grading["number"] != number:
+        return f"grading {number} is missing"
+    if grading["seal"] != seal:
+        return "it judges another seal"
+    return "" if grading["previous"] == previous else "it does not follow the grading before it"
+
+
+def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Path | None) -> Iterator[str]:
+    message = _message(grading)
+    if grading.get("digest") != hashlib.sha256(message).hexdigest():
+        yield "altered: it does not have the digest it carries"
+    signature, sealed_by = grading.get("signature"), seal.get("signature")
+    if signature is None:
+        if public_key is not None or sealed_by is not None:
+            yield "not signed"
+        return
+    from steelyard.evidence.signature import signature_holds  # noqa: PLC0415 (a heavy library that few runs need)
+
+    # By the key of the seal, not by one that the grading names itself: a forger has a key too.
+    named = {**signature, "public_key": sealed_by["public_key"]} if sealed_by else signature
+    if not signature_holds(message, named, public_key):
+        yield "bad signature"
+
+
+def _contradictions(grading: Mapping[str, Any], sealed: _Sealed) -> Iterator[str]:
+    verdict, grades = grading["verdict"], grading["grades"]
+    if grading["schema"] != SCHEMA:
+        yield f"altered: it is not a {SCHEMA}"
+    if not _follows(verdict, grades):
+        yield "its verdict does not follow from its grades"
+    if verdict["status"] == "invalid":  # perhaps because of the contract, and without any grades
+        return
+    if sealed.contract not in (None, grading["contract"]["digest"]):
+        yield "it is by another contract than the run's"
+    said = {grade["name"]: grade["outcome"] for grade in grades if grade["check"]}
+    for name in sorted({*said, *sealed.outcomes}):
+        outcome = sealed.outcomes.get(name)
+        # A grader may fail to decide on any outcome; it may not decide otherwise.
+        if said.get(name) not in (outcome, "error") or name not in said:
+            yield f"it says {said.get(name)} of the check {name}, and the sealed outcome is {outcome}"
+
+
+def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> bool:
+    """Whether a verdict could come from these grades; the threshold of the score is not in the record."""
+    gates = [gate["outcome"] for gate in (verdict["gates"] or {}).values()]
+    blocked = any(grade["required"] and grade["outcome"] in ("fail", "error") for grade in grades)
+    if (verdict["verdict"] == "invalid") != (verdict["status"] == "invalid"):
+        return False
+    if blocked and all(gate == "pass" for gate in gates):
+        return False
+    return verdict["verdict"] != "pass" or (bool(gates) and all(gate == "pass" for gate in gates))
+
+
+def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: _Sealed) -> Iterator[str]:
+    """Of a report that is there: its run, outcomes and status are those of the record."""
+    try:
+        report = folder.read_json(REPORT)
+        said = (report["status"], report["acceptance"])
+        run, checks = report["run"], report["checks"]
+    except FileNotFoundError:
+        return
+    except _DAMAGED:
+        yield "altered: it is not a report"
+        return
+    if not gradings:
+        yield "the grading that it reports is missing"
+    # Any grading, not the newest: a run may be killed between a grading and its report.
+    elif said not in [(one["verdict"]["status"], one["verdict"]["acceptance"]) for one in gradings]:
+        yield "altered: its status is that of no grading"
+    if run != folder.path.absolute().name:
+        yield "it is of another run"
+    if checks != sealed.outcomes:
+        yield "altered: its checks are not the sealed outcomes"

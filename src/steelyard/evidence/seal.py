@@ -1,10 +1,10 @@
-"""A finished run folder -> `seal.json`; and a sealed folder -> the first thing that was altered.
+"""A finished run folder -> `seal.json`; and a sealed folder -> everything that was altered.
 
     {"schema": "steelyard.seal/1", "run": "...", "at": "...", "head": "<last event's hash>", "events": 412,
      "files": {"manifest.json": "<sha256>", "blobs/ab12...": "<sha256>", ...}, "digest": "<64 hex>",
      "signature": {"algorithm": "ed25519", "public_key": "...", "value": "..."}}
 
-It covers every file but `gradings/`, `report.json` and itself. `digest` and `signature` are over the canonical
+It covers every file but `gradings/`, `report.json` and itself; gradings bind themselves. `digest` and `signature` are over the canonical
 bytes (RFC 8785) of the rest. Names are percent-encoded, so that any bytes survive.
 """
 
@@ -28,8 +28,17 @@ from steelyard.contract.tree import shown
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import hash_stream
 from steelyard.evidence.chain import ChainBreak, measure_chain, verify_chain
-from steelyard.evidence.folder import BLOBS, EVENTS, GRADINGS, REPORT, SEAL, RunFolder, sync_directory
-from steelyard.evidence.gradings import grading_files
+from steelyard.evidence.folder import (
+    BLOBS,
+    EVENTS,
+    GRADINGS,
+    MANIFEST,
+    REPORT,
+    SEAL,
+    RunFolder,
+    sync_directory,
+)
+from steelyard.evidence.gradings import grading_faults
 from steelyard.evidence.plain_file import open_plain, read_plain
 
 SCHEMA = "steelyard.seal/1"
@@ -122,9 +131,10 @@ def check_seal(folder: RunFolder, public_key: Path | None = None, *, deep: bool 
     chain = verify_chain(folder.events, sealed["head"], sealed["events"])
     events = [Break(EVENTS, str(chain))] if chain else []
     return [
+        *_identity_breaks(folder, sealed["run"]),
         *events,
         *_file_breaks(folder, sealed["files"], deep=deep),
-        *_grading_breaks(folder, sealed["digest"]),
+        *(Break(*fault) for fault in grading_faults(folder, sealed, public_key)),
     ]
 
 
@@ -147,6 +157,18 @@ def _seal_breaks(sealed: Mapping[str, Any], message: bytes, public_key: Path | N
     return [] if signature_holds(message, signature, public_key) else [Break(SEAL, "bad signature")]
 
 
+def _identity_breaks(folder: RunFolder, run: object) -> Iterator[Break]:
+    """A passing record that was copied to the name of a failing run is whole, and still a lie."""
+    if run != folder.path.absolute().name:
+        yield Break(SEAL, f"the seal is of run {shown(str(run))}")
+    try:
+        recorded = folder.read_json(MANIFEST).get("run", run)
+    except (OSError, ValueError, AttributeError):
+        return  # the manifest's own bytes are held against the seal
+    if recorded != run:
+        yield Break(MANIFEST, f"the manifest is of run {shown(str(recorded))}")
+
+
 def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) -> Iterator[Break]:
     unseen = dict(sealed)
     for found in _sealed_files(folder.path):
@@ -154,7 +176,7 @@ def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) ->
         if not found.regular:
             yield Break(shown(found.name), "not a plain file: a link or a device was planted")
         elif digest is None:
-            yield Break(shown(found.name), "extra: it was not there when the run was sealed")
+            yield Break(shown(found.name), "it was not there when the run was sealed")
         elif (
             found.name != EVENTS
             and (deep or not found.name.startswith(f"{BLOBS}/"))
@@ -163,29 +185,6 @@ def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) ->
             yield Break(shown(found.name), "altered: its bytes are not those that were sealed")
     for name in sorted(unseen):
         yield Break(shown(name), "missing")
-
-
-def _grading_breaks(folder: RunFolder, digest: str) -> Iterator[Break]:
-    previous = ""
-    for number, path in enumerate(grading_files(folder), start=1):
-        name = f"{GRADINGS}/{path.name}"
-        try:
-            raw = read_plain(path)
-            grading = orjson.loads(raw)
-            links = (grading["number"], grading["seal"], grading["previous"])
-        except (OSError, ValueError, KeyError, TypeError):
-            yield Break(name, "altered: it is not a grading")
-            return
-        if path.name != f"{number:04d}.json" or links[0] != number:
-            yield Break(name, f"grading {number} is missing")
-            return
-        if links[1] != digest:
-            yield Break(name, "it judges another seal")
-            return
-        if links[2] != previous:
-            yield Break(name, "it does not follow the grading before it")
-            return
-        previous = hashlib.sha256(raw).hexdigest()
 
 
 def _sealed_files(root: Path) -> Iterator[_Found]:

@@ -1,4 +1,4 @@
-"""A seal's canonical bytes + an ed25519 key in a PEM file -> a signature, and back to yes or no."""
+"""The canonical bytes of a seal or a grading + an ed25519 key in a PEM file -> a signature, and back to yes or no."""
 
 from __future__ import annotations
 

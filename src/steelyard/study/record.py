@@ -6,13 +6,14 @@ import functools
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import shown
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.gradings import append_grading
+from steelyard.evidence.gradings import SCHEMA, append_grading
 from steelyard.evidence.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
@@ -33,9 +34,12 @@ class Record:
 
 
 def grade_evidence(
-    contract: Contract, evidence: Evidence, ground: Callable[[], Ground] | None = None
+    contract: Contract,
+    evidence: Evidence,
+    ground: Callable[[], Ground] | None = None,
+    signer: Path | None = None,
 ) -> Record:
-    """Grade a run and append the grading to its folder; earlier gradings stay."""
+    """Grade a run and append the grading to its folder, signed like its seal; earlier gradings stay."""
     lazily = functools.cache(ground or (lambda: lay_ground(contract)))
     status = decide_status(
         {entry.name: entry.mandatory for entry in contract.checks},
@@ -47,7 +51,7 @@ def grade_evidence(
     rule = Rule(contract.spec.pass_threshold, contract.spec.reward)
     verdict = decide(grades, findings, status, evidence.termination, rule)
     record = Record(contract, evidence, grades, verdict, assure(evidence.manifest, len(findings)))
-    append_grading(evidence.folder, grading_of(record))
+    append_grading(evidence.folder, grading_of(record), signer)
     evidence.folder.write_json("report.json", report_of(record))
     return record
 
@@ -64,7 +68,7 @@ def _why_invalid(contract: Contract, evidence: Evidence) -> str | None:
 def grading_of(record: Record) -> dict[str, Any]:
     """What `gradings/NNNN.json` holds: everything a reader needs to see why the verdict is what it is."""
     return {
-        "schema": "steelyard.grading/1",
+        "schema": SCHEMA,
         "contract": {"id": record.contract.id, "digest": record.contract.digest},
         "graders": hashlib.sha256(repr(record.contract.graders).encode()).hexdigest(),
         "grades": [one.to_json() for one in record.grades],
