@@ -18,7 +18,7 @@ def test_a_good_patch_passes_and_exits_zero(steelyard: Steelyard, author: Author
     patch = tmp_path / "p.diff"
     patch.write_text(GOOD)
     said = steelyard("grade", author.write(), "--patch", patch, "--json")
-    assert (said.code, said.line["verdict"], said.line["agent"]) == (0, "pass", "patch"), said.err
+    assert (said.code, said.line["verdict"], said.line["agent"]) == (0, "pass", "patch:p.diff"), said.err
 
 
 def test_an_empty_patch_fails(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:

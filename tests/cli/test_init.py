@@ -88,3 +88,22 @@ def test_a_commit_that_is_not_there_is_refused(
     said = steelyard("init", tmp_path / "new", "--git", upstream, "--commit", "0" * 40)
     assert said.code == 2
     assert "no commit" in said.err
+
+
+def test_a_file_is_not_a_place_for_a_contract(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine\n")
+    for place in (tmp_path / "taken", tmp_path / "taken/new"):
+        said = steelyard("init", place)
+        assert said.code == 2
+        assert "Traceback" not in said.err
+    assert (tmp_path / "taken").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("name", ["a b", "", "../a", ".a", "a\n"])
+def test_an_id_that_check_would_refuse_is_not_written(
+    steelyard: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
+    said = steelyard("init", tmp_path / "new", "--id", name)
+    assert said.code == 2
+    assert "cannot be an id" in said.err
+    assert not (tmp_path / "new").exists()

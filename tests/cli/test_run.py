@@ -259,3 +259,74 @@ def test_the_examples_table_is_the_demos_table() -> None:
         contract = first.strip().strip("`") or contract
         told.append((contract, agent.strip().strip("`").replace("agents/", ""), verdict.strip()))
     assert told == [(name, agent, verdict) for name, trials in EXPECTED.items() for agent, verdict in trials]
+
+
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ('command:foo "unbalanced', "No closing quotation"),
+        ("command:foo {breif}", "no placeholder {breif}; there are {brief}, {brief_file}"),
+        ("script", "agent script needs a file: --agent script:FILE"),
+        ("script:", "agent script needs a file: --agent script:FILE"),
+        ("patch:", "agent patch needs a file: --agent patch:FILE"),
+        ("tree", "agent tree needs a folder: --agent tree:DIR"),
+        ("noop:x", "agent noop takes nothing after it"),
+        ("reference:x", "agent reference takes nothing after it"),
+    ],
+)
+def test_an_agent_that_cannot_be_is_refused(
+    steelyard: Steelyard, author: Author, agent: str, message: str
+) -> None:
+    said = steelyard("run", author.write(), "--agent", agent)
+    assert said.code == 2
+    assert message in said.err
+    assert "Traceback" not in said.err
+
+
+def test_two_command_lines_are_two_agents(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard(
+        "run", author.write(), "--agent", "command:sh -c true", "--agent", "command:sh -c :", "--json"
+    )
+    names = [line["agent"] for line in said.lines]
+    assert len(set(names)) == 2
+    assert all(name.startswith("command:sh#") for name in names)
+
+
+def test_how_the_agent_ended_is_in_the_table_and_in_show(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "command:echo ${nothing} oh no >&2; exit 7")
+    assert "agent: agent_crash (exit code 7); adds: exit 1" in said.out
+    run = said.out.splitlines()[1].split()[0]
+    shown = steelyard("show", run).out
+    assert "ended: agent_crash (exit code 7)" in shown
+    assert "agent stderr (tail):\n| oh no\n" in shown
+
+
+def test_a_file_cannot_be_where_runs_go(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine\n")
+    for out in (tmp_path / "taken", tmp_path / "taken/runs"):
+        said = steelyard("run", author.write(), "--agent", "noop", "--out", out)
+        assert (said.code, "is not a folder" in said.err) == (2, True), said.err
+
+
+def test_a_stdout_without_unicode_gets_plain_marks(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "noop", env={"PYTHONIOENCODING": "ascii"})
+    assert said.code == 1, said.err
+    assert "+ + x +" in said.out
+
+
+def test_a_patch_may_come_from_stdin(author: Author, tmp_path: Path, cache: Path) -> None:
+    import os
+    import subprocess
+    import sys
+
+    contract = author.write()
+    done = subprocess.run(
+        [sys.executable, "-m", "steelyard", "grade", str(contract), "--patch", "-", "--json"],
+        cwd=tmp_path,
+        env={**os.environ, "STEELYARD_CACHE": str(cache)},
+        input=(contract / "reference.patch").read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    line = json.loads(done.stdout)
+    assert (done.returncode, line["verdict"], line["agent"]) == (0, "pass", "patch:stdin")

@@ -21,10 +21,18 @@ BUILT_IN: dict[str, Callable[[str], Agent]] = {
     "tree": lambda arg: Tree(Path(arg)),
 }
 
+NEEDED = {"script": ("file", "FILE"), "patch": ("file", "FILE"), "tree": ("folder", "DIR")}
+ALONE = ("noop", "reference")
+
 
 def find_agent(text: str) -> Agent:
     """The agent that a command line names."""
-    name, _, arg = text.partition(":")
+    name, colon, arg = text.partition(":")
+    if name in NEEDED and not arg:
+        what, word = NEEDED[name]
+        raise OperatorFault(f"agent {name} needs a {what}: --agent {name}:{word}")
+    if name in ALONE and colon:
+        raise OperatorFault(f"agent {name} takes nothing after it: --agent {name}")
     if name in BUILT_IN:
         return BUILT_IN[name](arg)
     others = {point.name: point for point in entry_points(group="steelyard.agents")}

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from steelyard.agents.base import Delivery, Ending, Session
 from steelyard.bench.apply_patch import apply_patch
 from steelyard.bench.ground import Ground
+from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.importer import import_folder
@@ -45,7 +46,10 @@ class Patch(DataAgent):
     """Hands over a patch file; one that does not apply fails the patch gate."""
 
     path: Path
-    name: str = "patch"
+
+    @property
+    def name(self) -> str:
+        return f"patch:{shown(self.path.name)}"
 
     def parameters(self) -> Mapping[str, Any]:
         return {"patch": {"sha256": hashlib.sha256(_content(self.path)).hexdigest()}}

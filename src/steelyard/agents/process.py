@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +18,8 @@ from steelyard.evidence.blobs import Blobs
 
 BRIEF_FILE = "/tmp/brief.md"  # noqa: S108  # inside the sandbox, private to it
 SCRIPT_FILE = "/tmp/agent-script"  # noqa: S108
+PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed")
+_PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 
 
 class ProcessAgent:
@@ -60,10 +64,23 @@ class CommandLine(ProcessAgent):
     def __post_init__(self) -> None:
         if not self.line.strip():
             raise OperatorFault("agent command needs a command line: --agent 'command:my-agent {brief_file}'")
+        try:
+            shlex.split(self.line)
+        except ValueError as error:
+            raise OperatorFault(f"agent command {self.line!r}: {error}") from error
+        unknown = [name for name in _PLACEHOLDER.findall(self.line) if name not in PLACEHOLDERS]
+        if unknown:
+            known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
+            raise OperatorFault(
+                f"agent command has no placeholder {{{unknown[0]}}}; there are {known} "
+                f"(for braces of the shell's own, write {{ {unknown[0]} }})"
+            )
 
     @property
     def name(self) -> str:
-        return f"command:{shlex.split(self.line)[0].rsplit('/', 1)[-1]}"
+        """The first word, and enough of the line's digest to tell two lines apart."""
+        word = shlex.split(self.line)[0].rsplit("/", 1)[-1]
+        return f"command:{word}#{hashlib.sha256(os.fsencode(self.line)).hexdigest()[:6]}"
 
     def parameters(self) -> Mapping[str, Any]:
         return {"command": self.line}

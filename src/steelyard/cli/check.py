@@ -1,11 +1,4 @@
-"""`steelyard check CONTRACT...` -> ok with its digest, or every mistake.
-
-    {"schema": "steelyard.check/1", "contract": "demo", "ok": true, "id": "demo", "digest": "...",
-     "problems": [{"where": "demo/contract.yaml:3:1", "field": "...", "message": "...", "fix": "",
-                   "severity": "error|warning"}]}
-
-Exit 0 when every contract is ok (warnings are ok), 2 otherwise.
-"""
+"""Find every mistake in contracts before anything is spent; exit 0 when there is none (warnings are no mistakes)."""
 
 from __future__ import annotations
 
@@ -25,7 +18,12 @@ SCHEMA = "steelyard.check/1"
 
 
 class Checked(NamedTuple):
-    """What one contract came to."""
+    """What one contract came to.
+
+    {"schema": "steelyard.check/1", "contract": "demo", "ok": true, "id": "demo", "digest": "...",
+     "problems": [{"where": "demo/contract.yaml:3:1", "field": "...", "message": "...", "fix": "",
+                   "severity": "error|warning"}]}
+    """
 
     path: Path
     id: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from steelyard.cli.output import console
+from steelyard.cli.output import check_out, console
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.trials import add_jobs, add_run_options, run_trials
 from steelyard.contract.load import load_contract
@@ -57,12 +57,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_out(args.out)
     planned = _plan(bundled_examples())
     with Reporter(len(planned), as_json=args.json) as reporter:
         results = run_trials([trial for trial, _ in planned], args, reporter)
     expected = {result["run"]: verdict for result, (_, verdict) in zip(results, planned, strict=True)}
     if not args.json:
-        _show(args.out, results, expected)
+        _show(results, expected)
     surprises = [result for result in results if result["verdict"] != expected[result["run"]]]
     if any(result["status"] == "invalid" for result in surprises):
         return 3
@@ -91,9 +92,9 @@ def _plan(examples: Path) -> list[tuple[Trial, str]]:
     return planned
 
 
-def _show(out: Path, results: list[dict[str, object]], expected: dict[str, str]) -> None:
+def _show(results: list[dict[str, object]], expected: dict[str, str]) -> None:
     screen = console()
     screen.print(table_of_results(results, expected=expected))
-    screen.print("\nP patch applies   B builds   A acceptance   S safety and policy\n", style="dim")
+    screen.print()
     screen.print(table_of_agents(summarise(results)))
-    screen.print(f"\nEvidence is in {out}; look closer with `steelyard show RUN`, `diff RUN`, `verify RUN`.")
+    screen.print("\nLook closer with `steelyard show RUN`, `diff RUN`, `verify RUN`.")

@@ -40,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
 def _show_patch(folder: RunFolder, *, as_json: bool) -> int:
     if as_json:
         print_json(folder.read_json("change.json"))
+    elif sys.stdout.isatty() and not folder.read_bytes("patch.diff"):
+        console().print("no change")
     elif sys.stdout.isatty():
         from rich.syntax import Syntax  # noqa: PLC0415  # pygments is slow to load
 

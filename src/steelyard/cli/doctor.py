@@ -1,10 +1,4 @@
-"""`steelyard doctor` -> what this machine can enforce, by doing, and how to mend what it cannot.
-
-    {"schema": "steelyard.doctor/1", "ok": true, "cleaned": {"cgroups": [], "folders": []},
-     "readings": [{"name": "overlay", "state": "ok|limited|missing", "says": "...", "fix": "", "needed": true}]}
-
-Exit 0 when a contract can run here, 3 otherwise.
-"""
+"""Tell what this machine can enforce, by trying it, and how to mend what it cannot; exit 0 when contracts can run here."""
 
 from __future__ import annotations
 
@@ -40,6 +34,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_json(readings: list[Reading], cleaned: Cleaned | None) -> dict[str, object]:
+    """As follows.
+
+    {"schema": "steelyard.doctor/1", "ok": true, "cleaned": {"cgroups": [], "folders": []},
+     "readings": [{"name": "overlay", "state": "ok|limited|missing", "says": "...", "fix": "", "needed": true}]}
+    """
     return {
         "schema": SCHEMA,
         "ok": can_run(readings),

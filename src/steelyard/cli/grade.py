@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from steelyard.cli.output import exit_code
+from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.trials import add_run_options, run_trials
 from steelyard.contract.load import load_contract
@@ -18,16 +22,32 @@ HELP = "grade a patch or a folder against a contract, without an agent"
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("contract", type=Path, metavar="CONTRACT", help="a contract's folder")
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--patch", type=Path, metavar="FILE", help="a unified diff, as `git diff` writes it")
+    source.add_argument(
+        "--patch", type=Path, metavar="FILE", help="a unified diff, as `git diff` writes it; - is stdin"
+    )
     source.add_argument("--tree", type=Path, metavar="DIR", help="a folder that holds the changed repository")
     add_run_options(parser)
     parser.set_defaults(jobs=1)
 
 
 def run(args: argparse.Namespace) -> int:
+    check_out(args.out)
     contract = load_contract(args.contract, installed_catalogue())
-    agent = f"patch:{args.patch}" if args.patch else f"tree:{args.tree}"
-    with Reporter(1, as_json=args.json) as reporter:
+    with _agent(args) as agent, Reporter(1, as_json=args.json) as reporter:
         results = run_trials([Trial(contract, agent)], args, reporter)
         reporter.summary(results)
     return exit_code(results)
+
+
+@contextmanager
+def _agent(args: argparse.Namespace) -> Iterator[str]:
+    """The change as an agent; one from stdin is kept in a file for as long as it is graded."""
+    if args.patch is None:
+        yield f"tree:{args.tree}"
+    elif str(args.patch) != "-":
+        yield f"patch:{args.patch}"
+    else:
+        with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
+            kept = Path(folder, "stdin")
+            kept.write_bytes(sys.stdin.buffer.read())
+            yield f"patch:{kept}"

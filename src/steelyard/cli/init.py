@@ -1,7 +1,4 @@
-"""`steelyard init FOLDER` -> a first contract.yaml and brief.md, to be filled in.
-
-{"schema": "steelyard.init/1", "contract": "demo", "wrote": ["demo/contract.yaml", "demo/brief.md"]}
-"""
+"""Start a new contract: write a first contract.yaml and brief.md, to be filled in."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from pathlib import Path
 from steelyard.contract.scaffold import Asked, write_contract
 
 HELP = "start a new contract from a repository or a folder of files"
+SCHEMA = "steelyard.init/1"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,10 +23,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """{"schema": "steelyard.init/1", "contract": "demo", "wrote": ["demo/contract.yaml", "demo/brief.md"]}."""
     wrote = write_contract(args.folder, Asked(args.git, args.commit, args.tree, args.id))
     if args.json:
         told = {
-            "schema": "steelyard.init/1",
+            "schema": SCHEMA,
             "contract": str(args.folder),
             "wrote": [str(path) for path in wrote],
         }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb = next((word for word in arguments if not word.startswith("-")), None)
     if verb not in VERBS or arguments[0] != verb:
         return _without_verb(arguments)
+    _escape_what_stdout_cannot_say()
     from steelyard.errors import SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
 
     module = importlib.import_module(f"steelyard.cli.{verb}")
@@ -53,6 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # a reader such as `head` had enough
         return 0
     return code
+
+
+def _escape_what_stdout_cannot_say() -> None:
+    """A name that a Latin-1 or ASCII terminal has no letter for is escaped, not a crash."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _without_verb(arguments: list[str]) -> int:

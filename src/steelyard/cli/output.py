@@ -8,10 +8,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
 from rich.console import Console
+
+from steelyard.errors import OperatorFault
 
 PIPED_WIDTH = 200
 # JSON allows these as they are, but terminals obey some, hide others, and `splitlines` cuts a record at the rest.
@@ -23,6 +26,13 @@ def console() -> Console:
     return (
         Console() if sys.stdout.isatty() else Console(width=PIPED_WIDTH, color_system=None, highlight=False)
     )
+
+
+def check_out(out: Path) -> None:
+    """Refuse what cannot be a folder of runs, before anything is spent."""
+    place = next(path for path in (out, *out.absolute().parents) if path.exists() or path.is_symlink())
+    if not place.is_dir():
+        raise OperatorFault(f"--out {out}: {place} is not a folder")
 
 
 def print_json(data: Any) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from steelyard.agents.catalogue import find_agent
-from steelyard.cli.output import exit_code
+from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.trials import add_jobs, add_run_options, run_trials
 from steelyard.contract.load import find_contracts, load_contract
@@ -38,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.repeats < 1:
         raise OperatorFault("--repeats is at least 1")
+    check_out(args.out)
     for agent in args.agent:
         find_agent(agent)  # a wrong name is found before anything is spent
     catalogue = installed_catalogue()

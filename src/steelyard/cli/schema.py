@@ -1,4 +1,4 @@
-"""`steelyard schema [contract|result]` -> a JSON Schema: of contract.yaml with every installed grader type, or of a result line."""
+"""Print the JSON Schema of contract.yaml, with every installed grader type, or of a result line."""
 
 from __future__ import annotations
 

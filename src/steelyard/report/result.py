@@ -30,6 +30,7 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any
         "reason": verdict["reason"],
         "acceptance": verdict["acceptance"],
         "termination": evidence.termination,
+        "rationale": evidence.rationale,
         "verdict": verdict["verdict"],
         "checks": verdict["checks"],
         "badge": verdict["badge"],

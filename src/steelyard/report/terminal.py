@@ -2,66 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from steelyard.contract.tree import shown
+from steelyard.evidence.plain_file import open_plain
 from steelyard.report.compare import Comparison
 from steelyard.report.plain import one_line, quoted
+from steelyard.report.rows import Rows
 from steelyard.report.summary import AgentSummary
 from steelyard.stats.interval import Rate
 
 COLOURS = {"pass": "green", "fail": "red", "error": "yellow", "invalid": "magenta", "ungraded": "yellow"}
 MARKS = {"pass": "✓", "fail": "✗", "error": "!"}
+PLAIN_MARKS = {"pass": "+", "fail": "x", "error": "!"}  # for an output that is not Unicode
 GATES = ("patch", "build", "acceptance", "safety")
+LEGEND = "P patch applies  B builds  A acceptance  S safety"
+TAIL_LINES = 20
+TAIL_BYTES = 64 << 10
+
+
+@dataclass(frozen=True)
+class Results:
+    """One row a run, and below them what the marks mean, where the evidence is, and what was not isolated."""
+
+    results: Sequence[Mapping[str, Any]]
+    expected: Mapping[str, str] | None = None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        del console
+        told = () if self.expected is None else ("expected",)
+        rows = Rows(
+            ("run", "contract", "agent", "verdict", *"PBAS", "score", *told, "why"),
+            giving=("agent", "contract", *told),
+            right=frozenset({"score"}),
+        )
+        rows.rows.extend(self._row(result, unicode=not options.ascii_only) for result in self.results)
+        yield rows
+        yield Text("")
+        yield Text(LEGEND, "dim")
+        for folder in dict.fromkeys(str(Path(result["folder"]).parent) for result in self.results):
+            yield Text(f"evidence in {shown(folder)}", "dim")
+        if any(result["assurance"]["isolation"] == "none" for result in self.results):
+            yield Text("isolation: none (local sandbox)", "yellow")
+
+    def _row(self, result: Mapping[str, Any], *, unicode: bool) -> tuple[Text, ...]:
+        told = () if self.expected is None else (_as_expected(result, self.expected),)
+        return (
+            Text(result["run"].rsplit("-", 1)[-1], "dim"),
+            Text(one_line(result["contract"]["id"], 40)),
+            Text(one_line(str(result["agent"]), 40)),
+            coloured(result["verdict"]),
+            *(gate_mark(result, gate, unicode=unicode) for gate in GATES),
+            Text(number(result["score"])),
+            *told,
+            Text(reason(result)),
+        )
 
 
 def table_of_results(
     results: Iterable[Mapping[str, Any]], *, expected: Mapping[str, str] | None = None
-) -> Table:
+) -> Results:
     """One row a run. With `expected` (run -> verdict), a column says whether it came out so."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("run", "contract", "agent", "verdict"):
-        table.add_column(name, no_wrap=name != "agent", overflow="fold")
-    for gate, short in zip(GATES, ("P", "B", "A", "S"), strict=True):
-        table.add_column(short, justify="center", header_style="bold")
-        del gate
-    table.add_column("score", justify="right")
-    if expected is not None:
-        table.add_column("expected", no_wrap=True)
-    table.add_column("why", overflow="ellipsis", no_wrap=True, ratio=1)
-    for result in results:
-        row: list[Text | str] = [
-            Text(result["run"].rsplit("-", 1)[-1], "dim"),
-            one_line(result["contract"]["id"], 40),
-            one_line(str(result["agent"]), 40),
-            coloured(result["verdict"]),
-            *(gate_mark(result, gate) for gate in GATES),
-            number(result["score"]),
-        ]
-        if expected is not None:
-            wanted = expected[result["run"]]
-            row.append(
-                Text("as expected", "green")
-                if wanted == result["verdict"]
-                else Text(f"not {wanted}!", "bold red")
-            )
-        table.add_row(*row, Text(reason(result)))
-    return table
+    return Results(tuple(results), expected)
+
+
+def _as_expected(result: Mapping[str, Any], expected: Mapping[str, str]) -> Text:
+    wanted = expected[result["run"]]
+    if wanted == result["verdict"]:
+        return Text("as expected", "green")
+    return Text(f"not {wanted}!", "bold red")
 
 
 def coloured(verdict: str) -> Text:
     return Text(verdict, COLOURS.get(verdict, ""))
 
 
-def gate_mark(result: Mapping[str, Any], gate: str) -> Text:
+def gate_mark(result: Mapping[str, Any], gate: str, *, unicode: bool = True) -> Text:
     if result["gates"] is None:
         return Text("-", "dim")
     outcome = result["gates"][gate]
-    return Text(MARKS[outcome], COLOURS[outcome])
+    return Text((MARKS if unicode else PLAIN_MARKS)[outcome], COLOURS[outcome])
 
 
 def number(value: float | None) -> str:
@@ -69,11 +97,18 @@ def number(value: float | None) -> str:
 
 
 def reason(result: Mapping[str, Any]) -> str:
-    """Every gate that was not passed, in its own words."""
+    """How the agent ended, unless by itself, and every gate that was not passed, in its own words."""
+    ended = "" if result["termination"] == "completed" else f"agent: {ending(result)}; "
     if result["gates"] is None:
-        return one_line(result["reason"])
+        return one_line(ended + result["reason"])
     telling = [result["why"][gate] for gate in GATES if result["gates"][gate] != "pass"]
-    return one_line("; ".join(telling) or result["reason"])
+    return one_line(ended + ("; ".join(telling) or result["reason"]))
+
+
+def ending(result: Mapping[str, Any]) -> str:
+    """`agent_crash (exit code 127)`; a code that says it all stands alone."""
+    code, rationale = str(result["termination"]), str(result.get("rationale") or "")
+    return code if code == "wall_time" or not rationale else f"{code} ({rationale})"
 
 
 def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
@@ -100,16 +135,19 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     head = Text.assemble(
         (result["run"], "bold"), "\n", f"contract {result['contract']['id']}  ", (result["contract"]["digest"][:12], "dim"),
         f"  agent {one_line(str(result['agent']))}  ended: {result['termination']}",
+        f" ({one_line(result['rationale'])})" if result.get("rationale") else "",
     )  # fmt: skip
     console.print(head)
     console.print(Text.assemble("verdict ", coloured(result["verdict"]), f"  checks {result['checks']}  badge {result['badge']}  "
                                 f"score {number(result['score'])}  reward {number(result['reward'])}"))  # fmt: skip
-    label = result["assurance"]
+    label, unicode = result["assurance"], not console.options.ascii_only
     console.print(Text(f"assurance: isolation {label['isolation']}, tree {label['tree']}, oracle {label['oracle']}, "
                        f"network {label['network']}", "dim"))  # fmt: skip
     for name in GATES if result["gates"] else ():
         console.print(
-            Text.assemble("  ", gate_mark(result, name), f" {name:<11} {one_line(result['why'][name])}")
+            Text.assemble(
+                "  ", gate_mark(result, name, unicode=unicode), f" {name:<11} {one_line(result['why'][name])}"
+            )
         )
     console.print(table_of_grades(result["grades"]))
     for finding in result["findings"]:
@@ -124,24 +162,40 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
         if grade["outcome"] in ("fail", "error") and grade.get("output_tail"):
             console.print(Text(f"\noutput of {grade['name']}:", "bold"))
             console.print(Text(quoted(grade["output_tail"])))
+    tail = "" if result["termination"] == "completed" else _stderr_tail(Path(result["folder"]))
+    if tail:
+        console.print(Text("\nagent stderr (tail):", "bold"))
+        console.print(Text(quoted(tail)))
     console.print(Text(f"\nevidence in {result['folder']}", "dim"))
 
 
-def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("grader", "type", "outcome", "score", "", "why"):
-        table.add_column(name, overflow="fold")
+def _stderr_tail(folder: Path) -> str:
+    """The last lines that the agent's own process wrote, or nothing."""
+    try:
+        with open_plain(folder / "agent/stderr.txt") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.splitlines()[-TAIL_LINES:])
+
+
+def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
+    rows = Rows(
+        ("grader", "type", "outcome", "score", "", "why"), giving=("type",), right=frozenset({"score"})
+    )
     for grade in grades:
         role = "gate" if grade.get("gate") else "required" if grade["required"] else "advisory"
-        table.add_row(
-            one_line(grade["name"], 40),
-            grade["type"],
+        cells = (
+            Text(one_line(grade["name"], 40)),
+            Text(grade["type"]),
             coloured(grade["outcome"]),
-            number(grade["score"]),
+            Text(number(grade["score"])),
             Text(role, "dim"),
             Text(one_line(grade["why"])),
         )
-    return table
+        rows.rows.append(cells)
+    return rows
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:

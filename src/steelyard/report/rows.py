@@ -1,0 +1,70 @@
+"""Cells -> lines that fit: a column is never squeezed away; what does not fit goes on a line of its own below.
+
+run    agent  verdict  why          run    agent  verdict
+1a2b3c noop   fail     adds: ex…    1a2b3c noop   fail
+                                           adds: exit 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+LEAST = 24  # the last column is not worth less
+INDENT = 7  # the width of a run's short name, and a space
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table whose last column takes what is left; `giving` are the others that may move below, first to last."""
+
+    columns: tuple[str, ...]
+    giving: tuple[str, ...] = ()
+    right: frozenset[str] = frozenset()
+    rows: list[tuple[Text, ...]] = field(default_factory=list)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        del console
+        width, more = options.max_width, "..." if options.ascii_only else "…"
+        widths = [max([cell_len(name), *(cell_len(row[at].plain) for row in self.rows)])
+                  for at, name in enumerate(self.columns)]  # fmt: skip
+        below = self._below(widths, width)
+        head = tuple(Text(name, "bold") for name in self.columns)
+        for row in (head, *self.rows):
+            beside = [at for at in range(len(row)) if at not in below]
+            cells = [self._padded(at, row[at], widths[at]) for at in beside]
+            line = Text(" ").join(cells)
+            line.rstrip()
+            yield _cut(line, width, more)
+            for at in below if row is not head else ():
+                if row[at].plain:
+                    yield Text(" " * INDENT) + _cut(row[at], width - INDENT, more)
+
+    def _below(self, widths: Sequence[int], width: int) -> list[int]:
+        """The columns that have no room beside the others."""
+        last = len(widths) - 1
+        room = width - sum(widths[:last]) - last
+        if room >= min(LEAST, widths[last]):
+            return []
+        below = [last]
+        for name in self.giving:
+            beside = [size for at, size in enumerate(widths) if at not in below]
+            if sum(beside) + len(beside) - 1 <= width:
+                break
+            below.append(self.columns.index(name))
+        return sorted(below)
+
+    def _padded(self, at: int, cell: Text, width: int) -> Text:
+        padding = " " * (width - cell_len(cell.plain))
+        return Text(padding) + cell if self.columns[at] in self.right else cell + Text(padding)
+
+
+def _cut(text: Text, width: int, more: str) -> Text:
+    if cell_len(text.plain) <= width:
+        return text
+    kept = len(set_cell_size(text.plain, width - len(more)).rstrip())
+    return text[:kept] + Text(more)

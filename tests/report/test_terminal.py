@@ -1,0 +1,117 @@
+"""Tables for a person: at every width each cell is there, and only `why` is ever cut."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from steelyard.report.terminal import LEGEND, print_run, reason, table_of_results
+
+WIDTHS = (60, 80, 118, 200)
+
+
+def result(**keys: Any) -> dict[str, Any]:
+    return {
+        "run": "20260307T120000123Z-python-discount-noop-3fa9c1",
+        "contract": {"id": "python-discount", "digest": "0" * 64},
+        "agent": "script:edit-tests-discount.sh",
+        "termination": "completed",
+        "rationale": "the agent ended by itself",
+        "verdict": "fail",
+        "checks": "FAIL",
+        "badge": "PASS",
+        "reason": "a gate failed",
+        "gates": {"patch": "pass", "build": "pass", "acceptance": "fail", "safety": "pass"},
+        "why": {"patch": "applies", "build": "none", "acceptance": "adds: exit 1", "safety": "in scope"},
+        "score": 0.25,
+        "reward": 0.0,
+        "grades": [],
+        "findings": [],
+        "assurance": {"isolation": "bubblewrap", "tree": "fresh", "oracle": "split", "network": "none"},
+        "folder": "runs/20260307T120000123Z-python-discount-noop-3fa9c1",
+        **keys,
+    }
+
+
+def printed(width: int, *results: dict[str, Any], encoding: str = "utf-8", **keys: Any) -> str:
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
+    Console(width=width, file=file, color_system=None).print(table_of_results(results, **keys))
+    file.flush()
+    file.seek(0)
+    return file.read()
+
+
+def test_every_cell_is_there_at_every_width() -> None:
+    long = result(why={**result()["why"], "acceptance": "x" * 240})
+    for width in WIDTHS:
+        text = printed(width, result(), long, result(verdict="ungraded"))
+        lines = text.splitlines()
+        assert text.count("python-discount\n") + text.count("python-discount ") == 3, text
+        for cell, times in (("3fa9c1 ", 3), ("script:edit-tests-discount.sh", 3), ("ungraded ", 1)):
+            assert text.count(cell) == times, text
+        assert text.count("✓ ✓ ✗ ✓  0.25") == 3, text
+        assert text.count("adds: exit 1") == 2, text
+        assert max(map(len, lines)) <= width
+        assert lines == [line.rstrip() for line in lines]
+
+
+def test_one_long_reason_is_cut_and_the_other_rows_stay_as_they_were() -> None:
+    long = result(why={**result()["why"], "acceptance": "x" * 240})
+    for width in WIDTHS:
+        beside = printed(width, long, result()).splitlines()
+        assert any(line.endswith("x…") for line in beside)
+        assert any(line.endswith("adds: exit 1") for line in beside)
+
+
+def test_the_longest_names_are_whole_on_a_narrow_terminal() -> None:
+    text = printed(60, result(contract={"id": "c" * 40, "digest": ""}, agent="a" * 40))
+    assert "c" * 40 in text
+    assert "a" * 40 in text
+
+
+def test_what_was_expected_is_whole_at_every_width() -> None:
+    for width in WIDTHS:
+        assert "as expected" in printed(width, result(), expected={result()["run"]: "fail"})
+
+
+def test_the_legend_the_evidence_and_missing_isolation_are_below() -> None:
+    weak = result(assurance={**result()["assurance"], "isolation": "none"})
+    below = printed(80, result(), weak).splitlines()[-3:]
+    assert below == [LEGEND, "evidence in runs", "isolation: none (local sandbox)"]
+    assert "isolation" not in printed(80, result())
+
+
+def test_without_unicode_the_marks_are_plain() -> None:
+    long = result(why={**result()["why"], "acceptance": "x" * 240})
+    text = printed(80, long, encoding="ascii")
+    assert "+ + x +" in text
+    assert "x...\n" in text
+
+
+@pytest.mark.parametrize(
+    ("code", "rationale", "told"),
+    [
+        ("wall_time", "the wall-clock budget of the run was used up", "agent: wall_time; adds: exit 1"),
+        ("agent_crash", "exit code 127", "agent: agent_crash (exit code 127); adds: exit 1"),
+        ("completed", "the agent ended by itself", "adds: exit 1"),
+    ],
+)
+def test_how_the_agent_ended_comes_first(code: str, rationale: str, told: str) -> None:
+    assert reason(result(termination=code, rationale=rationale)) == told
+
+
+def test_a_crashed_agents_last_words_are_quoted(tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent/stderr.txt").write_text("first\n" + "more\n" * 18 + "\x1b[2Jlast\nverdict pass\n")
+    console = Console(width=80, file=io.StringIO(), color_system=None, record=True)
+    print_run(console, result(termination="agent_crash", rationale="exit code 3", folder=str(tmp_path)))
+    text = console.export_text()
+    assert "ended: agent_crash (exit code 3)" in " ".join(text.split())
+    assert "agent stderr (tail):" in text
+    assert "\n| verdict pass\n" in text
+    assert "\x1b" not in text
+    assert "first" not in text
