@@ -35,11 +35,8 @@ class Rows:
         below = self._below(widths, width)
         head = tuple(Text(name, "bold") for name in self.columns)
         for row in (head, *self.rows):
-            beside = [at for at in range(len(row)) if at not in below]
-            cells = [self._padded(at, row[at], widths[at]) for at in beside]
-            line = Text(" ").join(cells)
-            line.rstrip()
-            yield _cut(line, width, more)
+            beside = {at: widths[at] for at in range(len(row)) if at not in below}
+            yield _cut(self._line(row, beside), width, more)
             for at in below if row is not head else ():
                 if row[at].plain:
                     yield Text(" " * INDENT) + _cut(row[at], width - INDENT, more)
@@ -58,9 +55,16 @@ class Rows:
             below.append(self.columns.index(name))
         return sorted(below)
 
-    def _padded(self, at: int, cell: Text, width: int) -> Text:
-        padding = " " * (width - cell_len(cell.plain))
-        return Text(padding) + cell if self.columns[at] in self.right else cell + Text(padding)
+    def _line(self, row: tuple[Text, ...], beside: dict[int, int]) -> Text:
+        """Spaces are styled as the cell before them, so that a picture of the line begins no text with a space."""
+        line, gap, style = Text(), 0, row[0].style
+        for at, width in beside.items():
+            missing = width - cell_len(row[at].plain)
+            before, after = (missing, 0) if self.columns[at] in self.right else (0, missing)
+            line.append(" " * (gap + before), style)
+            line.append_text(row[at])
+            gap, style = after + 1, row[at].style
+        return line
 
 
 def _cut(text: Text, width: int, more: str) -> Text:

@@ -48,8 +48,8 @@ class Results:
         yield rows
         yield Text("")
         yield Text(LEGEND, "dim")
-        for folder in dict.fromkeys(str(Path(result["folder"]).parent) for result in self.results):
-            yield Text(f"evidence in {shown(folder)}", "dim")
+        for folder in dict.fromkeys(Path(result["folder"]).parent for result in self.results):
+            yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
         if any(result["assurance"]["isolation"] == "none" for result in self.results):
             yield Text("isolation: none (local sandbox)", "yellow")
 
@@ -72,6 +72,11 @@ def table_of_results(
 ) -> Results:
     """One row a run. With `expected` (run -> verdict), a column says whether it came out so."""
     return Results(tuple(results), expected)
+
+
+def _from_here(folder: Path) -> Path:
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def _as_expected(result: Mapping[str, Any], expected: Mapping[str, str]) -> Text:
