@@ -13,7 +13,7 @@ def one_line(text: str, width: int = 200) -> str:
 
 def quoted(text: str) -> str:
     """Foreign lines, each behind a bar, so that none can pass for one of ours."""
-    return "\n".join(f"| {shown(line)}" for line in text.expandtabs(4).splitlines())
+    return "\n".join(f"| {shown(line)}" if line else "|" for line in text.expandtabs(4).splitlines())
 
 
 def shown_lines(text: str) -> str:

@@ -119,7 +119,12 @@ def ending(result: Mapping[str, Any]) -> str:
 def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("agent", "passed", "95% interval", "acceptance errors", "invalid"):
-        table.add_column(name, justify="left" if name == "agent" else "right")
+        table.add_column(
+            name,
+            justify="left" if name == "agent" else "right",
+            overflow="fold",
+            no_wrap=name == "95% interval",  # a number in two halves is no number
+        )
     for one in summaries:
         table.add_row(
             one_line(one.agent, 40),
