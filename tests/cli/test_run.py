@@ -330,3 +330,15 @@ def test_a_patch_may_come_from_stdin(author: Author, tmp_path: Path, cache: Path
     )
     line = json.loads(done.stdout)
     assert (done.returncode, line["verdict"], line["agent"]) == (0, "pass", "patch:stdin")
+
+
+def test_agents_without_isolation_do_not_overwrite_each_others_scripts(
+    steelyard: Steelyard, author: Author, script: Callable[..., str]
+) -> None:
+    good, bad = script(FIX, "good.sh"), script("sleep 0.2; true", "bad.sh")
+    options = ("--sandbox", "local", "--repeats", 3, "--jobs", 4, "--json")
+    lines = steelyard("run", author.write(), "--agent", good, "--agent", bad, *options).lines
+    assert {(line["agent"], line["verdict"]) for line in lines} == {
+        ("script:good.sh", "pass"),
+        ("script:bad.sh", "fail"),
+    }

@@ -87,5 +87,6 @@ def test_random_damage_is_always_found(tmp_path: Path, seed: int) -> None:
 
 def test_a_moved_folder_still_holds(tmp_path: Path) -> None:
     run = make_sealed_run(tmp_path / "a")
-    shutil.copytree(run.path, tmp_path / "b")
-    assert load_evidence(RunFolder(tmp_path / "b")).broken is None
+    moved = tmp_path / "b" / run.run_id
+    shutil.copytree(run.path, moved)
+    assert load_evidence(RunFolder(moved)).broken is None

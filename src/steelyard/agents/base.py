@@ -6,17 +6,21 @@ a sandbox through commands. Either way the same importer makes the change, when 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from steelyard.bench.apply_patch import Applied
 from steelyard.bench.ground import Ground
+from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.termination import Termination
 from steelyard.sandboxes.base import Command, Finished, Sandbox
+
+NOT_FOUND = 127  # what a shell says of a command that is not there
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,13 @@ class Session:
     wall_s: float
     env: Mapping[str, str] = field(default_factory=dict)
 
-    def put(self, path: str, content: bytes) -> None:
-        """Write a file outside the workspace, inside the sandbox."""
-        script = f"umask 077 && cat > '{path}' && chmod 700 '{path}'"
-        self.sandbox.run(Command(("/bin/sh", "-c", script), stdin=content, timeout_s=60))
+    def put(self, name: str, content: bytes) -> str:
+        """Write a file into HOME, which no other sandbox shares and no capture reads; its path inside."""
+        script = f'umask 077; f="$HOME/.steelyard-{name}"; cat > "$f" && chmod 700 "$f" && printf %s "$f"'
+        done = self.sandbox.run(Command(("/bin/sh", "-c", script), stdin=content, timeout_s=60))
+        if done.exit_code != 0:
+            raise InfraFault(f"{name} could not be given to the agent: {done.stderr.text.strip()}")
+        return os.fsdecode(done.stdout.head + done.stdout.tail)
 
     def run(self, argv: tuple[str, ...]) -> Finished:
         """The agent's main process: logged as one tool call, ended by the run's wall-clock budget."""
@@ -101,5 +108,6 @@ def ending_of(finished: Finished) -> Ending:
     if finished.signal is not None:
         return Ending("agent_crash", f"killed by signal {finished.signal}", finished)
     if finished.exit_code:
-        return Ending("agent_crash", f"exit code {finished.exit_code}", finished)
+        absent = ": a command was not found in the sandbox" if finished.exit_code == NOT_FOUND else ""
+        return Ending("agent_crash", f"exit code {finished.exit_code}{absent}", finished)
     return Ending("completed", "the agent ended by itself", finished)

@@ -16,8 +16,6 @@ from steelyard.bench.ground import Ground
 from steelyard.errors import OperatorFault
 from steelyard.evidence.blobs import Blobs
 
-BRIEF_FILE = "/tmp/brief.md"  # noqa: S108  # inside the sandbox, private to it
-SCRIPT_FILE = "/tmp/agent-script"  # noqa: S108
 PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed")
 _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 
@@ -48,11 +46,9 @@ class Script(ProcessAgent):
 
     def work(self, session: Session) -> Ending:
         content = self.path.read_bytes()
-        session.put(BRIEF_FILE, session.brief.encode())
-        session.put(SCRIPT_FILE, content)
-        return ending_of(
-            session.run((SCRIPT_FILE,) if content.startswith(b"#!") else ("/bin/bash", SCRIPT_FILE))
-        )
+        session.put("brief.md", session.brief.encode())
+        script = session.put("script", content)
+        return ending_of(session.run((script,) if content.startswith(b"#!") else ("/bin/bash", script)))
 
 
 @dataclass(frozen=True)
@@ -86,9 +82,9 @@ class CommandLine(ProcessAgent):
         return {"command": self.line}
 
     def work(self, session: Session) -> Ending:
-        session.put(BRIEF_FILE, session.brief.encode())
+        brief_file = session.put("brief.md", session.brief.encode())
         line = self.line
-        values = {**session.placeholders, "brief": session.brief, "brief_file": BRIEF_FILE}
+        values = {**session.placeholders, "brief": session.brief, "brief_file": brief_file}
         for name, value in values.items():
             line = line.replace(f"{{{name}}}", shlex.quote(value))
         return ending_of(session.run(("/bin/sh", "-c", line)))

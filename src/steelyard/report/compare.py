@@ -74,7 +74,10 @@ def _incomparable(one: Evidence, two: Evidence) -> tuple[str, ...]:
 
 
 def _facts(folder: RunFolder, evidence: Evidence) -> dict[str, str]:
-    gradings = read_gradings(folder)
+    try:
+        gradings = read_gradings(folder)
+    except (OSError, ValueError):
+        gradings = []  # damaged; `incomparable` says so
     facts = {
         "agent": str(evidence.manifest.get("agent", {}).get("name")),
         "termination": evidence.termination,
