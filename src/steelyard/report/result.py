@@ -68,6 +68,7 @@ def result_schema() -> dict[str, Any]:
         "reason": {"type": "string"},
         "acceptance": {"enum": ["success", "failure", "acceptance_error", None]},
         "termination": {"enum": list(CODES)},
+        "rationale": {"type": "string"},
         "verdict": {"enum": ["pass", "fail", "ungraded", "invalid"]},
         "checks": {"enum": ["PASS", "FAIL", "UNGRADED"]},
         "badge": {"enum": ["PASS", "FAIL", "INVALID"]},
