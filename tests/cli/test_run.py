@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -342,3 +343,20 @@ def test_agents_without_isolation_do_not_overwrite_each_others_scripts(
         ("script:good.sh", "pass"),
         ("script:bad.sh", "fail"),
     }
+
+
+@pytest.mark.parametrize(("network", "code"), [("none", 2), ("host", 0)])
+def test_setup_reaches_the_network_only_when_the_contract_says_so(
+    steelyard: Steelyard, author: Author, network: str, code: int
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        connect = f"python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}), 5)\""
+        contract = author.write(
+            environment={"toolchains": {"python": "3"}, "disk_mb": 64},
+            setup=[connect],
+            setup_network=network,
+        )
+        said = steelyard("run", contract, "--agent", "reference", "--json")
+    assert said.code == code, said.err
+    assert network == "host" or "setup_network: host" in said.err
