@@ -6,6 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from conftest import Author, Steelyard
+
 
 def test_a_sound_contract_is_ok_with_its_digest(steelyard: Callable[..., Any], author: Any) -> None:
     folder = author.write()
@@ -67,3 +71,33 @@ def test_nothing_in_a_contract_reaches_the_terminal_raw(steelyard: Callable[...,
     said = steelyard("check", author.write(**{"\x1b[2Jkey": 1}))
     assert said.code == 2
     assert "\x1b" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("check", "warned"),
+    [
+        ({"id": "c", "cmd": "true"}, "always passes"),
+        (
+            {"id": "c", "cmd": "python3 t/a.py", "inject": [{"src": "hidden/a.py", "dest": "t/a.py"}]},
+            "stand in for",
+        ),
+        ({"id": "c", "cmd": "python3 -I t/a.py", "inject": [{"src": "hidden/a.py", "dest": "t/a.py"}]}, ""),
+        ({"id": "c", "cmd": "python3 t/a.py"}, ""),
+    ],
+)
+def test_a_check_that_asks_nothing_or_can_be_stood_in_for_is_warned_about(
+    steelyard: Steelyard, author: Author, check: dict[str, object], warned: str
+) -> None:
+    oracle = {"checks": [check], "reference": "reference.patch"}
+    said = steelyard("check", author.write(files={"hidden/a.py": "1"}, oracle=oracle), "--json")
+    messages = [problem["message"] for problem in said.line["problems"]]
+    assert said.code == 0
+    assert [warned in message for message in messages] == ([True] if warned else [])
+
+
+def test_a_frozen_file_that_counts_as_generated_is_warned_about(steelyard: Steelyard, author: Author) -> None:
+    frozen = {"type": "tests_unmodified", "paths": ["check.sh"]}
+    said = steelyard("check", author.write(graders=[frozen], generated=["*.sh"]), "--json")
+    assert ["check.sh matches `generated`" in problem["message"] for problem in said.line["problems"]] == [
+        True
+    ]

@@ -189,3 +189,34 @@ def test_killing_launchers_bubblewraps_and_agents_at_any_moment_costs_runs_and_n
     check_records(runs)
     Cache(own_cache).sweep()
     assert temporary(own_cache) == []
+
+
+def test_an_interrupt_ends_a_run_at_once_and_its_run_counts_for_nothing(
+    contract: Path, tmp_path: Path, own_cache: Path
+) -> None:
+    runs = tmp_path / "runs"
+    line = [
+        sys.executable,
+        "-m",
+        "steelyard",
+        "run",
+        str(contract),
+        "--agent",
+        "command:sleep 3000",
+        "--out",
+        str(runs),
+    ]
+    with subprocess.Popen(
+        line, env={**os.environ, "STEELYARD_CACHE": str(own_cache)}, stderr=subprocess.PIPE
+    ) as process:
+        while not any(
+            b'"tool.call"' in run.events.read_bytes() for run in find_runs(runs) if run.events.exists()
+        ):
+            time.sleep(0.01)
+        family = descendants(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+        await_death([pid for pid in family if pid != process.pid])
+        assert process.stderr is not None
+        assert b"interrupted" in process.stderr.read()
+    assert check_records(runs) == 1

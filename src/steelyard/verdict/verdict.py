@@ -14,7 +14,6 @@ from steelyard.verdict.status import Acceptance, RunStatus, Status
 Decision = Literal["pass", "fail", "ungraded", "invalid"]
 Checks = Literal["PASS", "FAIL", "UNGRADED"]
 Badge = Literal["PASS", "FAIL", "INVALID"]
-RewardKind = Literal["combined", "binary"]
 
 
 @dataclass(frozen=True, slots=True)
