@@ -3,7 +3,10 @@
 {"schema": "steelyard.outcome/1", "id": "hidden", "under": "acceptance", "outcome": "fail", "why": "exit 1",
  "argv": ["/bin/sh", "-c", "..."], "exit": 1, "started": true, "ceiling_s": 900, "observed_s": 0.4,
  "start": 1201, "end": 1602, "failing": [], "stdout": {"digest", "bytes", "prefix", "tail"}, "stderr": {...},
- "runs": ["fail"], "notes": ["out of memory"]}
+ "runs": ["fail"], "notes": ["out of memory"],
+ "oracle": "twin", "score": 0.5, "reported": {"runner", "channel", "counts", "results", ...}, "controls": {...}}
+
+The last three are null for a check that runs no tests.
 """
 
 from __future__ import annotations
@@ -12,9 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from steelyard.bench.controls import Controls
+from steelyard.bench.reported import Reported
 from steelyard.sandboxes.base import Captured
 
 CheckOutcome = Literal["pass", "fail", "error"]
+OracleKind = Literal["in_process", "twin", "split"]
 SCHEMA = "steelyard.outcome/1"
 SHOWN_BYTES = 4096
 
@@ -62,6 +68,10 @@ class Outcome:
     failing: tuple[str, ...] = ()
     runs: tuple[CheckOutcome, ...] = ()
     notes: tuple[str, ...] = ()
+    oracle: OracleKind = "in_process"  # what really ran, not what was asked for
+    score: float | None = None  # the share of the credit that the tests earned
+    reported: Reported | None = None
+    controls: Controls | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -82,6 +92,10 @@ class Outcome:
             "stderr": self.stderr.to_json(),
             "runs": list(self.runs),
             "notes": list(self.notes),
+            "oracle": self.oracle,
+            "score": self.score,
+            "reported": None if self.reported is None else self.reported.to_json(),
+            "controls": None if self.controls is None else self.controls.to_json(),
         }
 
     @classmethod
@@ -91,4 +105,8 @@ class Outcome:
             fields[name] = tuple(fields[name])
         for name in ("stdout", "stderr"):
             fields[name] = Stream(**fields[name])
+        if fields.get("reported") is not None:
+            fields["reported"] = Reported.from_json(fields["reported"])
+        if fields.get("controls") is not None:
+            fields["controls"] = Controls.from_json(fields["controls"])
         return cls(**fields)

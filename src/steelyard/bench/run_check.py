@@ -1,5 +1,6 @@
 """One executing grader on a fresh bench -> Outcome.
 
+A grader that has a command and an exit code is judged by them; one that runs tests goes through `run_tests`.
 Each check gets its own sandbox: snapshot, setup, the change, then its hidden files last. Nothing of the
 agent's lives on in it, and nothing of one check reaches the next.
 """
@@ -9,18 +10,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
+from steelyard.bench.run_tests import Executed, oracle_bench, run_tests
+from steelyard.bench.run_tests import decide as decide_tests
+from steelyard.bench.suite import SuiteOptions
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.contract.tree import is_within
 from steelyard.errors import AgentFault, InfraFault
-from steelyard.sandboxes.base import Captured, Command, Death, Finished, Laid
+from steelyard.sandboxes.base import Command, Death, Finished, Laid, Sandbox
 
 INFRASTRUCTURE_TRIES = 2
+T = TypeVar("T")
 
 
 class Executing(Protocol):
@@ -59,68 +64,104 @@ class Bench:
 
     def refuse(self, entry: GraderEntry, why: str) -> Outcome:
         """The outcome of a check that the change itself made impossible."""
-        now, nothing = self.clock(), Stream.of(Captured())
-        options: Executing = entry.grader
-        argv = ("/bin/sh", "-c", options.cmd)
-        return Outcome(
-            entry.name, entry.under, "fail", why, argv, None, started=True, ceiling_s=options.timeout_s,
-            observed_s=0.0, stdout=nothing, stderr=nothing, start=now, end=now, runs=("fail",),
-        )  # fmt: skip
+        return self._outcome(entry, Finished(None), Death(), ("fail", why), self.clock())
 
     def _execute(self, entry: GraderEntry) -> Outcome:
-        options: Executing = entry.grader
-        argv = ("/bin/sh", "-c", options.cmd)
         start = self.clock()
         try:
-            finished, death = self._in_a_fresh_sandbox(options, argv)
+            if hasattr(entry.grader, "decide"):
+                return self._tested(entry, start)
+            return self._commanded(entry, start)
         except AgentFault as fault:
             return self.refuse(entry, str(fault))
-        outcome, why = _judge(finished, death, options)
+
+    def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
+        options: Executing = entry.grader
+        places = [dest for _, dest in options.injected]
+        # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
+        own = [piece for piece in self.laid if not any(is_within(piece.path, place) for place in places)]
+        command = Command(_argv(entry), timeout_s=options.timeout_s)
+        finished, death = self._in_a_fresh_sandbox(
+            (*own, *self._hidden(options)), lambda sandbox: sandbox.run(command), lambda done: done
+        )
+        return self._outcome(entry, finished, death, _judge(finished, death, options), start)
+
+    def _tested(self, entry: GraderEntry, start: int) -> Outcome:
+        options: SuiteOptions = entry.grader
+        tested: Executed = run_tests(
+            oracle_bench(
+                self.ground,
+                options,
+                self.laid,
+                self._hidden(options),
+                lambda laid, use: self._in_a_fresh_sandbox(laid, use, lambda ran: ran.finished),
+            )
+        )
+        finished, reported = tested.ran
+        decided = decide_tests(options, tested)
+        judged = _ended_badly(finished, tested.death, options.timeout_s) or (decided.outcome, decided.why)
+        return replace(
+            self._outcome(entry, finished, tested.death, judged, start),
+            failing=decided.failing,
+            oracle=tested.oracle,
+            score=decided.score if judged[0] != "error" else None,
+            reported=reported,
+            controls=tested.controls,
+        )
+
+    def _outcome(
+        self,
+        entry: GraderEntry,
+        finished: Finished,
+        death: Death,
+        judged: tuple[CheckOutcome, str],
+        start: int,
+    ) -> Outcome:
         return Outcome(
             id=entry.name,
             under=entry.under,
-            outcome=outcome,
-            why=why,
-            argv=argv,
+            outcome=judged[0],
+            why=judged[1],
+            argv=_argv(entry),
             exit=finished.exit_code,
             started=not finished.not_started,
-            ceiling_s=options.timeout_s,
+            ceiling_s=entry.grader.timeout_s,
             observed_s=finished.wall_ns / 1e9,
             stdout=Stream.of(finished.stdout),
             stderr=Stream.of(finished.stderr),
             start=start,
             end=self.clock(),
+            runs=(judged[0],),
             notes=("out of memory",) if death.oom_kills else (),
         )
 
-    def _in_a_fresh_sandbox(self, options: Executing, argv: tuple[str, ...]) -> tuple[Finished, Death]:
-        hidden = [laid for src, dest in options.injected for laid in self._hidden(src, dest)]
-        places = [dest for _, dest in options.injected]
-        # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
-        own = [piece for piece in self.laid if not any(is_within(piece.path, place) for place in places)]
-        box = self.ground.box(laid=(*own, *hidden), env=self.env)
+    def _in_a_fresh_sandbox(
+        self, laid: tuple[Laid, ...], use: Callable[[Sandbox], T], finished: Callable[[T], Finished]
+    ) -> tuple[T, Death]:
+        box = self.ground.box(laid=laid, env=self.env)
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:
                 with self.ground.backend.start(box) as sandbox:
-                    finished = sandbox.run(Command(argv, timeout_s=options.timeout_s))
+                    used = use(sandbox)
                     death = sandbox.stop()
             except InfraFault:
                 if not left:
                     raise
                 continue
             # A sandbox that died of its own memory is the candidate's doing; any other way is ours.
-            if finished.lost and not death.oom_kills and left:
+            if finished(used).lost and not death.oom_kills and left:
                 continue
             break
-        return finished, death
+        return used, death
 
-    def _hidden(self, src: str, dest: str) -> list[Laid]:
-        """A hidden file, or every file of a hidden folder."""
-        return [
+    def _hidden(self, options: Executing | SuiteOptions) -> tuple[Laid, ...]:
+        """The hidden files, and every file of the hidden folders."""
+        return tuple(
             Laid(f"{dest}{name.removeprefix(src)}", "file", mode=file.mode, source=file.path)
+            for src, dest in options.injected
             for name, file in self.ground.contract.files.items()
             if name == src or name.startswith(f"{src}/")
-        ]
+        )
 
 
 def check_environment(seed: int) -> dict[str, str]:
@@ -134,16 +175,27 @@ def check_environment(seed: int) -> dict[str, str]:
     }
 
 
+def _argv(entry: GraderEntry) -> tuple[str, ...]:
+    return ("/bin/sh", "-c", getattr(entry.grader, "command", None) or entry.grader.cmd)
+
+
 def _judge(finished: Finished, death: Death, options: Executing) -> tuple[CheckOutcome, str]:
-    if finished.timed_out:
-        return "error", f"no end after {options.timeout_s:g} s"
-    if finished.not_started:
-        return "error", f"could not start: {finished.not_started}"
-    if finished.lost:
-        return ("fail", "ran out of memory") if death.oom_kills else ("error", "the sandbox died under it")
+    ended_badly = _ended_badly(finished, death, options.timeout_s)
+    if ended_badly is not None:
+        return ended_badly
     if finished.signal is not None:
         memory = ", out of memory" if death.oom_kills else ""
         return "fail", f"killed by signal {finished.signal}{memory}"
     if finished.exit_code == options.expect_exit:
         return "pass", f"exit {finished.exit_code}"
     return "fail", f"exit {finished.exit_code}, expected {options.expect_exit}"
+
+
+def _ended_badly(finished: Finished, death: Death, timeout_s: float) -> tuple[CheckOutcome, str] | None:
+    if finished.timed_out:
+        return "error", f"no end after {timeout_s:g} s"
+    if finished.not_started:
+        return "error", f"could not start: {finished.not_started}"
+    if finished.lost:
+        return ("fail", "ran out of memory") if death.oom_kills else ("error", "the sandbox died under it")
+    return None

@@ -57,8 +57,11 @@ def _entry(
     }
     if "cmd" in options["properties"]:
         properties["command"] = properties["cmd"]
-        required.remove("cmd")
-        entry["oneOf"] = [{"required": ["cmd"]}, {"required": ["command"]}]
+        if "cmd" in required:
+            required.remove("cmd")
+            entry["oneOf"] = [{"required": ["cmd"]}, {"required": ["command"]}]
+        else:
+            entry["not"] = {"required": ["cmd", "command"]}
     if not (keys is CheckKeys and kind.TYPE == "command"):
         required.append("type")
     return {**entry, "required": required}

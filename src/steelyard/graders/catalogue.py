@@ -18,10 +18,13 @@ from steelyard.graders.forbid_secrets import ForbidSecrets
 from steelyard.graders.llm_judge import LlmJudge
 from steelyard.graders.max_files_changed import MaxFilesChanged
 from steelyard.graders.no_new_skips import NoNewSkips
+from steelyard.graders.runs_tests import Pytest, RunsTests
 from steelyard.graders.unmodified import BaselineUnmodified, TestsUnmodified
 
 BUILT_IN: tuple[type[Grader], ...] = (
     Command,
+    RunsTests,
+    Pytest,
     AllowedPaths,
     ForbidPaths,
     MaxFilesChanged,
@@ -39,10 +42,8 @@ PLANNED = frozenset(
         "files",
         "implemented",
         "model_judge",
-        "pytest",
         "rubric",
         "swebench",
-        "tests",
         "trace",
         "verifier",
     }

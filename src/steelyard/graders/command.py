@@ -6,26 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from steelyard.contract.catalogue import Doubt
 from steelyard.contract.model import NonEmpty
 from steelyard.contract.tree import Entry
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Grade
-from steelyard.graders.paths import PathInside
+from steelyard.graders.inject import Injects, inject_doubts, injected
 
 TAIL_CHARS = 2000
-
-
-@dataclass(frozen=True)
-class Inject:
-    """A hidden file: it exists on the bench only, laid over the change last."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
-
-    src: NonEmpty
-    dest: PathInside
 
 
 @dataclass(frozen=True)
@@ -45,24 +35,18 @@ class Command(Grader):
     cmd: NonEmpty
     timeout_s: TimeoutS = 900.0
     expect_exit: Annotated[int, Field(ge=0, le=255)] = 0
-    inject: tuple[NonEmpty | Inject, ...] = ()
+    inject: Injects = ()
 
     def files(self) -> tuple[str, ...]:
         return tuple(src for src, _ in self.injected)
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
-        """(source in the contract, destination in the tree); a bare path goes to the root under its base name."""
-        return tuple(
-            (item, item.rsplit("/", 1)[-1]) if isinstance(item, str) else (item.src, item.dest)
-            for item in self.inject
-        )
+        return injected(self.inject)
 
     def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
         del baseline
-        places = [dest for _, dest in self.injected]
-        twice = next((place for place in places if places.count(place) > 1), None)
-        return () if twice is None else (Doubt("inject", f"two files go to {twice!r}", fatal=True),)
+        return inject_doubts(self.inject)
 
     def grade(self, case: Case) -> Grade:
         outcome = case.outcome

@@ -1,0 +1,148 @@
+"""A grader that runs tests -> what was reported, and what the controls said, by the contract's `oracle.mode`.
+
+    in_process   the tests run beside the candidate's code, under a runner of ours where the language has one
+    twin         the same, and once more with changed expectations, which honest work must fail
+    split        the tests in one sandbox, the candidate in another, plain data between them
+
+The tree is the snapshot, setup, the change without its tests, and the hidden files last.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from steelyard.bench.controls import Controls
+from steelyard.bench.ground import Ground
+from steelyard.bench.oracle_files import OracleFiles
+from steelyard.bench.outcome import OracleKind
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.catalogue import runner_for
+from steelyard.bench.suite import Decision, Suite, SuiteOptions
+from steelyard.contract.tree import is_within
+from steelyard.sandboxes.base import Death, Laid, Sandbox
+
+MAX_SOURCE_BYTES = 4 << 20
+FORGED = "result forging"
+
+
+class InSandbox(Protocol):
+    """Lay these pieces on a fresh ground, use the sandbox, stop it; again if the machine lost it."""
+
+    def __call__(self, laid: tuple[Laid, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, Death]: ...
+
+
+class Executed(NamedTuple):
+    """One execution of a suite with everything around it."""
+
+    ran: Ran
+    death: Death
+    oracle: OracleKind
+    controls: Controls | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OracleBench:
+    """A suite, and everything that is needed to run it: once, and again with other contents in its files."""
+
+    ground: Ground
+    options: SuiteOptions
+    suite: Suite
+    work: tuple[Laid, ...]  # the change, without what belongs to the oracle
+    hidden: tuple[Laid, ...]
+    in_sandbox: InSandbox
+
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, Death]:
+        """The suite in a fresh sandbox; `instead` holds other contents for some of the oracle's files."""
+        runner = runner_for(self.suite, self.options.runner)
+        with self.ground.cache.temporary() as scratch:
+            others = _written(instead or {}, scratch, {one.path: one.mode for one in self.hidden})
+            hidden = [one for one in self.hidden if one.path not in (instead or {})]
+            return self.in_sandbox((*self.work, *hidden, *others), lambda box: runner.run(box, self.suite))
+
+    def source(self, path: str) -> bytes | None:
+        """The text of a file as the bench has it, if it is the oracle's and of a reasonable size."""
+        found = next((one.source for one in self.hidden if one.path == path), None)
+        if found is None and path in self.ground.baseline:
+            found = self.ground.contract.snapshot.tree / path
+        if found is None or not found.is_file() or found.stat().st_size > MAX_SOURCE_BYTES:
+            return None
+        return found.read_bytes()
+
+
+def oracle_bench(
+    ground: Ground,
+    options: SuiteOptions,
+    change: tuple[Laid, ...],
+    hidden: tuple[Laid, ...],
+    in_sandbox: InSandbox,
+) -> OracleBench:
+    theirs = OracleFiles(ground.baseline, options.test_files)
+    places = [dest for _, dest in options.injected]
+    work = tuple(
+        one
+        for one in change
+        if one.path not in theirs and not any(is_within(one.path, place) for place in places)
+    )
+    return OracleBench(ground, options, _suite(ground, options), work, hidden, in_sandbox)
+
+
+def run_tests(bench: OracleBench) -> Executed:
+    """One execution by the contract's mode."""
+    ran, death = bench.run()
+    return Executed(ran, death, "in_process")
+
+
+def decide(options: SuiteOptions, tested: Executed) -> Decision:
+    """The grader's own decision, unless somebody laid hands on the runner or on the results."""
+    reported, controls = tested.ran.reported, tested.controls
+    decision = options.decide(reported)
+    forged = [*reported.tampering, *(f"{one} passes with a wrong expectation" for one in _wrong(controls))]
+    if forged:
+        return Decision("fail", 0.0, f"{FORGED}: {forged[0]}", decision.failing)
+    return decision
+
+
+def _wrong(controls: Controls | None) -> tuple[str, ...]:
+    return () if controls is None else controls.wrong
+
+
+def _suite(ground: Ground, options: SuiteOptions) -> Suite:
+    env, argv = _words(options.command)
+    return Suite(
+        command=options.command,
+        argv=argv,
+        env=env,
+        timeout_s=options.timeout_s,
+        report=options.report,
+        isolation=ground.contract.spec.oracle.isolation,
+        declared=options.declared,
+    )
+
+
+def _words(command: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """`A=1 python3 -m pytest -q` -> variables and words; nothing when it takes a shell to understand."""
+    try:
+        lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
+        raw, words = list(lexer), shlex.split(command)
+    except ValueError:
+        return {}, ()
+    unquoted = "".join(word for word in raw if word[0] not in "'\"")
+    if set(unquoted) & set("();<>|&*?~") or set(command) & set("$`\n"):
+        return {}, ()
+    env: dict[str, str] = {}
+    while words and "=" in words[0] and words[0].partition("=")[0].isidentifier():
+        name, _, value = words.pop(0).partition("=")
+        env[name] = value
+    return env, tuple(words)
+
+
+def _written(contents: Mapping[str, bytes], folder: Path, modes: Mapping[str, str]) -> list[Laid]:
+    laid = []
+    for number, (path, content) in enumerate(contents.items()):
+        (folder / str(number)).write_bytes(content)
+        laid.append(Laid(path, "file", mode=modes.get(path, "644"), source=folder / str(number)))
+    return laid

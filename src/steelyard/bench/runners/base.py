@@ -1,0 +1,27 @@
+"""How tests are run so that their results can be believed.
+
+A runner is given a live sandbox that has the tree in it, starts what must be started, and comes back with how the
+command ended and what was reported. It never trusts printed text, and never takes an exit code for a result.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from steelyard.bench.reported import Reported
+from steelyard.bench.suite import Suite
+from steelyard.sandboxes.base import Finished, Sandbox
+
+
+class Ran(NamedTuple):
+    finished: Finished
+    reported: Reported
+
+
+class Runner(Protocol):
+    NAME: str
+
+    def claims(self, suite: Suite) -> bool:
+        """Whether this command is one of ours."""
+
+    def run(self, sandbox: Sandbox, suite: Suite) -> Ran: ...

@@ -1,0 +1,35 @@
+"""Any command: no results, only how it ended."""
+
+from __future__ import annotations
+
+from steelyard.bench.reported import Reported, Result
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.suite import Suite
+from steelyard.sandboxes.base import Command, Finished, Sandbox
+
+
+class ExitCode:
+    """One result for the whole command. What it is worth is said with it: `channel: exit_code`."""
+
+    NAME = "exit_code"
+
+    def claims(self, suite: Suite) -> bool:
+        del suite
+        return True
+
+    def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
+        finished = run_in_shell(sandbox, suite)
+        outcome, detail = ("passed", "") if finished.exit_code == 0 else ("failed", how_it_ended(finished))
+        result = Result(suite.command, outcome, detail)  # type: ignore[arg-type]  # one of the two
+        return Ran(finished, Reported(self.NAME, "exit_code", (result,)))
+
+
+def run_in_shell(sandbox: Sandbox, suite: Suite, command: str = "") -> Finished:
+    argv = ("/bin/sh", "-c", command or suite.command)
+    return sandbox.run(Command(argv, timeout_s=suite.timeout_s))
+
+
+def how_it_ended(finished: Finished) -> str:
+    if finished.exit_code is not None:
+        return f"exit {finished.exit_code}"
+    return "no end" if finished.timed_out else f"signal {finished.signal}"

@@ -1,0 +1,64 @@
+"""What a test runner is asked to run: a grader's options, made concrete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+from steelyard.bench.outcome import CheckOutcome
+from steelyard.bench.reported import Reported
+
+
+class Decision(NamedTuple):
+    """What a grader makes of a report: the outcome, the share of the credit, why, and which ids did not pass."""
+
+    outcome: CheckOutcome
+    score: float
+    why: str
+    failing: tuple[str, ...] = ()
+
+
+class SuiteOptions(Protocol):
+    """The options of a grader type that runs tests and looks at each of them."""
+
+    timeout_s: float
+    test_files: tuple[str, ...]  # patterns of files that are the oracle's; () for what looks like a test
+
+    @property
+    def injected(self) -> tuple[tuple[str, str], ...]:
+        """(source in the contract, destination in the tree) of each hidden file or folder."""
+
+    @property
+    def command(self) -> str:
+        """What its author would type."""
+
+    @property
+    def runner(self) -> str:
+        """A name of the runners' catalogue, or "" to tell it from the command."""
+
+    @property
+    def report(self) -> str:
+        """A pattern of JUnit files that the command leaves in the tree, or ""."""
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Ids, or patterns of ids, that must be among the results."""
+
+    def decide(self, reported: Reported) -> Decision: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One command that runs tests, ready for a sandbox that has the tree in it."""
+
+    command: str
+    argv: tuple[str, ...] = ()  # the command's words; () when only a shell can make sense of it
+    env: Mapping[str, str] = field(default_factory=dict)  # variables written before the command
+    cwd: str = ""  # relative to the workspace
+    timeout_s: float = 900.0
+    report: str = ""
+    isolation: Literal["suite", "process"] = "suite"
+    declared: tuple[str, ...] = ()
+    trusted: frozenset[str] = frozenset()  # executables and modules in the tree that are not the candidate's
+    own_modules: frozenset[str] = frozenset()  # top-level importable names that the tree itself provides
