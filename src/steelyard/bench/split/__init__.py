@@ -1,0 +1,59 @@
+"""`oracle.mode: split`: the tests in one sandbox, the candidate in another, plain data between them.
+
+    tester sandbox                         controller                candidate sandbox
+    tests -> stand-ins --unix socket--> bridge ==stdin/stdout==> relay ==stdin/stdout==> worker, hands
+
+    tester     the oracle's files, data files, what setup made; in place of the candidate's modules stand-ins
+               (`candidate.py`, and a stub where each of those modules was). No line of the candidate's.
+    bridge     a command of ours in the tester: takes connections, passes lines on
+    worker     a command of ours in the candidate's sandbox that imports and calls the candidate's code; one for
+               each connection, so one for each process of tests. Hostile from the first import on.
+    hands      a command of ours beside it that runs programs, reads and writes files, asks over HTTP
+
+The wire. Every frame is one JSON object on one line: UTF-8, at most MAX_FRAME bytes, no NaN, no lone surrogates.
+A connection of a test process begins with {"hello": 1, "worker": "python" | "node"}. Then it asks, one at a time,
+and each ask has exactly one answer:
+
+    {"id": 1, "op": OP, ..., "timeout_s": 5}      ids count from 1 on each connection; timeout_s may be left out
+    {"id": 1, "ok": ...}                          done
+    {"id": 1, "raised": RAISED}                   the candidate's code raised
+    {"id": 1, "refused": "why"}                   this cannot cross, or there is no such thing
+    {"id": 1, "gone": "why"}                      said by the relay: the candidate died, hung, flooded or lied
+
+    op       fields                                ok
+    import   module                                null
+    look     of: REF, name                         ABOUT
+    call     of: REF, args: [V], kwargs: [[name, V]]   V
+    do       what, args: [V]                       V; an operator (len, iter, getitem, eq, add, str, enter, ...)
+    set      of: REF (a handle's), name, value: V  null
+    drop     handles: [n]                          null
+    reset                                          null; the relay starts a new worker for the next ask
+    run      argv, stdin, cwd, env, timeout_s      {"exit_code", "signal", "stdout", "stderr"}     (hands, from here on)
+    start    argv, cwd, env                        {"process": n}
+    stop     process                               as run
+    read     path                                  V (bytes)
+    write    path, data: V                         null
+    exists   path                                  bool
+    list     path                                  [name, ...]
+    http     method, path, body: V, headers, port  {"status", "headers": [[name, value]], "body": V}
+
+    REF      {"module": "shopcart.money", "path": ["Cart", "total"]} or {"handle": 7, "path": ["total"]}
+    ABOUT    {"kind": "data", "value": V} | {"kind": "function", "async": false} | {"kind": "class"}
+             | {"kind": "exception", "mro": [[module, name], ...]} | {"kind": "module", "name": "shopcart.money"}
+             | {"kind": "object", "value": V (a handle)}
+    RAISED   {"mro": [[module, name], ...], "args": [V], "text": str(exception), "attrs": [[name, V]]}
+
+    V        null, true, "text", 12 (up to 2**53 either way), 0.5, [V, ...] (a list), and {"$": tag, "v": ...}:
+             dict [[V, V], ...]   tuple, set, frozenset, iter [V, ...]   bytes, bytearray "base64"
+             int "-0x1f" (larger ones)   float "nan" | "inf" | "-inf"   complex [V, V]   range [V, V, V]
+             decimal "1.20"   fraction [V, V]   datetime, date, time "ISO 8601"   timedelta [days, s, us]   uuid "..."
+             record {"name", "fields": [name, ...], "values": [V, ...]}, a named tuple
+             handle {"n": 7, "class": [module, name]}, an object that stays where it is; towards the worker {"n": 7}
+             ref REF, a function or class of the candidate's as an argument; undefined null (JavaScript)
+
+Whoever receives a V parses it strictly, with limits (LIMITS in `values.py`), into builtins made on its own side.
+
+Between bridge and relay each line is wrapped: {"c": connection, "open": HELLO} | {"c": connection, "ask": ...} |
+{"c": connection, "close": true} towards the relay, {"c": connection, "answer": ...} back. The bridge's first line is
+{"ready": true}. A worker's program arrives as every program of ours does: the first line of its stdin.
+"""
