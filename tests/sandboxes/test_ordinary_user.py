@@ -41,10 +41,10 @@ def can_run_as_nobody() -> bool:
     [
         ["tests/sandboxes/test_init_commands.py", "tests/sandboxes/test_init_timeouts.py"],
         ["tests/sandboxes/test_sandboxed_workspace.py", "tests/sandboxes/test_launcher_lifetime.py"],
-        ["tests/sandboxes/test_local_sandbox.py"],
+        ["tests/sandboxes/test_local_sandbox.py", "tests/sandboxes/test_orphans.py"],
         [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/attacks/test_sandbox_*.py"))],
     ],
-    ids=["commands", "workspace_and_lifetime", "local", "attacks"],
+    ids=["commands", "workspace_and_lifetime", "local_and_orphans", "attacks"],
 )
 def test_the_sandbox_holds_without_root(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> None:
     """What a user without any privilege gets is the same isolation, with other limits."""

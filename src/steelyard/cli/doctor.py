@@ -16,7 +16,9 @@ _COLOURS = {"ok": "green", "limited": "yellow", "missing": "red"}
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON line instead of the list")
     parser.add_argument(
-        "--clean", action="store_true", help="remove what killed runs left: cgroups, temporary folders"
+        "--clean",
+        action="store_true",
+        help="remove what killed runs left: processes, cgroups, temporary folders",
     )
 
 
@@ -36,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 def _as_json(readings: list[Reading], cleaned: Cleaned | None) -> dict[str, object]:
     """As follows.
 
-    {"schema": "steelyard.doctor/1", "ok": true, "cleaned": {"cgroups": [], "folders": []},
+    {"schema": "steelyard.doctor/1", "ok": true, "cleaned": {"cgroups": [], "folders": [], "processes": []},
      "readings": [{"name": "overlay", "state": "ok|limited|missing", "says": "...", "fix": "", "needed": true}]}
     """
     return {
@@ -55,7 +57,7 @@ def _line(reading: Reading) -> str:
 def _cleaned_lines(cleaned: Cleaned | None) -> list[str]:
     if cleaned is None:
         return []
-    gone = [*cleaned.cgroups, *cleaned.folders]
+    gone = [*cleaned.cgroups, *cleaned.folders, *(f"process {pid}" for pid in cleaned.processes)]
     return [f"removed  {name}" for name in gone] or ["nothing to clean"]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import select
 import signal
 import socket
 import threading
@@ -20,7 +21,7 @@ from typing import Literal
 from steelyard.contract.cache import Cache
 from steelyard.contract.owner import is_stale, owner_tag, run_uid
 from steelyard.errors import InfraFault
-from steelyard.sandboxes import cgroups
+from steelyard.sandboxes import cgroups, orphans
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import Box, Enforced, Facts
 from steelyard.sandboxes.bubblewrapped import DEATH_S, BubblewrapSandbox, Holding, Init, are_gone
@@ -70,11 +71,12 @@ class BubblewrapBackend:
         holding = _hold(box)
         try:
             own, started = launch(_order(box, facts, holding))
-            groups = cgroups.folders(f"{own.tag}-{started.number}", cgroups.host())
+            name = f"{own.tag}-{started.number}"
+            groups = cgroups.folders(name, cgroups.host())
             try:
                 init = _greet(started, groups)
             except BaseException:
-                _abandon(started, groups)
+                _abandon(started, name, groups)
                 raise
         except BaseException:
             holding.release()
@@ -144,6 +146,7 @@ def _rlimits(box: Box, facts: Facts) -> list[str]:
 
 def _greet(started: Started, groups: list[Path]) -> Init:
     """Init's first words, and a pidfd of it: the kernel tells who sent them."""
+    _await_word(started)
     try:
         first = receive(started.sock, 4096)
     except OSError as error:
@@ -162,11 +165,22 @@ def _greet(started: Started, groups: list[Path]) -> Init:
     return Init(wire, first.sender, os.pidfd_open(first.sender), groups)
 
 
-def _abandon(started: Started, groups: list[Path]) -> None:
+def _await_word(started: Started) -> None:
+    """Until init speaks, or bubblewrap is dead and so nobody may ever: its child can hold the socket for good."""
+    waiting = select.poll()
+    for descriptor in (started.sock.fileno(), started.bwrap):
+        waiting.register(descriptor, select.POLLIN)
+    heard = waiting.poll(int(START_TIMEOUT_S * 1000))
+    if [descriptor for descriptor, _ in heard] == [started.bwrap]:
+        raise InfraFault("bubblewrap was killed before its sandbox came up")
+
+
+def _abandon(started: Started, name: str, groups: list[Path]) -> None:
     with contextlib.suppress(OSError):
         signal.pidfd_send_signal(started.bwrap, signal.SIGKILL)
     started.sock.close()
     are_gone(started.bwrap, started.bwrap, DEATH_S)
+    orphans.end_marked(lambda marked: marked == name)
     for descriptor in (started.workspace, started.baseline, started.touched, started.bwrap, started.stderr):
         if descriptor is not None:
             with contextlib.suppress(OSError):
@@ -178,6 +192,7 @@ def _abandon(started: Started, groups: list[Path]) -> None:
 def _sweep_once() -> None:
     if not _swept.is_set():
         _swept.set()
+        orphans.end_marked(is_stale)
         cgroups.sweep(is_stale)
         with contextlib.suppress(OSError, RecursionError):  # a dead run's folder must not stop a new one
             Cache.default().sweep()

@@ -1,4 +1,4 @@
-"""An order and its mounts -> the command line of bubblewrap.
+"""An order and its mounts -> the arguments of bubblewrap.
 
 Inside: /usr read-only, a generated /etc of five files, /proc, /dev, sized /tmp and /dev/shm, the workspace,
 HOME, and what the box names. `/` and /dev are read-only at the end: bubblewrap makes both as tmpfs without a
@@ -72,7 +72,7 @@ def bwrap_arguments(
 ) -> list[str]:
     """`file` turns a text into a descriptor that bubblewrap can read it from."""
     size = str(order.tmp_bytes)
-    arguments = ["bwrap", *_ISOLATION, *(["--share-net"] if order.share_network else []), *layout.arguments]
+    arguments = [*_ISOLATION, *(["--share-net"] if order.share_network else []), *layout.arguments]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     for place in ("/dev/shm", "/tmp"):  # noqa: S108  # paths inside the sandbox
         arguments += ["--size", size, "--perms", "1777", "--tmpfs", place]

@@ -12,7 +12,8 @@ PDEATHSIG follows the *thread* that forked, so a sandbox would die with a worker
     then the spare becomes bubblewrap, and init speaks on the same socket
 
 When the controller goes, by whatever signal, the socket ends: every sandbox is killed, every cgroup removed.
-When the launcher goes, the kernel kills each bubblewrap (PDEATHSIG).
+When the launcher goes, the kernel kills each bubblewrap (PDEATHSIG). What is left when both go in the same
+millisecond is ended by whoever starts next (orphans.py).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import select
 import signal
 import socket
 import struct
+import time
 from collections import deque
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -35,6 +37,7 @@ from steelyard.sandboxes import cgroups, mounts, seccomp
 from steelyard.sandboxes.bwrap_arguments import Descriptors, HostLayout, bwrap_arguments
 from steelyard.sandboxes.ground import prepare
 from steelyard.sandboxes.order import Order
+from steelyard.sandboxes.orphans import mark
 from steelyard.sandboxes.overlay_probe import overlay_works
 
 _SPARES = 2  # an agent and its bench start in pairs, and a spare takes longer to get ready than to be used
@@ -136,24 +139,32 @@ class Nursery:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
-                    return
-                number = self._numbers.pop(pid, None)
-                if number is not None and status in {
-                    _FAILED << 8,
-                    signal.SIGALRM,
-                }:  # the controller never heard of these cgroups
-                    cgroups.remove_all(f"{self._kit.tag}-{number}")
-                for spare in [spare for spare in self._spares if spare.pid == pid]:
-                    spare.sock.close()
-                    self._spares.remove(spare)
+                    break
+                self._bury(pid, status)
+        _kill(
+            set(_children()) - set(self._numbers)
+        )  # a dead bubblewrap's child, which may wait for it for ever
+
+    def _bury(self, pid: int, status: int) -> None:
+        number = self._numbers.pop(pid, None)
+        if number is not None and status in {
+            _FAILED << 8,
+            signal.SIGALRM,
+        }:  # the controller never heard of these cgroups
+            cgroups.remove_all(f"{self._kit.tag}-{number}")
+        for spare in [spare for spare in self._spares if spare.pid == pid]:
+            spare.sock.close()
+            self._spares.remove(spare)
 
     def end(self) -> None:
-        for pid in self._numbers:  # ours and not yet reaped, so the number cannot be another's
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        """Until no child is left: with each one that dies we may inherit another."""
         with contextlib.suppress(ChildProcessError):
             while True:
-                os.waitpid(-1, 0)
+                _kill({*self._numbers, *_children()})
+                pid, _ = os.waitpid(-1, os.WNOHANG)
+                self._numbers.pop(pid, None)
+                if pid == 0:
+                    time.sleep(0.002)
 
     def _fork(self) -> _Spare:
         self._last += 1
@@ -165,6 +176,20 @@ class Nursery:
         theirs.close()
         self._numbers[pid] = self._last
         return _Spare(pid, ours)
+
+
+def _children() -> list[int]:
+    """Our own and those that we inherited; none of them is reaped yet, so no number is another's."""
+    pid = os.getpid()
+    with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{pid}/children") as file:  # noqa: PTH123
+        return [int(child) for child in file.read().split()]
+    return []
+
+
+def _kill(pids: set[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
@@ -236,7 +261,7 @@ def _become_bwrap(
     os.dup2(end.fileno(), 0)
     os.dup2(end.fileno(), 1)
     os.dup2(stderr, 2)
-    os.execv(kit.bwrap, arguments)  # noqa: S606  # no shell is the point
+    os.execv(kit.bwrap, [mark(f"{kit.tag}-{number}"), *arguments])  # noqa: S606  # no shell is the point
 
 
 def _drop_root(order: Order) -> None:

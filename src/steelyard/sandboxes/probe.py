@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from steelyard.contract.cache import Cache
 from steelyard.contract.owner import is_stale, run_uid
 from steelyard.errors import InfraFault
-from steelyard.sandboxes import cgroups
+from steelyard.sandboxes import cgroups, orphans
 from steelyard.sandboxes.admission import machine_memory_bytes
 from steelyard.sandboxes.base import Box, Command, Facts, Limits
 from steelyard.sandboxes.binary import init_binary
@@ -47,6 +47,7 @@ class Reading(NamedTuple):
 class Cleaned(NamedTuple):
     cgroups: list[str]
     folders: list[str]
+    processes: list[int]
 
 
 def examine() -> list[Reading]:
@@ -64,8 +65,9 @@ def can_run(readings: list[Reading]) -> bool:
 
 def clean() -> Cleaned:
     """Remove what dead controllers left."""
+    ended = orphans.end_marked(is_stale)  # first: a group that holds a process cannot be removed
     swept = cgroups.sweep(is_stale)
-    return Cleaned([str(folder) for folder in swept], Cache.default().sweep())
+    return Cleaned([str(folder) for folder in swept], Cache.default().sweep(), ended)
 
 
 def _tried(name: str, what: Callable[[], str]) -> Reading:
