@@ -132,7 +132,12 @@ def sleeper() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def pose(as_name: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([mark(as_name), "1000"], executable="/bin/sleep")
+    process = subprocess.Popen([mark(as_name), "1000"], executable="/bin/sleep")
+    while process.poll() is None and called(process.pid) != mark(
+        as_name
+    ):  # a new program has no arguments for a moment
+        time.sleep(0.001)
+    return process
 
 
 def test_a_chosen_bubblewrap_is_ended(sleeper: list[subprocess.Popen[bytes]]) -> None:
