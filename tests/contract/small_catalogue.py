@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.contract.catalogue import Catalogue, Doubt
+from steelyard.contract.catalogue import Catalogue, Doubt, Material
 from steelyard.contract.model import NonEmpty, Under
 from steelyard.contract.tree import Entry
 
@@ -22,11 +22,15 @@ class Plain:
     WEIGHT: ClassVar[float] = 0.0
     EXECUTES: ClassVar[bool] = False
 
-    def files(self) -> tuple[str, ...]:
+    def contract_files(self) -> tuple[str, ...]:
         return ()
 
     def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
         del baseline
+        return ()
+
+    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+        del material
         return ()
 
 
@@ -49,7 +53,7 @@ class Command(Plain):
     timeout_s: Annotated[float, Field(ge=1, le=3600)] = 900
     inject: tuple[NonEmpty | Inject, ...] = ()
 
-    def files(self) -> tuple[str, ...]:
+    def contract_files(self) -> tuple[str, ...]:
         return tuple(item if isinstance(item, str) else item.src for item in self.inject)
 
 

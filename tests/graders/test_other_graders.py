@@ -71,7 +71,7 @@ def test_a_command_that_never_ran_is_an_error_and_not_a_zero() -> None:
 def test_a_bare_injected_path_goes_to_the_root_under_its_base_name() -> None:
     command = Command("true", inject=("hidden/test_x.py", Inject("hidden/y.py", "tests/y.py")))
     assert command.injected == (("hidden/test_x.py", "test_x.py"), ("hidden/y.py", "tests/y.py"))
-    assert command.files() == ("hidden/test_x.py", "hidden/y.py")
+    assert command.contract_files() == ("hidden/test_x.py", "hidden/y.py")
 
 
 def stored(blobs: Path, text: str) -> Entry:

@@ -99,12 +99,14 @@ class Bench:
         )
         finished, reported = tested.ran
         decided = decide_tests(options, tested)
-        judged = _ended_badly(finished, tested.death, options.timeout_s) or (decided.outcome, decided.why)
+        bad_end = _ended_badly(finished, tested.death, options.timeout_s)
+        judged = bad_end or (decided.at(entry.pass_threshold), decided.why)
+        score = 0.0 if bad_end else decided.score
         return replace(
             self._outcome(entry, finished, tested.death, judged, start),
             failing=decided.failing,
             oracle=tested.oracle,
-            score=decided.score if judged[0] != "error" else None,
+            score=score if judged[0] != "error" else None,
             reported=reported,
             controls=tested.controls,
         )

@@ -10,19 +10,20 @@ The tree is the snapshot, setup, the change without its tests, and the hidden fi
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from steelyard.bench.controls import Controls
 from steelyard.bench.ground import Ground
 from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.outcome import OracleKind
+from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
-from steelyard.contract.tree import is_within
+from steelyard.contract.tree import prefixes
 from steelyard.sandboxes.base import Death, Laid, Sandbox
 
 MAX_SOURCE_BYTES = 4 << 20
@@ -61,7 +62,10 @@ class OracleBench:
         with self.ground.cache.temporary() as scratch:
             others = _written(instead or {}, scratch, {one.path: one.mode for one in self.hidden})
             hidden = [one for one in self.hidden if one.path not in (instead or {})]
-            return self.in_sandbox((*self.work, *hidden, *others), lambda box: runner.run(box, self.suite))
+            ran, death = self.in_sandbox(
+                (*self.work, *hidden, *others), lambda box: runner.run(box, self.suite)
+            )
+        return ran._replace(reported=without_candidates(ran.reported, self.work)), death
 
     def source(self, path: str) -> bytes | None:
         """The text of a file as the bench has it, if it is the oracle's and of a reasonable size."""
@@ -81,13 +85,10 @@ def oracle_bench(
     in_sandbox: InSandbox,
 ) -> OracleBench:
     theirs = OracleFiles(ground.baseline, options.test_files)
-    places = [dest for _, dest in options.injected]
-    work = tuple(
-        one
-        for one in change
-        if one.path not in theirs and not any(is_within(one.path, place) for place in places)
-    )
-    return OracleBench(ground, options, _suite(ground, options), work, hidden, in_sandbox)
+    places = {*(dest for _, dest in options.injected), *(one.path for one in hidden)}
+    work = tuple(one for one in change if one.path not in theirs and places.isdisjoint(prefixes(one.path)))
+    suite = suite_of(options, ground.contract.spec.oracle.isolation)
+    return OracleBench(ground, options, suite, work, hidden, in_sandbox)
 
 
 def run_tests(bench: OracleBench) -> Executed:
@@ -110,7 +111,21 @@ def _wrong(controls: Controls | None) -> tuple[str, ...]:
     return () if controls is None else controls.wrong
 
 
-def _suite(ground: Ground, options: SuiteOptions) -> Suite:
+def without_candidates(reported: Reported, work: Sequence[Laid]) -> Reported:
+    """A test in a file that the candidate wrote says nothing about the candidate: it is as good as skipped."""
+    theirs = {one.path for one in work}
+    return replace(
+        reported,
+        results=tuple(
+            replace(one, outcome="skipped", detail="in a file that the candidate wrote or changed")
+            if one.file and one.file in theirs
+            else one
+            for one in reported.results
+        ),
+    )
+
+
+def suite_of(options: SuiteOptions, isolation: Literal["suite", "process"] = "suite") -> Suite:
     env, argv = _words(options.command)
     return Suite(
         command=options.command,
@@ -118,7 +133,7 @@ def _suite(ground: Ground, options: SuiteOptions) -> Suite:
         env=env,
         timeout_s=options.timeout_s,
         report=options.report,
-        isolation=ground.contract.spec.oracle.isolation,
+        isolation=isolation,
         declared=options.declared,
     )
 

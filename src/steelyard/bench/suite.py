@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple, Protocol
 from steelyard.bench.outcome import CheckOutcome
 from steelyard.bench.reported import Reported
 
+TOLERANCE = 1e-9
+
 
 class Decision(NamedTuple):
     """What a grader makes of a report: the outcome, the share of the credit, why, and which ids did not pass."""
@@ -18,12 +20,22 @@ class Decision(NamedTuple):
     why: str
     failing: tuple[str, ...] = ()
 
+    def at(self, pass_threshold: float) -> CheckOutcome:
+        """The outcome where a part is enough; nothing at all is never enough, and an error stays one."""
+        if self.outcome == "error":
+            return "error"
+        return "pass" if self.score > 0 and self.score >= pass_threshold - TOLERANCE else "fail"
+
 
 class SuiteOptions(Protocol):
     """The options of a grader type that runs tests and looks at each of them."""
 
-    timeout_s: float
-    test_files: tuple[str, ...]  # patterns of files that are the oracle's; () for what looks like a test
+    @property
+    def timeout_s(self) -> float: ...
+
+    @property
+    def test_files(self) -> tuple[str, ...]:
+        """Patterns of files that are the oracle's; () for what looks like a test."""
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:

@@ -33,11 +33,31 @@ class GraderType(Protocol):
     WEIGHT: ClassVar[float]
     EXECUTES: ClassVar[bool]  # runs code on the bench, so it may be a check of the oracle
 
-    def files(self) -> tuple[str, ...]:
+    def contract_files(self) -> tuple[str, ...]:
         """Contract-relative files and folders that the options name; their bytes are in the digest."""
 
     def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
         """Options that make no sense against this snapshot."""
+
+    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+        """Options that make no sense once the files that they name are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractFile:
+    """A file of the contract's folder that can change a verdict."""
+
+    path: Path  # where it is now
+    mode: str
+    sha256: str
+
+
+class Material(NamedTuple):
+    """What a contract brings: the snapshot and its own files, by name."""
+
+    tree: Path
+    baseline: Mapping[str, Entry]
+    files: Mapping[str, ContractFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +87,4 @@ class GraderEntry:
 
     @property
     def options_files(self) -> tuple[str, ...]:
-        return self.grader.files()  # type: ignore[no-any-return]  # the protocol says tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ContractFile:
-    """A file of the contract's folder that can change a verdict."""
-
-    path: Path  # where it is now
-    mode: str
-    sha256: str
+        return self.grader.contract_files()  # type: ignore[no-any-return]  # the protocol says tuple[str, ...]

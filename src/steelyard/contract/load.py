@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from steelyard.contract.cache import Cache
-from steelyard.contract.catalogue import Catalogue
+from steelyard.contract.catalogue import Catalogue, Material
 from steelyard.contract.contract import Contract
 from steelyard.contract.digest import contract_digest
 from steelyard.contract.entries import Entries, resolve_entries
@@ -56,7 +56,7 @@ def examine_contract(path: Path | str, catalogue: Catalogue, cache: Cache | None
     if problems or spec is None:
         raise ContractFault(_in_order(problems))
     snapshot = _snapshot(spec, source, folder, cache or Cache.default())
-    doubts = _doubts(entries, snapshot)
+    doubts = _doubts(entries, Material(snapshot.tree, snapshot.entries, named.files))
     if fatal := [problem for problem, is_fatal in doubts if is_fatal]:
         raise ContractFault(_in_order(fatal))
     brief = spec.brief if named.brief is None else named.brief
@@ -130,11 +130,11 @@ def _snapshot(spec: ContractSpec, source: Source, folder: Path, cache: Cache) ->
         ) from fault
 
 
-def _doubts(entries: Entries, snapshot: Snapshot) -> list[tuple[Problem, bool]]:
+def _doubts(entries: Entries, material: Material) -> list[tuple[Problem, bool]]:
     return [
         (doubt_problem(entry, place, doubt, entries.source), doubt.fatal)
         for place, entry in entries.found.items()
-        for doubt in entry.grader.doubts(snapshot.entries)
+        for doubt in (*entry.grader.doubts(material.baseline), *entry.grader.file_doubts(material))
     ]
 
 

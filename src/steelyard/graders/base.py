@@ -8,18 +8,20 @@ is its page in the documentation: what must hold, `Why:`, `Example:`, `Fooled by
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
 from steelyard.bench.final_tree import FinalTree
 from steelyard.bench.outcome import Outcome
-from steelyard.contract.catalogue import Doubt
+from steelyard.contract.catalogue import ContractFile, Doubt, Material
 from steelyard.contract.model import NonEmpty, Under
 from steelyard.contract.tree import Entry
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
+from steelyard.evidence.summary import Summary
 from steelyard.graders.grade import Grade
 
 Patterns = Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
@@ -37,6 +39,10 @@ class Case:
     outcome: Outcome | None = None  # of this entry, when its type executes
     outcomes: Mapping[str, Outcome] | None = None  # of every check
     patch_refused: str = ""  # why a patch handed to us does not apply
+    baseline: Mapping[str, Entry] = field(default_factory=dict)
+    baseline_tree: Path = Path("/nonexistent")  # where its contents are
+    files: Mapping[str, ContractFile] = field(default_factory=dict)  # of the contract
+    trace: Summary = field(default_factory=Summary)
 
 
 class Grader:
@@ -50,13 +56,18 @@ class Grader:
     WEIGHT: ClassVar[float] = 0.0
     EXECUTES: ClassVar[bool] = False
 
-    def files(self) -> tuple[str, ...]:
+    def contract_files(self) -> tuple[str, ...]:
         """Contract-relative files that the options name."""
         return ()
 
     def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
         """Options that make no sense against this snapshot."""
         del baseline
+        return ()
+
+    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+        """Options that make no sense once the files that they name are read."""
+        del material
         return ()
 
     def grade(self, case: Case) -> Grade:

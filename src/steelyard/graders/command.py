@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
-from steelyard.contract.catalogue import Doubt
+from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.model import NonEmpty
-from steelyard.contract.tree import Entry
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Grade
 from steelyard.graders.inject import Injects, inject_doubts, injected
@@ -37,16 +35,15 @@ class Command(Grader):
     expect_exit: Annotated[int, Field(ge=0, le=255)] = 0
     inject: Injects = ()
 
-    def files(self) -> tuple[str, ...]:
+    def contract_files(self) -> tuple[str, ...]:
         return tuple(src for src, _ in self.injected)
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
         return injected(self.inject)
 
-    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
-        del baseline
-        return inject_doubts(self.inject)
+    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+        return inject_doubts(self.inject, material)
 
     def grade(self, case: Case) -> Grade:
         outcome = case.outcome

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from steelyard.contract.catalogue import GraderEntry
@@ -27,6 +28,10 @@ class Grade:
     pointers: tuple[str, ...] = ()  # where in the run folder the reason can be read
     findings: tuple[Finding, ...] = ()
     output_tail: str = ""
+    disqualifies: bool = False  # weighted as its entry is, it fails the run like a gate
+    data: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what a program may want to read, of the type's own
 
     def __post_init__(self) -> None:
         if self.score is not None and not (math.isfinite(self.score) and 0 <= self.score <= 1):
@@ -44,6 +49,18 @@ class Grade:
     def not_applicable(cls, why: str) -> Grade:
         return cls("not_applicable", None, why)
 
+    @classmethod
+    def share(cls, score: float, why: str, **rest: Any) -> Grade:
+        """A part of the credit; its entry's threshold says whether the part is enough."""
+        return cls("pass" if score >= 1 else "fail", score, why, **rest)
+
+    def at(self, pass_threshold: float) -> Grade:
+        """The same grade where less than everything, or nothing less, is enough; nothing at all never is."""
+        if self.outcome not in ("pass", "fail") or self.score is None:
+            return self
+        passed = self.score > 0 and self.score >= pass_threshold - TOLERANCE
+        return replace(self, outcome="pass" if passed else "fail")
+
 
 @dataclass(frozen=True, slots=True)
 class Graded:
@@ -55,6 +72,11 @@ class Graded:
     @property
     def applies(self) -> bool:
         return self.grade.outcome != "not_applicable"
+
+    @property
+    def gates(self) -> bool:
+        """Must it pass for the run to pass?"""
+        return self.applies and (self.entry.required or self.grade.disqualifies)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -70,4 +92,5 @@ class Graded:
             "why": self.grade.why,
             "pointers": list(self.grade.pointers),
             "output_tail": self.grade.output_tail,
+            "data": dict(self.grade.data),
         }

@@ -45,6 +45,10 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
             outcome=outcome,
             outcomes=outcomes,
             patch_refused=evidence.patch_refused,
+            baseline=contract.snapshot.entries,
+            baseline_tree=contract.snapshot.tree,
+            files=contract.files,
+            trace=evidence.summary,
         )
 
     @functools.cache
@@ -52,16 +56,18 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
         laid = rebuild(ground(), evidence.change, evidence.blobs).laid
         return Bench(ground(), laid, check_environment(evidence.seed))
 
-    def grade(entry: GraderEntry) -> Graded:
+    def graded(entry: GraderEntry) -> Graded:
         outcome = outcomes.get(entry.name)
         try:
             if outcome is None and entry.executes and not entry.is_check and evidence.change.complete:
                 outcome = bench().run(entry)
-            return Graded(entry, entry.grader.grade(case(entry.name, outcome)))
+            grade = entry.grader.grade(case(entry.name, outcome))
+            # What executes was held against its threshold on the bench, and the record says how that came out.
+            return Graded(entry, grade if entry.executes else grade.at(entry.pass_threshold))
         except (GraderFault, InfraFault) as fault:
             # Unknown is never zero: what could not be decided says so.
             return Graded(entry, Grade.error(str(fault)))
         except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
             return Graded(entry, Grade.error(f"a defect in the grader: {defect!r}"))
 
-    return [grade(entry) for entry in (PATCH_GATE, *contract.checks, *contract.graders)]
+    return [graded(entry) for entry in (PATCH_GATE, *contract.checks, *contract.graders)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 
 from pydantic import ConfigDict
 
-from steelyard.contract.catalogue import Doubt
+from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.model import NonEmpty
+from steelyard.contract.tree import is_within
 from steelyard.graders.paths import PathInside
 
 
@@ -26,12 +28,21 @@ Injects = tuple[NonEmpty | Inject, ...]
 
 def injected(inject: Injects) -> tuple[tuple[str, str], ...]:
     """(source in the contract, destination in the tree); a bare path goes to the root under its base name."""
-    return tuple(
-        (item, item.rsplit("/", 1)[-1]) if isinstance(item, str) else (item.src, item.dest) for item in inject
-    )
+    pairs = ((item, None) if isinstance(item, str) else (item.src, item.dest) for item in inject)
+    named = ((src.rstrip("/"), dest) for src, dest in pairs)
+    return tuple((src, dest or src.rsplit("/", 1)[-1]) for src, dest in named)
 
 
-def inject_doubts(inject: Injects) -> tuple[Doubt, ...]:
+def inject_doubts(inject: Injects, material: Material) -> tuple[Doubt, ...]:
+    """Places that two things would go to, and files that would go to the place of a folder."""
     places = [dest for _, dest in injected(inject)]
-    twice = next((place for place in places if places.count(place) > 1), None)
-    return () if twice is None else (Doubt("inject", f"two files go to {twice!r}", fatal=True),)
+    clash = next((pair for pair in permutations(places, 2) if is_within(*pair)), None)
+    if clash is not None:
+        inner, outer = clash
+        said = f"two files go to {inner!r}" if inner == outer else f"{inner!r} is inside {outer!r}"
+        return (Doubt("inject", said, fatal=True),)
+    return tuple(
+        Doubt(f"inject[{number}]", f"{dest!r} is a folder of the snapshot, and {src} is a file", fatal=True)
+        for number, (src, dest) in enumerate(injected(inject))
+        if src in material.files and any(path.startswith(f"{dest}/") for path in material.baseline)
+    )

@@ -4,21 +4,90 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from steelyard.bench.reported import Reported
+from steelyard.bench.run_tests import suite_of
+from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.suite import Decision
-from steelyard.contract.catalogue import Doubt
+from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.model import NonEmpty
-from steelyard.contract.tree import Entry
+from steelyard.contract.tree import Entry, shown
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Grade
+from steelyard.graders.ids import ask, id_doubts, some
 from steelyard.graders.inject import Injects, inject_doubts, injected
+from steelyard.graders.paths import PathInside
+
+PYTEST = "python3 -m pytest -q -p no:cacheprovider"
+ONLY_AN_EXIT_CODE = "nothing reports this command's tests one by one, so no declared id can be found"
+
+
+def _known(runner: str) -> str:
+    if runner and runner not in BY_NAME:
+        raise ValueError(f"unknown runner {runner!r}; there are {', '.join(sorted(BY_NAME))}")
+    return runner
+
+
+RunnerName = Annotated[str, AfterValidator(_known)]
+
+
+class ReadsResults(Grader):
+    """What every grader has in common that runs a suite on the bench and reads its results."""
+
+    UNDER = "acceptance"
+    REQUIRED = False
+    WEIGHT = 1.0
+    EXECUTES = True
+
+    inject: Injects
+    runner: str
+
+    @property
+    def injected(self) -> tuple[tuple[str, str], ...]:
+        return injected(self.inject)
+
+    def contract_files(self) -> tuple[str, ...]:
+        return tuple(src for src, _ in self.injected)
+
+    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+        return inject_doubts(self.inject, material)
+
+    def decide(self, reported: Reported) -> Decision:
+        """Whatever the results are: a run that did not come to its end proves nothing."""
+        failing = tuple(one.id for one in reported.results if one.outcome in {"failed", "error"})
+        if reported.problems:
+            return Decision("fail", 0.0, shown(reported.problems[0]), failing)
+        skipped = reported.counts["skipped"]
+        if skipped == len(reported.results):
+            return Decision("fail", 0.0, "no test ran" + (f": {skipped} skipped" if skipped else ""))
+        return self.decide_results(reported)
+
+    def decide_results(self, reported: Reported) -> Decision:
+        raise NotImplementedError
+
+    def grade(self, case: Case) -> Grade:
+        outcome = case.outcome
+        if outcome is None:
+            return Grade.error("never ran")
+        pointers = (f"checks/{case.name}/",)
+        if outcome.outcome == "error":
+            return Grade.error(outcome.why, pointers=pointers)
+        # A change that made its own check impossible has no score on record.
+        return Grade(outcome.outcome, outcome.score or 0.0, outcome.why, pointers)
 
 
 @dataclass(frozen=True)
-class RunsTests(Grader):
+class RunsTests(ReadsResults):
     """passed / (passed + failed + errors) of the tests that `cmd` runs, or of the declared `ids`.
+
+    With `ids`, each must be reported once, as passed: what is missing or skipped has failed. `*` in an id stands for
+    anything, brackets for themselves, and the file may be left out where only one has such a test. Without, skipped
+    tests do not count, and no test at all is a failure. Tests that the candidate wrote or changed are not on the bench
+    (`test_files` says which files are tests; the default is by their names). `pass_threshold` says which part is
+    enough to pass; the score is the part. A timeout is an error.
 
     Why: a suite says more than an exit code, and a part of the work deserves a part of the credit.
     Example: `{type: tests, cmd: "node --test test/", inject: [{src: hidden/a.test.js, dest: test/a.test.js}]}`
@@ -26,23 +95,18 @@ class RunsTests(Grader):
     """
 
     TYPE = "tests"
-    UNDER = "acceptance"
-    REQUIRED = False
-    WEIGHT = 1.0
-    EXECUTES = True
-    DEFAULT_COMMAND: ClassVar[str] = ""
 
-    cmd: NonEmpty | None = None
+    cmd: NonEmpty
     inject: Injects = ()
     ids: tuple[NonEmpty, ...] = ()
-    junit_xml: NonEmpty | None = None
+    junit_xml: PathInside | None = None
     test_files: tuple[NonEmpty, ...] = ()
     timeout_s: TimeoutS = 900.0
-    runner: str = ""
+    runner: RunnerName = ""
 
     @property
     def command(self) -> str:
-        return self.cmd or self.DEFAULT_COMMAND
+        return self.cmd
 
     @property
     def report(self) -> str:
@@ -52,33 +116,30 @@ class RunsTests(Grader):
     def declared(self) -> tuple[str, ...]:
         return self.ids
 
-    @property
-    def injected(self) -> tuple[tuple[str, str], ...]:
-        return injected(self.inject)
-
-    def files(self) -> tuple[str, ...]:
-        return tuple(src for src, _ in self.injected)
-
     def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
-        del baseline
-        return inject_doubts(self.inject)
+        places = [dest for _, dest in self.injected]
+        unread = self.ids and runner_for(suite_of(self), self.runner).NAME == "exit_code"
+        return (
+            *id_doubts("ids", self.ids, baseline, places),
+            *((Doubt("ids", ONLY_AN_EXIT_CODE, fatal=False),) if unread else ()),
+        )
 
-    def decide(self, reported: Reported) -> Decision:
-        failing = tuple(one.id for one in reported.results if one.outcome in {"failed", "error"})
+    def decide_results(self, reported: Reported) -> Decision:
+        if self.ids:
+            return self._decide_declared(reported)
         passed = len(reported.passed)
+        failing = tuple(one.id for one in reported.results if one.outcome in {"failed", "error"})
         total = passed + len(failing)
-        if reported.problems or not total:
-            why = reported.problems[0] if reported.problems else "no test ran"
-            return Decision("fail", 0.0, why, failing)
-        return Decision("fail" if failing else "pass", passed / total, f"{passed} of {total} passed", failing)
+        why = f"{passed} of {total} passed" + (f"; not passed: {some(failing)}" if failing else "")
+        return Decision("fail" if failing else "pass", passed / total, why, failing)
 
-    def grade(self, case: Case) -> Grade:
-        outcome = case.outcome
-        if outcome is None:
-            return Grade.error("never ran")
-        if outcome.outcome == "error" or outcome.score is None:
-            return Grade.error(outcome.why)
-        return Grade(outcome.outcome, outcome.score, outcome.why, pointers=(f"checks/{case.name}/",))
+    def _decide_declared(self, reported: Reported) -> Decision:
+        if reported.channel == "exit_code":
+            return Decision("error", 0.0, ONLY_AN_EXIT_CODE)
+        asked = ask(self.ids, reported.results)
+        if asked.unclear:
+            return Decision("error", 0.0, f"several tests are called {some(asked.unclear)}; say the file")
+        return Decision("pass" if asked.everything else "fail", asked.share, asked.why, asked.failing)
 
 
 @dataclass(frozen=True)
@@ -91,4 +152,5 @@ class Pytest(RunsTests):
     """
 
     TYPE = "pytest"
-    DEFAULT_COMMAND = "python3 -m pytest -q -p no:cacheprovider"
+
+    cmd: NonEmpty = PYTEST

@@ -42,7 +42,7 @@ def decide_gates(grades: Sequence[Graded], findings: Sequence[Finding]) -> dict[
 
 
 def _gate(name: str, grades: Sequence[Graded]) -> Gate:
-    required = [one for one in grades if one.entry.required and one.applies]
+    required = [one for one in grades if one.gates]
     for outcome in _BLOCKING:
         telling = next((one for one in required if one.grade.outcome == outcome), None)
         if telling is not None:

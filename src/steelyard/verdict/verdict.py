@@ -88,7 +88,7 @@ def decide(
 
 def combined_score(grades: Sequence[Graded]) -> float | None:
     """The weighted mean of what applies; 0 when something required was not passed; None when nothing weighs."""
-    if any(one.entry.required and one.applies and one.grade.outcome != "pass" for one in grades):
+    if any(one.gates and one.grade.outcome != "pass" for one in grades):
         return 0.0
     weighed = [one for one in grades if one.applies and one.entry.weight > 0 and not one.entry.gate]
     total = sum(one.entry.weight for one in weighed)
@@ -100,7 +100,7 @@ def combined_score(grades: Sequence[Graded]) -> float | None:
 
 def _checks(grades: Sequence[Graded]) -> Checks:
     # G1 is built in and always applies: on its own it must not turn "nothing was graded" into a pass.
-    required = [one for one in grades if one.entry.required and one.applies and one.entry.under != "patch"]
+    required = [one for one in grades if one.gates and one.entry.under != "patch"]
     if not required:
         return "UNGRADED"
     return "PASS" if all(one.grade.outcome == "pass" for one in required) else "FAIL"

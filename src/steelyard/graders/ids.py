@@ -1,0 +1,192 @@
+"""Declared ids and a report -> which tests were asked for, and how each of them ended.
+
+    tests/test_a.py::test_x[0-3]     the whole id; brackets are letters like any other
+    test_x[0-3]                      what follows the file, where only one file has it
+    tests/test_a.py::*               `*` is the only wildcard; each test that it finds is asked for
+    test_x (pkg.test_a.Case)         as unittest and Django write it; also pkg.test_a.Case.test_x
+
+What matches nothing was asked for and did not pass. So did what was skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.bench.reported import MAX_TEXT, Result
+from steelyard.contract.catalogue import Doubt
+from steelyard.contract.tree import Entry, is_within, shown
+
+_UNITTEST = re.compile(r"(\S+) \(([\w.]+)\)")
+_DOTTED = re.compile(r"\w+(\.\w+)+")
+_SOURCE = re.compile(
+    r"\.(py|pyx|[cm]?[jt]sx?|rb|php|rs|go|java|kt|scala|groovy|cs|swift|bats|t|c|cc|cpp|ex|exs)$"
+)
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The tests that some declared ids ask for; each is in one of these, once."""
+
+    passed: tuple[str, ...]
+    failed: tuple[str, ...]  # reported, not as passed
+    absent: tuple[str, ...]  # declared, and nowhere in the report
+    unclear: tuple[str, ...]  # declared, and the name of several tests, which all passed
+
+    @property
+    def total(self) -> int:
+        return len(self.passed) + len(self.failing)
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        return (*self.failed, *self.absent, *self.unclear)
+
+    @property
+    def share(self) -> float:
+        return len(self.passed) / self.total if self.total else 0.0
+
+    @property
+    def everything(self) -> bool:
+        return not self.failing
+
+    @property
+    def why(self) -> str:
+        said = f"{len(self.passed)} of {self.total} passed"
+        for word, ids in (("not passed", self.failed), ("not among the results", self.absent)):
+            said += f"; {word}: {some(ids)}" if ids else ""
+        return said
+
+
+def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[str] = ()) -> Asked:
+    """`besides` are ids of results that no wildcard may take, since somebody else asks for them."""
+    index = _Index.of(results)
+    taken: dict[str, bool] = {}
+    absent, unclear = [], []
+    for wanted in dict.fromkeys(declared):
+        exact = index.named(wanted[:MAX_TEXT])
+        found = exact or [one for one in index.like(wanted) if one.id not in besides]
+        if not found:
+            absent.append(wanted)
+        elif len(exact) > 1 and all(one.outcome == "passed" for one in exact):
+            # All the same to the candidate, but the contract does not say what it wants. Had one of them failed,
+            # it would be a failure: nobody gets out of one by a second test of that name.
+            unclear.append(wanted)
+        elif len(exact) > 1:
+            taken[wanted] = False
+        else:
+            taken |= {one.id: one.outcome == "passed" for one in found}
+    return Asked(
+        tuple(one for one, passed in taken.items() if passed),
+        tuple(one for one, passed in taken.items() if not passed),
+        tuple(absent),
+        tuple(unclear),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """Results by everything that a contract may call them."""
+
+    results: Sequence[Result]
+    whole: Mapping[str, Result]
+    tails: dict[str, list[Result]] = field(default_factory=dict)
+    methods: dict[str, list[tuple[str, Result]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> _Index:
+        index = cls(results, {one.id: one for one in results})
+        for one in results:
+            index.tails.setdefault(_tail(one.id), []).append(one)
+            dotted = dotted_name(one.id) or _path_as_dots(one.id)
+            index.methods.setdefault(dotted.rpartition(".")[2], []).append((dotted, one))
+        return index
+
+    def named(self, wanted: str) -> list[Result]:
+        """The tests of that very name, by the first way of naming them that finds any."""
+        if wanted in self.whole:
+            return [self.whole[wanted]]
+        return self.tails.get(wanted) or self._by_method(dotted_name(wanted))
+
+    def like(self, wanted: str) -> list[Result]:
+        if "*" not in wanted:
+            return []
+        return [one for one in self.results if is_like(one.id, wanted) or is_like(_tail(one.id), wanted)]
+
+    def _by_method(self, wanted: str) -> list[Result]:
+        if not wanted:
+            return []
+        known = self.methods.get(wanted.rpartition(".")[2], [])
+        same = [one for dotted, one in known if dotted == wanted]
+        return same or [one for dotted, one in known if dotted.endswith(f".{wanted}")]
+
+
+def is_like(text: str, pattern: str) -> bool:
+    """`*` stands for anything. Linear: the ids are the candidate's to choose."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == pattern
+    last = rest.pop()
+    if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in rest:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def dotted_name(wanted: str) -> str:
+    """`test_x (pkg.mod.Case)`, `test_x (pkg.mod.Case.test_x)` or `pkg.mod.Case.test_x` as the last of them, or ""."""
+    match = _UNITTEST.fullmatch(wanted)
+    if match is None:
+        return wanted if _DOTTED.fullmatch(wanted) else ""
+    method, place = match.groups()
+    return place if place.endswith(f".{method}") else f"{place}.{method}"
+
+
+def file_of(wanted: str) -> str:
+    """The file that an id begins with, or "": `tests/test_a.py::test_x`."""
+    file, found, _ = wanted.partition("::")
+    return file if found and _SOURCE.search(file) else ""
+
+
+def id_doubts(
+    option: str, ids: Sequence[str], baseline: Mapping[str, Entry], places: Iterable[str]
+) -> tuple[Doubt, ...]:
+    """Ids in files that will not be there. A command may run below the root, so the end of a path will do."""
+    places = tuple(places)
+    ends = {end for path in baseline for end in _ends(path)}
+
+    def missing(file: str) -> bool:
+        if not file or "*" in file or file in ends:
+            return False
+        return not any(is_within(file, place) or place.endswith(f"/{file}") for place in places)
+
+    return tuple(
+        Doubt(f"{option}[{number}]", f"{file_of(one)} is neither in the snapshot nor injected", fatal=True)
+        for number, one in enumerate(ids)
+        if missing(file_of(one))
+    )
+
+
+def some(ids: Sequence[str]) -> str:
+    """The first few, safe to print: the candidate may have had a hand in them."""
+    more = len(ids) - _SHOWN
+    return ", ".join(shown(one) for one in ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _tail(full: str) -> str:
+    return full.partition("::")[2]
+
+
+def _path_as_dots(full: str) -> str:
+    file, found, rest = full.partition("::")
+    return f"{file.removesuffix('.py')}.{rest}".replace("/", ".").replace("::", ".") if found else full
+
+
+def _ends(path: str) -> list[str]:
+    return [path, *(path[at + 1 :] for at, char in enumerate(path) if char == "/")]
