@@ -47,9 +47,9 @@ def joined(group: object, name: object) -> str:
 def in_workspace(path: object) -> str:
     """A path as the workspace knows it: reports name files absolutely, with `./`, or not at all."""
     text = one_line(path)
-    for start in (f"{WORKSPACE}/", "./"):
-        text = text.removeprefix(start)
-    return text
+    if text.startswith("/") and f"{WORKSPACE}/" in text:  # without isolation, the workspace lies deeper
+        text = text.partition(f"{WORKSPACE}/")[2]
+    return text.removeprefix("./")
 
 
 def within_size(data: bytes) -> bytes:

@@ -1,0 +1,100 @@
+"""`go test -json` -> results.
+
+    {"Action": "run",  "Package": "example.com/shop/cart", "Test": "TestAdd/by_2"}
+    {"Action": "pass", "Package": "example.com/shop/cart", "Test": "TestAdd/by_2"}
+    {"Action": "pass", "Package": "example.com/shop/cart"}
+
+A test is `package::test`. A test that never ended was stopped by a panic, if its package failed; in a package that
+passed somebody left through a back door. A test that ended without having begun was printed, not run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.bench.reported import MAX_RESULTS, MAX_TEXT, WORST_FIRST, Result, ResultOutcome
+from steelyard.bench.reports.base import RERUN, BadReport, joined, one_result, some
+from steelyard.bench.reports.loading import json_lines, word
+
+_ENDS: dict[str, ResultOutcome] = {"pass": "passed", "bench": "passed", "fail": "failed", "skip": "skipped"}
+_FRAMES = ("=== ", "--- ", "FAIL", "PASS", "ok ", "exit status")
+
+
+@dataclass
+class _Told:
+    """What is known of one test, or of a package: its ends so far."""
+
+    running: bool = False
+    ends: list[ResultOutcome] = field(default_factory=list)
+    said: str = ""
+    unbegun: bool = False
+
+
+def parse_go(data: bytes) -> list[Result]:
+    packages: dict[str, _Told] = {}
+    tests: dict[tuple[str, str], _Told] = {}
+    for event in json_lines(data):
+        if not isinstance(event.get("Action"), str):
+            continue
+        package, name = word(event, "Package"), word(event, "Test")
+        if not package and event["Action"].startswith("build-"):
+            package = word(event, "ImportPath").partition(" ")[0]
+        _hear(
+            packages.setdefault(package, _Told()) if not name else tests.setdefault((package, name), _Told()),
+            event,
+        )
+        if name:
+            packages.setdefault(package, _Told())
+        if len(tests) + len(packages) > MAX_RESULTS:
+            raise BadReport(f"the report has more than {MAX_RESULTS} tests")
+    return _judged(packages, tests)
+
+
+def _hear(told: _Told, event: dict[str, Any]) -> None:
+    action, name = event["Action"], word(event, "Test")
+    if action == "run":
+        told.running = True
+    elif action in {"output", "build-output"} and len(told.said) < MAX_TEXT:
+        line = word(event, "Output").strip()
+        told.said += "" if line.startswith(_FRAMES) else f"{line[:MAX_TEXT]} "
+    elif action == "build-fail":
+        told.ends.append("failed")
+    elif action in _ENDS:
+        told.unbegun |= bool(name) and not told.running and action == "pass"
+        told.running = False
+        told.ends.append(_ENDS[action])
+
+
+def _judged(packages: dict[str, _Told], tests: dict[tuple[str, str], _Told]) -> list[Result]:
+    results: list[Result] = []
+    problems: list[str] = []
+    bad: set[str] = set()
+    for (package, name), told in tests.items():
+        result = _result(joined(package, name), told)
+        results.append(result)
+        if result.outcome in {"failed", "error"}:
+            bad.add(package)
+        if told.running and "failed" not in packages[package].ends:
+            problems.append(f"{result.id} began and never ended")
+    for package, told in packages.items():
+        if not told.ends:
+            problems.append(f"{package or 'a package'} never ended")
+        elif "failed" in told.ends and package not in bad:
+            results.append(one_result(package, "error", told.said or "failed outside of its tests"))
+    if problems:
+        raise BadReport(problems[0], results)
+    return some(results)
+
+
+def _result(id_: str, told: _Told) -> Result:
+    if told.running:
+        return one_result(id_, "error", f"never ended: {told.said}".rstrip(": "))
+    if told.unbegun:
+        return one_result(id_, "error", "ended without having begun")
+    if not told.ends:
+        return one_result(id_, "error", "no result")
+    worst = min(told.ends, key=WORST_FIRST.index)
+    if worst == "failed" and told.ends[-1] == "passed":
+        return one_result(id_, "failed", f"{RERUN}: {told.said}".rstrip(": "))
+    return one_result(id_, worst, "" if worst == "passed" else told.said)
