@@ -29,7 +29,7 @@ ROOMS = (
     ),
     *("execution", "graders", "verdict", "study", "review", "report", "cli"),
 )
-ROOT = {"steelyard", "api", "__main__"}  # the front door may open any room; importing it opens none
+ROOT = {"steelyard", "api", "rubric", "__main__"}  # the front door may open any room; importing it opens none
 
 BANS = {
     "graders": {"execution", "agents", "gateway", "monitors"},

@@ -1,0 +1,116 @@
+"""Scores by dimension -> one reward, for verifier scripts.
+
+    from steelyard.rubric import Dimension, score
+    score({"drop": Dimension(0.95), "unit": Dimension(3, max_score=5, weight=2)}).reward     # 0.7167
+
+    echo '{"dimensions": {"drop": {"score": 0.95}}}' | python3 -m steelyard.rubric
+
+Each dimension is normalised to score / max_score and clamped to 0..1. `weighted_mean` is the default; with `min` the
+worst dimension wins. A weight of 0 leaves both; a dimension that was asked for and is missing counts 0. The reward has
+four decimals. Standard library only: a verifier may run where nothing is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+Strategy = Literal["weighted_mean", "min"]
+STRATEGIES = ("weighted_mean", "min")
+REWARD_PATH, DETAILS_PATH = "/logs/verifier/reward.json", "/logs/verifier/details.json"
+_KEYS = {"score", "max_score", "weight", "evidence"}
+
+
+class Dimension(NamedTuple):
+    """What one aspect of the output earned."""
+
+    score: float
+    max_score: float = 1.0
+    weight: float = 1.0
+    evidence: str = ""
+
+
+class Scored(NamedTuple):
+    reward: float
+    details: dict[str, dict[str, Any]]
+
+    def write(self, reward_path: str = REWARD_PATH, details_path: str = DETAILS_PATH) -> None:
+        """The two files that a verifier leaves; the reward last, so that it is never there without its details."""
+        for path, content in ((details_path, self.details), (reward_path, {"reward": self.reward})):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def score(
+    dimensions: Mapping[str, Dimension], strategy: Strategy = "weighted_mean", asked_for: Sequence[str] = ()
+) -> Scored:
+    """Raises ValueError for what is not a score: unknown is never quietly zero."""
+    if strategy not in STRATEGIES:
+        raise ValueError(f"the strategy is one of {', '.join(STRATEGIES)}, not {strategy!r}")
+    missing = {name: Dimension(0.0, evidence="missing") for name in asked_for if name not in dimensions}
+    every = {**dimensions, **missing}
+    shares = {name: _share(name, one) for name, one in every.items()}
+    weights = {name: one.weight for name, one in every.items() if one.weight > 0}
+    if not weights:
+        raise ValueError("no dimension has a weight, so there is nothing to score")
+    if strategy == "min":
+        reward = min(shares[name] for name in weights)
+    else:
+        reward = math.fsum(shares[name] * weight for name, weight in weights.items()) / math.fsum(
+            weights.values()
+        )
+    details = {name: {**one._asdict(), "normalised": round(shares[name], 4)} for name, one in every.items()}
+    return Scored(round(min(1.0, reward), 4), details)
+
+
+def _share(name: str, one: Dimension) -> float:
+    for field, value in (("score", one.score), ("max_score", one.max_score), ("weight", one.weight)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise ValueError(f"{name}: {field} must be a finite number, not {value!r}")
+    if one.max_score <= 0 or one.weight < 0:
+        raise ValueError(f"{name}: max_score must be above 0 and weight not below 0")
+    return min(1.0, max(0.0, one.score / one.max_score))
+
+
+def parse(data: Any) -> Scored:
+    """`{"strategy": "min", "asked_for": ["unit"], "dimensions": {"drop": {"score": 0.95}}}` -> the reward."""
+    if not isinstance(data, dict) or not isinstance(data.get("dimensions"), dict):
+        raise ValueError("the input must be an object with `dimensions`")  # noqa: TRY004  # one exception for all
+    unknown = sorted(data.keys() - {"strategy", "asked_for", "dimensions"})
+    for name, row in data["dimensions"].items():
+        if not isinstance(row, dict) or "score" not in row:
+            raise ValueError(f"{name}: a dimension is an object with a `score`")
+        unknown += [f"{name}.{key}" for key in sorted(row.keys() - _KEYS)]
+    if unknown:
+        raise ValueError(f"unknown key: {', '.join(unknown)}")
+    dimensions = {name: Dimension(**row) for name, row in data["dimensions"].items()}
+    return score(dimensions, data.get("strategy", "weighted_mean"), data.get("asked_for", ()))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    import argparse  # noqa: PLC0415  # importing the function should not pay for the command
+
+    parser = argparse.ArgumentParser(
+        prog="python3 -m steelyard.rubric", description=__doc__.partition("\n")[0]
+    )
+    parser.add_argument("input", nargs="?", default="-", help="a JSON file; - for standard input")
+    parser.add_argument("--reward", default=REWARD_PATH, metavar="PATH", help="where the reward goes")
+    parser.add_argument("--details", default=DETAILS_PATH, metavar="PATH", help="where the details go")
+    given = parser.parse_args(argv)
+    try:
+        text = sys.stdin.read() if given.input == "-" else Path(given.input).read_text(encoding="utf-8")
+        scored = parse(json.loads(text))
+        scored.write(given.reward, given.details)
+    except (OSError, ValueError) as problem:
+        sys.stderr.write(f"steelyard.rubric: {problem}\n")
+        return 2
+    sys.stdout.write(f"{scored.reward}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
