@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from steelyard.bench.ground import Ground
+from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.bench.run_tests import Executed, oracle_bench, run_tests
@@ -82,21 +83,24 @@ class Bench:
         own = [piece for piece in self.laid if not any(is_within(piece.path, place) for place in places)]
         command = Command(_argv(entry), timeout_s=options.timeout_s)
         finished, death = self._in_a_fresh_sandbox(
-            (*own, *self._hidden(options)), lambda sandbox: sandbox.run(command), lambda done: done
+            (*own, *hidden_files(self.ground.contract, options)),
+            lambda sandbox: sandbox.run(command),
+            lambda done: done,
         )
         return self._outcome(entry, finished, death, _judge(finished, death, options), start)
 
     def _tested(self, entry: GraderEntry, start: int) -> Outcome:
         options: SuiteOptions = entry.grader
-        tested: Executed = run_tests(
-            oracle_bench(
-                self.ground,
-                options,
-                self.laid,
-                self._hidden(options),
-                lambda laid, use: self._in_a_fresh_sandbox(laid, use, lambda ran: ran.finished),
+        with self.ground.cache.temporary() as scratch:
+            tested: Executed = run_tests(
+                oracle_bench(
+                    self.ground,
+                    options,
+                    self.laid,
+                    hidden_files(self.ground.contract, options, scratch),
+                    lambda laid, use: self._in_a_fresh_sandbox(laid, use, lambda ran: ran.finished),
+                )
             )
-        )
         finished, reported = tested.ran
         decided = decide_tests(options, tested)
         bad_end = _ended_badly(finished, tested.death, options.timeout_s)
@@ -155,15 +159,6 @@ class Bench:
                 continue
             break
         return used, death
-
-    def _hidden(self, options: Executing | SuiteOptions) -> tuple[Laid, ...]:
-        """The hidden files, and every file of the hidden folders."""
-        return tuple(
-            Laid(f"{dest}{name.removeprefix(src)}", "file", mode=file.mode, source=file.path)
-            for src, dest in options.injected
-            for name, file in self.ground.contract.files.items()
-            if name == src or name.startswith(f"{src}/")
-        )
 
 
 def check_environment(seed: int) -> dict[str, str]:

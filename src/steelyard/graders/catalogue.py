@@ -19,12 +19,14 @@ from steelyard.graders.llm_judge import LlmJudge
 from steelyard.graders.max_files_changed import MaxFilesChanged
 from steelyard.graders.no_new_skips import NoNewSkips
 from steelyard.graders.runs_tests import Pytest, RunsTests
+from steelyard.graders.swebench import SweBench
 from steelyard.graders.unmodified import BaselineUnmodified, TestsUnmodified
 
 BUILT_IN: tuple[type[Grader], ...] = (
     Command,
     RunsTests,
     Pytest,
+    SweBench,
     AllowedPaths,
     ForbidPaths,
     MaxFilesChanged,
@@ -43,7 +45,6 @@ PLANNED = frozenset(
         "implemented",
         "model_judge",
         "rubric",
-        "swebench",
         "trace",
         "verifier",
     }
