@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, Protocol, Self
 
 from steelyard.evidence.remains import Remains
+from steelyard.sandboxes.feed import Feed
 
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
@@ -68,7 +69,7 @@ class Command:
     argv: tuple[str, ...]
     cwd: str = ""  # relative to the workspace, or absolute inside the sandbox
     env: Mapping[str, str] = field(default_factory=dict)  # on top of the box's
-    stdin: bytes = b""
+    stdin: bytes | Feed = b""  # a feed is filled while the command runs
     timeout_s: float | None = None
     keep_bytes: int = 1 << 20  # of each stream: half from the head, half from the tail
 

@@ -92,8 +92,6 @@ class BubblewrapSandbox:
         return self._facts
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
-        if self._init.wire.gone:
-            return Finished(None, lost=True)
         return self._init.wire.run(command, command.folder(), {**self._env, **command.env}, on_output)
 
     def stop(self) -> Death:

@@ -24,7 +24,7 @@ from steelyard.sandboxes.wire import Wire
 
 
 class Answer(NamedTuple):
-    """How a faked command goes. `hangs`: it runs until it is killed."""
+    """How a faked command goes. `hangs`: it runs until it is killed, and so does one that replies."""
 
     stdout: bytes = b""
     stderr: bytes = b""
@@ -32,6 +32,7 @@ class Answer(NamedTuple):
     signal: int = 0
     errno: int = 0  # it does not start
     hangs: bool = False
+    replies: Callable[[bytes], bytes] | None = None  # to each piece of stdin; it ends when stdin does
 
 
 Script = Callable[[Request], Answer]
@@ -43,7 +44,7 @@ class FakeInit:
     def __init__(self, script: Script) -> None:
         self.controller, self._sock = socket.socketpair()
         self._script = script
-        self._hanging: set[int] = set()
+        self._hanging: dict[int, Answer] = {}
         self.received: list[Frame] = []
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -72,12 +73,11 @@ class FakeInit:
         if frame.type == b"E":
             self._run(frame.id, self._script(frames.unpack_request(frame.payload)))
         elif frame.type == b"I":
-            if frame.payload:
-                self.send(b"A", frame.id, frames.pack_count(len(frame.payload)))
+            self._hear(frame)
         elif frame.type == b"S":
-            self._kill({frame.id} & self._hanging)
+            self._kill({frame.id} & self._hanging.keys())
         elif frame.type == b"T":
-            self._kill({frame.id} & self._hanging)
+            self._kill({frame.id} & self._hanging.keys())
             self.send(b"D", frame.id)
         elif frame.type == b"K":
             self._kill(set(self._hanging))
@@ -94,14 +94,24 @@ class FakeInit:
         for kind, data in ((b"O", answer.stdout), (b"R", answer.stderr)):
             for start in range(0, len(data), 1 << 16):
                 self.send(kind, number, data[start : start + (1 << 16)])
-        if answer.hangs:
-            self._hanging.add(number)
+        if answer.hangs or answer.replies is not None:
+            self._hanging[number] = answer
         else:
             self._exit(number, answer.exit_code << 8 | answer.signal)
 
+    def _hear(self, frame: Frame) -> None:
+        answer = self._hanging.get(frame.id, Answer())
+        if frame.payload:
+            self.send(b"A", frame.id, frames.pack_count(len(frame.payload)))
+            if answer.replies is not None:
+                self.send(b"O", frame.id, answer.replies(frame.payload))
+        elif answer.replies is not None:
+            del self._hanging[frame.id]
+            self._exit(frame.id, answer.exit_code << 8 | answer.signal)
+
     def _kill(self, numbers: set[int]) -> None:
         for number in numbers:
-            self._hanging.discard(number)
+            del self._hanging[number]
             self._exit(number, 9)
 
     def _exit(self, number: int, status: int) -> None:
@@ -130,8 +140,6 @@ class FakeSandbox:
         return Path(self._folder.name)
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
-        if self._wire.gone:
-            return Finished(None, lost=True)
         return self._wire.run(command, command.folder(), {"HOME": HOME, **command.env}, on_output)
 
     def stop(self) -> Death:

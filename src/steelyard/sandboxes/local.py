@@ -69,8 +69,6 @@ class LocalSandbox:
         return self._places / "workspace"
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
-        if self._wire.gone:
-            return Finished(None, lost=True)
         folder = command.folder(str(self.workspace))
         if folder == WORKSPACE or folder.startswith(f"{WORKSPACE}/"):
             folder = str(self.workspace) + folder.removeprefix(WORKSPACE)

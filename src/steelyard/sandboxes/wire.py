@@ -1,6 +1,6 @@
 """A socket to init -> commands run: the controller's side of docs/init-protocol.md.
 
-    run()       E, then O/R/A until X (or F); at the deadline T, then D: whatever the command started is dead
+    run()       E, then I, O, R, A until X (or F); at the deadline T, then D: whatever the command started is dead
     kill_all()  K, then D
 
 Any number of threads may run commands at once. There is no reader thread: whoever waits and finds nobody
@@ -23,6 +23,7 @@ from steelyard.errors import InfraFault
 from steelyard.sandboxes import frames
 from steelyard.sandboxes.base import Command, Finished, OnOutput
 from steelyard.sandboxes.capture import Capture
+from steelyard.sandboxes.feed import Feed
 from steelyard.sandboxes.frames import Exit, Frame, Hello
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
@@ -36,12 +37,14 @@ class Job:
         self._on_output = on_output
         self._captures = {kind: Capture(command.keep_bytes) for kind in _STREAMS}
         self._started_ns = time.monotonic_ns()
-        self._stdin = memoryview(command.stdin)
-        self._unacknowledged = 0
-        self._input_open = bool(command.stdin)
+        self.feed = _feed(command)
+        self._sent = 0  # by one sender at a time
+        self._taken = 0  # by one reader at a time
+        self.started = False
         self.done = False
         self.timed_out = False
         self.fault: Exception | None = None  # of the caller's own on_output
+        self.sending = threading.Lock()  # whoever holds it sends this command's stdin
         self._exit: Exit | None = None
         self._not_started = ""
         self._wall_ns = 0
@@ -51,7 +54,7 @@ class Job:
         if frame.type in _STREAMS:
             self._take_output(frame)
         elif frame.type == b"A":
-            self._unacknowledged -= frames.unpack_count(frame.payload)
+            self._taken += frames.unpack_count(frame.payload)
         elif frame.type == b"X":
             self._exit = frames.unpack_exit(frame.payload)
             self.end()
@@ -74,21 +77,25 @@ class Job:
     def end(self) -> None:
         self._wall_ns = time.monotonic_ns() - self._started_ns
         self.done = True
+        self.feed.end()
 
     def wants_to_send(self) -> bool:
-        return self._input_open and self._unacknowledged < frames.STDIN_WINDOW
+        return self._room() > 0 and self.feed.has_news()
+
+    def needs_a_sender(self) -> bool:
+        """Whoever is sending looks again when he is done."""
+        return self.wants_to_send() and not self.sending.locked()
 
     def next_input(self) -> bytes | None:
         """Stdin that may be sent now; b"" closes it; None: nothing at the moment."""
-        if not self.wants_to_send():
+        if self._room() <= 0:
             return None
-        if not self._stdin:
-            self._input_open = False
-            return b""
-        room = frames.STDIN_WINDOW - self._unacknowledged
-        part, self._stdin = bytes(self._stdin[:room]), self._stdin[room:]
-        self._unacknowledged += len(part)
+        part = self.feed.take(self._room())
+        self._sent += len(part or b"")
         return part
+
+    def _room(self) -> int:
+        return frames.STDIN_WINDOW - (self._sent - self._taken)
 
     def finished(self) -> Finished:
         stdout, stderr = (self._captures[kind].captured() for kind in _STREAMS)
@@ -116,6 +123,13 @@ class Job:
         )
 
 
+def _feed(command: Command) -> Feed:
+    """Fixed bytes are a feed that was filled and closed before."""
+    if isinstance(command.stdin, Feed):
+        return command.stdin
+    return Feed(command.stdin, closed=bool(command.stdin))
+
+
 class Wire:
     """The connection to one init. `hello` first, then anything from any thread."""
 
@@ -128,6 +142,7 @@ class Wire:
         self._sending = threading.Lock()
         self._news = threading.Condition()
         self._reading = False
+        self._reader = 0  # the thread that is passing on what it read
         self._jobs: dict[int, Job] = {}
         self._answers: dict[int, bytes] = {}  # of K, T and P, by id
         self._hello: Hello | None = None
@@ -142,16 +157,20 @@ class Wire:
 
     def run(self, command: Command, cwd: str, env: Mapping[str, str], on_output: OnOutput | None) -> Finished:
         """`cwd` and `env` are the whole truth; the command's own are already in them."""
+        job, number = Job(command, on_output), self._number()
         try:
             request = frames.pack_request(command.argv, cwd, env, wants_input=bool(command.stdin))
         except ValueError as error:
+            job.feed.end()
             return Finished(None, not_started=str(error))
-        job, number = Job(command, on_output), self._number()
+        job.feed.begin(lambda: self._feed_input(number, job))
         self._jobs[number] = job
         try:
             self._send(frames.pack(b"E", number, request))
+            job.started = True
             self._follow(number, job, command.timeout_s)
         finally:
+            job.feed.end()
             del self._jobs[number]
         if job.fault is not None:
             raise job.fault
@@ -195,7 +214,7 @@ class Wire:
         while not job.done and not self.gone:
             self._feed_input(number, job)
             left = None if deadline is None else deadline - time.monotonic()
-            self._wait(lambda: job.done or job.fault is not None or job.wants_to_send(), left)
+            self._wait(lambda: job.done or job.fault is not None or job.needs_a_sender(), left)
             if job.done or self.gone:
                 break
             expired = deadline is not None and time.monotonic() >= deadline
@@ -207,8 +226,15 @@ class Wire:
             job.end()
 
     def _feed_input(self, number: int, job: Job) -> None:
-        while (data := job.next_input()) is not None:
-            self._send(frames.pack(b"I", number, data))
+        """Send what there is room for. From any thread; one that finds another at it leaves it to that one."""
+        if not job.started or self._reader == threading.get_ident():
+            return  # in an on_output: whoever waits for the job looks for input when the reader is done
+        while job.wants_to_send() and job.sending.acquire(blocking=False):
+            try:
+                while (data := job.next_input()) is not None:
+                    self._send(frames.pack(b"I", number, data))
+            finally:
+                job.sending.release()
 
     def _end_tree(self, number: int, job: Job) -> None:
         self._send(frames.pack(b"T", number))
@@ -270,11 +296,14 @@ class Wire:
             return
         try:
             data = self._sock.recv(1 << 18)
+            self._reader = threading.get_ident()
             self._dispatch(data)
         except BlockingIOError:
             return
         except (OSError, ValueError):  # reset, or out of step: either way nothing more can be believed
             data = b""
+        finally:
+            self._reader = 0
         if not data:
             self._lose()
 
