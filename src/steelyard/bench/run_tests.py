@@ -9,12 +9,13 @@ The tree is the snapshot, setup, the change without its tests, and the hidden fi
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+from steelyard.bench.brought import brought, entries_of, python_modules
+from steelyard.bench.command_words import command_words
 from steelyard.bench.controls import Controls
 from steelyard.bench.ground import Ground
 from steelyard.bench.oracle_files import OracleFiles
@@ -87,7 +88,7 @@ def oracle_bench(
     theirs = OracleFiles(ground.baseline, options.test_files)
     places = {*(dest for _, dest in options.injected), *(one.path for one in hidden)}
     work = tuple(one for one in change if one.path not in theirs and places.isdisjoint(prefixes(one.path)))
-    suite = suite_of(options, ground.contract.spec.oracle.isolation)
+    suite = _on(ground, suite_of(options, ground.contract.spec.oracle.isolation), work)
     return OracleBench(ground, options, suite, work, hidden, in_sandbox)
 
 
@@ -126,11 +127,12 @@ def without_candidates(reported: Reported, work: Sequence[Laid]) -> Reported:
 
 
 def suite_of(options: SuiteOptions, isolation: Literal["suite", "process"] = "suite") -> Suite:
-    env, argv = _words(options.command)
+    env, argv, cwd = command_words(options.command)
     return Suite(
         command=options.command,
         argv=argv,
         env=env,
+        cwd=cwd,
         timeout_s=options.timeout_s,
         report=options.report,
         isolation=isolation,
@@ -138,21 +140,14 @@ def suite_of(options: SuiteOptions, isolation: Literal["suite", "process"] = "su
     )
 
 
-def _words(command: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """`A=1 python3 -m pytest -q` -> variables and words; nothing when it takes a shell to understand."""
-    try:
-        lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
-        raw, words = list(lexer), shlex.split(command)
-    except ValueError:
-        return {}, ()
-    unquoted = "".join(word for word in raw if word[0] not in "'\"")
-    if set(unquoted) & set("();<>|&*?~") or set(command) & set("$`\n"):
-        return {}, ()
-    env: dict[str, str] = {}
-    while words and "=" in words[0] and words[0].partition("=")[0].isidentifier():
-        name, _, value = words.pop(0).partition("=")
-        env[name] = value
-    return env, tuple(words)
+def _on(ground: Ground, suite: Suite, work: Sequence[Laid]) -> Suite:
+    """The suite with what is known of the tree that it will run in."""
+    env = {**ground.contract.spec.environment.env, **suite.env}
+    words = [f"{suite.cwd}/{word}" if suite.cwd and "/" in word else word for word in suite.argv]
+    tree = (ground.baseline, entries_of(ground.setup.change if ground.setup else None))
+    found = brought(words, env.get("PATH", ""), tree, work)
+    theirs = {own for own, word in zip(suite.argv, words, strict=True) if word in found}
+    return replace(suite, env=env, theirs=frozenset(theirs), own_modules=python_modules(ground.baseline))
 
 
 def _written(contents: Mapping[str, bytes], folder: Path, modes: Mapping[str, str]) -> list[Laid]:

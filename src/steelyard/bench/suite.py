@@ -66,11 +66,16 @@ class Suite:
 
     command: str
     argv: tuple[str, ...] = ()  # the command's words; () when only a shell can make sense of it
-    env: Mapping[str, str] = field(default_factory=dict)  # variables written before the command
+    env: Mapping[str, str] = field(default_factory=dict)  # the contract's, and those before the command
     cwd: str = ""  # relative to the workspace
     timeout_s: float = 900.0
     report: str = ""
     isolation: Literal["suite", "process"] = "suite"
     declared: tuple[str, ...] = ()
-    trusted: frozenset[str] = frozenset()  # executables and modules in the tree that are not the candidate's
-    own_modules: frozenset[str] = frozenset()  # top-level importable names that the tree itself provides
+    theirs: frozenset[str] = frozenset()  # words of argv that lead to something which the change brought
+    own_modules: frozenset[str] = frozenset()  # names of Python modules that the snapshot itself provides
+
+    @property
+    def trusted(self) -> frozenset[str]:
+        """The words of the command that lead to nothing of the change's."""
+        return frozenset(self.argv) - self.theirs

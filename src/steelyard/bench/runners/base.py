@@ -19,7 +19,8 @@ class Ran(NamedTuple):
 
 
 class Runner(Protocol):
-    NAME: str
+    @property
+    def NAME(self) -> str: ...  # noqa: N802  # a class's own constant
 
     def claims(self, suite: Suite) -> bool:
         """Whether this command is one of ours."""

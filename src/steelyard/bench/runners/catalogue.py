@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from steelyard.bench.runners.base import Runner
 from steelyard.bench.runners.exit_code import ExitCode
+from steelyard.bench.runners.python import Python
 from steelyard.bench.suite import Suite
 
-RUNNERS: tuple[Runner, ...] = (ExitCode(),)  # the last one claims everything
+RUNNERS: tuple[Runner, ...] = (
+    Python("pytest"),
+    Python("unittest"),
+    ExitCode(),
+)  # the last one claims everything
 BY_NAME: dict[str, Runner] = {runner.NAME: runner for runner in RUNNERS}
 
 

@@ -1,0 +1,85 @@
+"""Words of a command -> those that lead to something which the change brought, moved or removed.
+
+A command that starts `.venv/bin/python` must find the interpreter of the snapshot or of setup there. Links are
+followed as data, so a link of the snapshot that leads to a file of the change is found out too.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+
+from steelyard.contract.tree import Entry, prefixes
+from steelyard.evidence.change import Change
+from steelyard.sandboxes.base import WORKSPACE, Laid
+
+MAX_LINKS = 40
+
+
+def brought(
+    words: Sequence[str], path_variable: str, tree: Iterable[Mapping[str, Entry]], laid: Sequence[Laid]
+) -> frozenset[str]:
+    """`tree`: snapshot and setup, the later on top. The first word is also looked for on PATH."""
+    links = {path: one.target for layer in tree for path, one in layer.items() if one.kind == "symlink"}
+    links |= {one.path: one.target for one in laid if one.kind == "symlink"}
+    theirs = {one.path for one in laid}
+    return frozenset(
+        word
+        for number, word in enumerate(words)
+        if any(
+            _leads_to(place, links, theirs) for place in _places(word, path_variable if number == 0 else "")
+        )
+    )
+
+
+def entries_of(change: Change | None) -> Mapping[str, Entry]:
+    found = change.entries if change is not None else ()
+    return {one.path: one.new for one in found if one.new is not None}
+
+
+def python_modules(baseline: Iterable[str]) -> frozenset[str]:
+    """The names that can be imported from the root of a tree, or from its `src` or `lib`."""
+    names = set()
+    for path in baseline:
+        parts = path.split("/")
+        if parts[0] in {"src", "lib"} and len(parts) > 1:
+            parts = parts[1:]
+        if len(parts) == 1 and parts[0].endswith(".py"):
+            names.add(parts[0].removesuffix(".py"))
+        elif len(parts) == 2 and parts[1].endswith(".py"):
+            names.add(parts[0])
+    return frozenset(names)
+
+
+def _places(word: str, path_variable: str) -> list[str]:
+    """Where in the tree a word may point, relative to it."""
+    if "/" not in word:
+        return [
+            posixpath.join(folder, word)
+            for folder in map(_in_tree, path_variable.split(":"))
+            if folder is not None
+        ]
+    place = _in_tree(word)
+    return [place] if place is not None else []
+
+
+def _in_tree(path: str) -> str | None:
+    inside = posixpath.relpath(posixpath.join(WORKSPACE, path), WORKSPACE)
+    return None if inside.startswith("..") else inside
+
+
+def _leads_to(place: str, links: Mapping[str, str], theirs: set[str]) -> bool:
+    """Whether anything on the way to a place is the change's."""
+    path = place.removeprefix("./")
+    for _ in range(MAX_LINKS):
+        if theirs.intersection(prefixes(path)):
+            return True
+        link = next((part for part in prefixes(path) if part in links), None)
+        if link is None:
+            return False
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(link), links[link]) + path[len(link) :])
+        inside = _in_tree(target)
+        if inside is None:
+            return False
+        path = inside
+    return True

@@ -1,0 +1,236 @@
+"""Runs inside the sandbox, in the tests' process: pytest, with a plugin that sees each test end.
+
+A test passed when nothing was raised in its setup, its call and its teardown, as seen by wrappers around the hooks,
+and no report of it says otherwise: reports are written by code that the tests can reach.
+"""
+
+import os
+import sys
+import unittest
+
+import pytest
+
+ORDER = ("passed", "skipped", "failed", "error")
+PHASES = ("setup", "call", "teardown")
+CRITICAL = (
+    *("pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown"),
+    *(
+        "pytest_runtest_makereport",
+        "pytest_pyfunc_call",
+        "pytest_runtestloop",
+        "pytest_collection_modifyitems",
+    ),
+)
+
+
+def run_tests(config, say):
+    watcher = Watcher(config, say)
+    sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py")] + config["arguments"]
+    code = int(pytest.main(list(config["arguments"]), plugins=[watcher]))
+    watcher.look_again(everything=True)
+    return code
+
+
+class Watcher:
+    def __init__(self, config, say):
+        self.settings = config
+        self.root = config["root"]
+        self.say = say
+        self.items = []  # kept alive, so that no id is used twice
+        self.broken = []
+        self.numbers = {}
+        self.codes = {}
+        self.now = None
+        self.tripwire = None
+        self.manager = None
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config):
+        """Plugins are loaded, nothing of the tree is."""
+        self.manager = early_config.pluginmanager
+        self.tripwire = Tripwire([Watcher, Told, Voice])
+        put_the_tree_on_the_path(self.settings)
+        yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config):
+        """Every test in this process: what other processes say is not heard."""
+        for name, value in (("numprocesses", None), ("dist", "no"), ("tx", []), ("forked", False)):
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_finish(self, session):
+        yield
+        only = self.settings["only"]
+        if isinstance(only, list):
+            same = [item for item in session.items if item.nodeid == only[0]]
+            session.items[:] = same[only[1] : only[1] + 1]
+        self.items = list(session.items)
+        for name in self.broken:
+            self.say("plan", name, name.partition("::")[0])
+        for number, item in enumerate(self.items, len(self.broken)):
+            self.numbers[id(item)] = number
+            self.codes[id(item)] = code_of(getattr(item, "obj", None))
+            self.say("plan", item.nodeid, self.file(item))
+        self.say("planned")
+        if only == "collect":
+            session.items[:] = []
+        self.look_again(everything=False)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.say("problem", "could not collect " + (report.nodeid or "the tests"))
+            self.broken.append(report.nodeid or "collection")
+        yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        number = self.numbers.get(id(item))
+        if number is None or self.now is not None:
+            yield  # a test inside a test is its own affair
+            return
+        self.now = Told(item.nodeid)
+        self.say("start", number)
+        yield
+        now, self.now = self.now, None
+        self.look_again(everything=False)
+        outcome, detail = now.verdict()
+        self.say("finish", number, outcome, detail)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item):
+        return self.phase(item, "setup", (yield))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item):
+        code = self.codes.get(id(item))
+        if code is not None and code_of(getattr(item, "obj", None)) is not code:
+            self.say("tampering", "the code of " + item.nodeid + " was replaced")
+        if "runtest" in vars(item):
+            self.say("tampering", "the method that runs " + item.nodeid + " was replaced")
+        return self.phase(item, "call", (yield))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item):
+        return self.phase(item, "teardown", (yield))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item, call):
+        raised = call.excinfo
+        result = yield
+        if self.now is not None and self.now.id == item.nodeid:
+            report = result.get_result()
+            self.now.raised(call.when, (call.excinfo or raised), report)
+            if report.failed:
+                self.now.worse("failed" if call.when == "call" else "error", _line(report))
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        """Parts of a test (subtests) are told by reports of their own."""
+        if self.now is not None and self.now.id == report.nodeid and report.failed:
+            self.now.worse("failed" if report.when == "call" else "error", _line(report))
+        yield
+
+    def phase(self, item, name, result):
+        if self.now is not None and self.now.id == item.nodeid:
+            self.now.saw(name, result.excinfo)
+
+    def file(self, item):
+        path = str(getattr(item, "path", None) or item.fspath)
+        return path[len(self.root) + 1 :] if is_within(path, self.root) else ""
+
+    def look_again(self, everything):
+        if self.tripwire is None:
+            return
+        for text in self.tripwire.differences(not everything):
+            self.say("tampering", text)
+        for name in ("gettrace", "getprofile"):
+            where = hook_of_the_tree(getattr(sys, name)(), self.root)
+            if where:
+                self.say("tampering", "sys.set" + name[3:] + " was left on by " + where)
+        for where in self.strange_hooks() if everything else ():
+            self.say("tampering", "a hook of the runner was added by " + where)
+
+    def strange_hooks(self):
+        """Where hooks that decide about tests were written, other than in plugins and conftest files."""
+        named = self.named_plugins()
+        for name in CRITICAL:
+            hook = getattr(self.manager.hook, name, None)
+            for found in hook.get_hookimpls() if hook is not None else ():
+                where = getattr(code_of(found.function), "co_filename", "")
+                plain = where.startswith(self.root + "/") and "site-packages" not in where
+                if plain and os.path.basename(where) != "conftest.py" and where not in named:
+                    yield where[len(self.root) + 1 :]
+
+    def named_plugins(self):
+        """Files of the plugins that a conftest, the command or an installed package asks for by name."""
+        names = set()
+        for plugin in self.manager.get_plugins():
+            asked = getattr(plugin, "pytest_plugins", ())
+            names.update([asked] if isinstance(asked, str) else asked)
+        names.update(name for name, _ in self.manager.list_name_plugin())
+        return {getattr(sys.modules.get(name), "__file__", None) for name in names}
+
+
+class Told:
+    """What became of one test, the worst of it."""
+
+    def __init__(self, nodeid):
+        self.id = nodeid
+        self.seen = set()
+        self.outcome = "passed"
+        self.detail = ""
+
+    def worse(self, outcome, detail):
+        if ORDER.index(outcome) > ORDER.index(self.outcome):
+            self.outcome, self.detail = outcome, detail
+
+    def saw(self, phase, excinfo):
+        self.seen.add(phase)
+        self.expected = excinfo
+        if excinfo is not None and not issubclass(excinfo[0], pytest.skip.Exception):
+            self.pending = (phase, excinfo)
+        elif excinfo is not None:
+            self.worse("skipped", "skip: " + _text(excinfo[1], ""))
+        else:
+            self.pending = None
+
+    def raised(self, phase, excinfo, report):
+        """One report for each phase; an expected failure is the report's to say, and at best a skip."""
+        pending, self.pending = getattr(self, "pending", None), None
+        marked = hasattr(report, "wasxfail")
+        if pending is None and excinfo is None:
+            if marked:
+                self.worse("skipped", "xpass" if report.passed else "xfail")
+            return
+        error = pending[1][1] if pending is not None else excinfo.value
+        skip = isinstance(error, (pytest.skip.Exception, unittest.SkipTest))
+        if skip or (marked and report.skipped):
+            self.worse("skipped", ("xfail: " if marked else "skip: ") + _text(error, ""))
+        else:
+            self.worse("failed" if phase == "call" else "error", _text(error))
+
+    def verdict(self):
+        if getattr(self, "pending", None) is not None:
+            self.worse("error", _text(self.pending[1][1]))
+        if self.outcome == "passed" and self.seen != set(PHASES):
+            return "error", "not all of setup, call and teardown were seen"
+        return self.outcome, self.detail
+
+
+def _text(error, kind=None):
+    try:
+        text = str(error).strip()
+    except Exception:
+        text = ""
+    first = text.splitlines()[0] if text else ""
+    kind = type(error).__name__ if kind is None else kind
+    return ": ".join(part for part in (kind, first) if part)[:500]
+
+
+def _line(report):
+    crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
+    return str(getattr(crash, "message", "") or "a report says so").splitlines()[0][:500]

@@ -1,0 +1,135 @@
+"""Runs inside the sandbox, forked off by the supervisor: the process in which tests run beside the candidate's code.
+
+prepare    site-packages without sitecustomize; the trusted tools are imported before the tree is on the path
+drive      the driver of pytest or unittest, which speaks through a `Voice`, and an end that no atexit delays
+"""
+
+import importlib
+import importlib.machinery
+import os
+import site
+import sys
+
+_exit = os._exit
+
+
+def prepare(config):
+    """What `site` does at a normal start, without the files that exist to run code at start."""
+    set_variables(config)
+    add_site_packages()
+    tree = [entry for entry in sys.path if is_within(entry, config["root"])]
+    # An editable install has put the tree on the path: the runner must not find its own parts there.
+    sys.path[:] = [entry for entry in sys.path if entry not in tree or "site-packages" in entry]
+    share["missing"] = preload(config["runner"])
+    sys.path.extend(entry for entry in tree if entry not in sys.path)
+    if config["isolation"] == "process":
+        strangers = [name for name, module in sys.modules.items() if is_of_the_tree(module, config["root"])]
+        if strangers:
+            raise SystemExit("modules of the tree were imported too early: " + ", ".join(strangers))
+
+
+def set_variables(config):
+    for name, value in config["env"].items():
+        os.environ[name] = value
+        if not value:
+            del os.environ[name]
+
+
+def add_site_packages():
+    known = site.venv(site.removeduppaths())
+    isolated = sys.prefix != sys.base_prefix
+    user = site.getusersitepackages()
+    if not isolated and os.path.isdir(user):  # HOME on the bench is what setup made of it
+        site.addsitedir(user, known)
+    site.addsitepackages(known)
+    site.setquit()
+    site.sethelper()
+
+
+def preload(runner):
+    try:
+        __import__(runner)
+        if runner == "pytest":
+            __import__("_pytest.assertion.rewrite")
+            __import__("_pytest.unittest")
+    except ImportError as error:
+        return str(error) if (error.name or "").split(".")[0] not in (runner, "") else runner
+    return ""
+
+
+def is_of_the_tree(module, root):
+    found = getattr(module, "__file__", None) or ""
+    return is_within(found, root) and "site-packages" not in found
+
+
+def is_within(path, root):
+    return path == root or path.startswith(root + "/")
+
+
+class PinnedStandardLibrary:
+    """Names of the standard library come from it, unless the tree had a module of that name to begin with."""
+
+    def __init__(self, own):
+        names = getattr(sys, "stdlib_module_names", None) or _guessed_names()
+        self.names = frozenset(names) - frozenset(own) - {"test"}
+        self.path = [entry for entry in sys.path if entry in _standard_path()]
+
+    def find_spec(self, name, path=None, target=None):
+        if path is not None or name not in self.names:
+            return None
+        return importlib.machinery.PathFinder.find_spec(name, self.path)
+
+
+def _standard_path():
+    folder = os.path.dirname(os.__file__)
+    version = "python%d%d.zip" % sys.version_info[:2]
+    return {folder, os.path.join(folder, "lib-dynload"), os.path.join(os.path.dirname(folder), version)} | {
+        entry for entry in sys.path if os.path.basename(entry) == "lib-dynload"
+    }
+
+
+def _guessed_names():
+    folder = os.path.dirname(os.__file__)
+    found = {name.partition(".")[0] for name in os.listdir(folder)}
+    return found - {"site-packages", "dist-packages", "__pycache__"}
+
+
+def put_the_tree_on_the_path(config):
+    """Where `python -m` puts it: in front. Standard names are safe from it."""
+    sys.meta_path.insert(0, PinnedStandardLibrary(config["own_modules"]))
+    entries = [os.getcwd()] if config["cwd_on_path"] else []
+    entries += [os.path.abspath(entry) for entry in config["pythonpath"].split(":") if config["pythonpath"]]
+    sys.path[:0] = entries
+    importlib.invalidate_caches()
+
+
+class Voice:
+    """Records for the supervisor. A fork of this process has no voice, and the supervisor would not hear it."""
+
+    def __init__(self, descriptor):
+        own, getpid, write = os.getpid(), os.getpid, os.write
+
+        def say(*words, write=write, getpid=getpid):
+            if getpid() == own:
+                cut = [str(word).replace("\0", " ")[:2000] for word in words]
+                write(descriptor, "\0".join(cut).encode("utf-8", "backslashreplace"))
+
+        self.say = say
+
+
+def drive(config, parts, descriptor, leave=_exit):
+    say = Voice(descriptor).say
+    if share["missing"]:
+        say("absent", share["missing"])
+        say("end", 69)
+        leave(69)
+    for part in ("python_tripwire", "python_" + config["runner"]):
+        exec(compile(parts[part], "<" + part + ">", "exec"), share)
+    code = share["run_tests"](config, say)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    say("end", code)
+    leave(code)
+
+
+share = globals()

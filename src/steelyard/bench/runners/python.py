@@ -1,0 +1,263 @@
+"""Python's tests -> results from a driver of ours, told by a supervisor that the tests cannot read or write.
+
+The supervisor (`inside/python_supervisor.py`) is started with the interpreter that the command names, but without
+its site, its start-up files or the tree on its path. It gets its code over stdin, then a nonce, and answers on stdout:
+
+    {"nonce": ..., "stories": [{"plan": [[id, file]], "results": [[number, outcome, detail]], "end": 0, "exit": 0}]}
+
+One story for a suite; with `isolation: process` one of the collection and one for each test.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from steelyard.bench.reported import MAX_RESULTS, Reported, Result, merged
+from steelyard.bench.reports.base import BadReport
+from steelyard.bench.reports.junit import parse_junit
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.exit_code import how_it_ended
+from steelyard.bench.runners.python_command import PythonCommand, python_command
+from steelyard.bench.suite import Suite
+from steelyard.sandboxes.base import Captured, Command, Finished, Sandbox
+
+INSIDE = Path(__file__).parents[1] / "inside"
+MAX_REPORT_BYTES = 256 << 20
+NO_TESTS = 5  # what pytest, and unittest since 3.12, end with when there was nothing to run
+LATER = ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONINSPECT")
+# A tree that provides one of these is its own runner, or a part of it: it cannot be loaded before itself.
+RUNNER_MODULES = frozenset(
+    {
+        "pytest",
+        "_pytest",
+        "pluggy",
+        "iniconfig",
+        "packaging",
+        "exceptiongroup",
+        "tomli",
+        "attr",
+        "attrs",
+        "py",
+    }
+)
+# Fixes the path before anything is imported from it, then takes exactly its own part of stdin: the nonce stays there.
+BOOT = """import sys
+sys.path[:] = [one for one in sys.path if one]
+import os
+def take(left):
+    got = b""
+    while len(got) < left:
+        more = os.read(0, left - len(got))
+        if not more: sys.exit("no code")
+        got += more
+    return got
+import json
+order = json.loads(take(int(take(10))).decode())
+space = {"__name__": "supervisor"}
+exec(compile(order["parts"].pop("python_supervisor"), "<supervisor>", "exec"), space)
+space["supervise"](order["config"], order["parts"])
+"""
+
+
+class Python:
+    """pytest or unittest, by the module that the command names."""
+
+    def __init__(self, module: Literal["pytest", "unittest"]) -> None:
+        self.NAME: Literal["pytest", "unittest"] = module
+
+    def claims(self, suite: Suite) -> bool:
+        command = python_command(suite.argv)
+        return command is not None and command.module == self.NAME
+
+    def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
+        command = python_command(suite.argv)
+        if command is None or command.module != self.NAME:
+            why = f"`{suite.command}` is not a command of {self.NAME}"
+            return Ran(Finished(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
+        if suite.argv[0] in suite.theirs:
+            why = f"`{suite.argv[0]}` was brought by the change"
+            return Ran(Finished(126), Reported(self.NAME, "reporter", problems=(why,)))
+        return self._run(sandbox, suite, command)
+
+    def _run(self, sandbox: Sandbox, suite: Suite, command: PythonCommand) -> Ran:
+        nonce = secrets.token_hex(16)
+        heard = bytearray()
+
+        def on_output(stream: str, data: bytes) -> None:
+            if stream == "stdout" and len(heard) <= MAX_REPORT_BYTES:
+                heard.extend(data)
+
+        finished = sandbox.run(
+            Command(
+                command.started_with("-s", "-S", "-B", "-c", BOOT),
+                cwd=suite.cwd,
+                env=_environment(suite),
+                stdin=_order(_config(suite, command), nonce),
+                timeout_s=suite.timeout_s,
+            ),
+            on_output,
+        )
+        # Standard output was the channel; what the tests printed there is in the other one.
+        finished = replace(finished, stdout=Captured())
+        stories = told(bytes(heard), nonce) if finished.exit_code == 0 else None
+        if stories is None:
+            return _nothing_told(self.NAME, suite, command, finished)
+        absent = next((one for story in stories for one in story.get("absent", ())), "")
+        if absent:
+            return Ran(_not_there(finished, absent, suite), Reported(self.NAME, "reporter"))
+        # As the tests' process ended, not as its supervisor did.
+        code, signal = max((story["exit"] or 0, story["signal"] or 0) for story in stories)
+        return Ran(
+            replace(finished, exit_code=None if signal else code, signal=signal or None),
+            understood(self.NAME, stories),
+        )
+
+
+Story = Mapping[str, Any]
+
+
+def told(data: bytes, nonce: str) -> list[Story] | None:
+    """The supervisor's stories; None when it is not the supervisor who speaks."""
+    try:
+        report = json.loads(data) if len(data) <= MAX_REPORT_BYTES else None
+    except ValueError:
+        return None
+    if not isinstance(report, dict) or not secrets.compare_digest(str(report.get("nonce")), nonce):
+        return None
+    stories: list[Story] = report["stories"]
+    return stories
+
+
+def _nothing_told(name: str, suite: Suite, command: PythonCommand, finished: Finished) -> Ran:
+    if finished.exit_code == 127 and command.script:
+        return Ran(_not_there(finished, command.script, suite), Reported(name, "reporter"))
+    why = f"the supervisor of the tests did not report ({how_it_ended(finished)})"
+    return Ran(finished, Reported(name, "reporter", problems=(why,)))
+
+
+def understood(name: str, stories: list[Story]) -> Reported:
+    """What the tests' processes told, and whether it fits together."""
+    if "junit" in stories[0]:
+        return _own(name, stories[0])
+    results = [result for story in _telling(stories) for result in _results(story)]
+    problems = [*_bounded(results), *(one for story in stories for one in story["problems"])]
+    problems += [one for story in stories for one in _ending(story, collects=_collects(story, stories))]
+    return Reported(
+        name,
+        "reporter",
+        merged(results[:MAX_RESULTS]),
+        tuple(dict.fromkeys(problems)),
+        tuple(dict.fromkeys(one for story in stories for one in story["tampering"])),
+    )
+
+
+def _telling(stories: list[Story]) -> list[Story]:
+    """The stories that have results; what a collection planned is told by the others, one by one."""
+    if len(stories) == 1:
+        return stories
+    collected, *others = stories
+    expected = [name for name, _ in collected["plan"]]
+    told = [[name for name, _ in story["plan"]] for story in others]
+    if told == [[name] for name in expected]:
+        return others
+    # Some test was not there the second time: as planned it never ran.
+    return [collected, *others]
+
+
+def _collects(story: Story, stories: list[Story]) -> bool:
+    return len(stories) > 1 and story is stories[0]
+
+
+def _results(story: Story) -> list[Result]:
+    told = {number: (outcome, detail) for number, outcome, detail in story["results"]}
+    return [
+        Result(name, *told.get(number, ("error", "it never ran to its end")), file)
+        for number, (name, file) in enumerate(story["plan"])
+    ]
+
+
+def _bounded(results: list[Result]) -> Iterable[str]:
+    return [f"more than {MAX_RESULTS} tests"] if len(results) > MAX_RESULTS else []
+
+
+def _ending(story: Story, *, collects: bool) -> list[str]:
+    """How the process of a story said that it ends, how it did, and whether that agrees with its results."""
+    code, really = story["end"], story["exit"]
+    if code is None:
+        how = f"signal {story['signal']}" if really is None else f"exit {really}"
+        return [f"the tests' process ended ({how}) before it reported its end"]
+    if code != really:
+        how = f"signal {story['signal']}" if really is None else f"exit {really}"
+        return [f"the tests' process said exit {code} and ended with {how}"]
+    if collects:
+        return []
+    return _agreeing(code, _results(story))
+
+
+def _agreeing(code: int, results: list[Result]) -> list[str]:
+    failed = any(one.outcome in {"failed", "error"} for one in results)
+    if (code == 0) == (not failed) or (code == NO_TESTS and not results):
+        return []
+    what = "a test failed" if failed else "no test failed"
+    return [f"the runner ended with exit {code} although {what}"]
+
+
+def _own(name: str, story: Story) -> Reported:
+    """The report that the tree's own runner left, and its exit code."""
+    problems, results = [], []
+    if story["junit"] is None:
+        problems.append("the tree's own runner left no report")
+    else:
+        try:
+            results = parse_junit(story["junit"].encode("latin-1"))
+        except BadReport as error:
+            problems.append(f"the report of the tree's own runner: {error}")
+    code = -1 if story["exit"] is None else story["exit"]
+    problems += _agreeing(code, results)
+    return Reported(name, "report_file", merged(results), tuple(problems), own_runner=True)
+
+
+def _not_there(finished: Finished, absent: str, suite: Suite) -> Finished:
+    """The contract's trouble, not the change's: what runs tests is missing on the bench."""
+    if absent in {"pytest", "unittest"}:
+        why = f"{absent} is not installed for `{suite.argv[0]}` in the bench; install it in `setup`"
+    else:
+        why = f"`{suite.argv[0]}` in the bench: {absent}"
+    return replace(finished, exit_code=None, not_started=why)
+
+
+def _config(suite: Suite, command: PythonCommand) -> dict[str, Any]:
+    own = command.module == "pytest" and bool(RUNNER_MODULES & suite.own_modules)
+    return {
+        "runner": "own" if own else command.module,
+        "own": command.started_with("-m", command.module, *command.arguments),
+        "arguments": command.arguments,
+        "isolation": suite.isolation,
+        "only": None,
+        "cwd": suite.cwd,
+        "cwd_on_path": command.cwd_on_path,
+        "pythonpath": suite.env.get("PYTHONPATH", ""),
+        "env": {**dict.fromkeys(LATER, ""), **suite.env},
+        "own_modules": sorted(suite.own_modules),
+    }
+
+
+def _environment(suite: Suite) -> dict[str, str]:
+    """The contract's variables; those that lead an interpreter into the tree come back once it is safe."""
+    return {**suite.env, **dict.fromkeys(LATER, "")}
+
+
+def _order(config: dict[str, Any], nonce: str) -> bytes:
+    order = json.dumps({"parts": _parts(), "config": config}).encode()
+    return b"%010d" % len(order) + order + nonce.encode()
+
+
+@functools.cache
+def _parts() -> dict[str, str]:
+    return {path.stem: path.read_text() for path in INSIDE.glob("python_*.py")}

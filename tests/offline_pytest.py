@@ -1,0 +1,73 @@
+"""pytest for the sandboxes of tests, without a network: copied out of the environment that runs these tests.
+
+home_with_pytest(folder)     a layer of HOME, for a Box of your own
+pytest_archive(folder)       a zip, for the snapshot of a contract whose `setup` is SETUP
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from steelyard.contract.owner import run_uid
+
+ARCHIVE = "tools/pytest.zip"
+LEXERS = ("/__init__.py", "/_mapping.py", "/python.py", "/diff.py", "/special.py")
+# Into HOME, which setup may write and the bench has again; compiled once, for checks cannot keep what they compile.
+SETUP = (
+    f"python3 -c \"import site, zipfile; zipfile.ZipFile('{ARCHIVE}').extractall(site.getusersitepackages())\""
+    ' && python3 -m compileall -q "$(python3 -m site --user-site)"'
+)
+
+
+@functools.cache
+def distributions() -> tuple[metadata.Distribution, ...]:
+    """What pytest needs and itself, as they are installed here."""
+    found: dict[str, metadata.Distribution] = {}
+    wanted = ["pytest"]
+    while wanted:
+        name = wanted.pop()
+        if name in found:
+            continue
+        found[name] = metadata.distribution(name)
+        needs = [line for line in found[name].requires or () if ";" not in line]
+        wanted += [line.split(">")[0].split("=")[0].split("<")[0].split("!")[0].strip() for line in needs]
+    return tuple(found.values())
+
+
+def files() -> Iterator[tuple[Path, str]]:
+    """(file, name below site-packages) of what pytest needs to run; a highlighter's lexers are not among it."""
+    for distribution in distributions():
+        for file in distribution.files or ():
+            name = str(file)
+            wanted = name.endswith((".py", "METADATA", "entry_points.txt")) and not name.startswith("..")
+            if wanted and (not name.startswith("pygments/lexers/") or name.endswith(LEXERS)):
+                yield Path(str(distribution.locate_file(file))), name
+
+
+def pytest_archive(folder: Path) -> Path:
+    path = folder / "pytest.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, name in files():
+            archive.write(file, name)
+    return path
+
+
+def home_with_pytest(folder: Path, python: str = "/usr/bin/python3") -> Path:
+    asked = [python, "-I", "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"]
+    version = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+    packages = folder / ".local" / "lib" / version / "site-packages"
+    for file, name in files():
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, packages / name)
+    subprocess.run([python, "-I", "-m", "compileall", "-q", packages], check=True)
+    if os.geteuid() == 0:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, run_uid(), run_uid(), follow_symlinks=False)
+    return folder
