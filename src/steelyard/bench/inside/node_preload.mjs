@@ -1,0 +1,296 @@
+// Runs in a Node process before anything of the workspace does, and witnesses the tests that run in it.
+//
+// fd 3: the results, to the controller; nothing else knows the nonce that every line begins with.
+// fd 4: the nonce, read to its end and closed.
+//
+//   ["B", version, mentions node:test, registers tests, mentions exit, asserts,
+//         mentions uncaughtException]                               begin
+//   ["P", n, name, "suite" | ""]                                    a test was registered
+//   ["W", n, "ok" | "threw"]                                        its body ended
+//   ["H"]                                                           a hook threw
+//   ["S", nesting, name]                                            events of the test runner, in its order
+//   ["E", "pass" | "fail", nesting, name, flag, "suite" | "", file, detail, failure type]
+//   ["U", message]                                                  an exception that nobody caught
+//   ["T", what]                                                     somebody changed what the tests rely on
+//   ["Z", natural, code]                                            end
+//
+// The runner's events say what happened; the witnessed bodies say that it is true. Whatever runs later can change
+// any prototype, so from `sealed` on this file calls only what it took hold of before.
+
+import assert from 'node:assert';
+import { createHook } from 'node:async_hooks';
+import fs from 'node:fs';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
+import nodeTest from 'node:test';
+import { types } from 'node:util';
+import { isMainThread } from 'node:worker_threads';
+
+const { apply, ownKeys } = Reflect;
+const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Object;
+const { stringify } = JSON;
+const { writeSync } = fs;
+const { isPromise } = types;
+const { slice } = String.prototype;
+const { then } = Promise.prototype;
+const { encodeInto } = TextEncoder.prototype;
+const { subarray } = Uint8Array.prototype;
+const encoder = new TextEncoder();
+
+const RESULTS = 3;
+const CONFIG = 4;
+const MAX_TEXT = 500;
+
+function read(fd, most) {
+  const buffer = Buffer.alloc(most);
+  let size = 0;
+  for (let got; size < most && (got = fs.readSync(fd, buffer, size, most - size, null)) > 0; ) size += got;
+  return buffer.subarray(0, size);
+}
+
+// The nonce stays in bytes: strings are in every heap snapshot.
+const line = new Uint8Array(32 * 1024);
+let prefix = 0;
+let written = 0;
+
+function send(fields) {
+  let text = ` ${written++} [`;
+  for (let i = 0; i < fields.length; i++) {
+    const field = fields[i];
+    text += (i ? ',' : '') + (typeof field === 'string' ? stringify(apply(slice, field, [0, MAX_TEXT])) : `${+field}`);
+  }
+  const room = apply(subarray, line, [prefix]);
+  const end = prefix + apply(encodeInto, encoder, [text + ']\n', room]).written;
+  for (let at = 0; at < end; ) at += writeSync(RESULTS, line, at, end - at);
+}
+
+function tampered(what) {
+  send(['T', what]);
+}
+
+// Assigning to a locked property changes nothing and is told.
+function lock(object, name) {
+  for (const key of ownKeys(object)) {
+    const { value, writable, configurable, enumerable } = getOwnPropertyDescriptor(object, key);
+    if (!writable || !configurable || typeof key !== 'string') continue;
+    defineProperty(object, key, {
+      __proto__: null,
+      configurable: false,
+      enumerable,
+      get: () => value,
+      set: () => tampered(`${name}.${key} was replaced`),
+    });
+  }
+}
+
+function harden(object) {
+  for (const key of ownKeys(object)) {
+    const descriptor = getOwnPropertyDescriptor(object, key);
+    if (descriptor.configurable && typeof descriptor.value === 'function') {
+      defineProperty(object, key, { __proto__: null, writable: false, configurable: false });
+    }
+  }
+}
+
+// What comparisons in tests rely on. Only these: a polyfill or a mock elsewhere is nobody's cheat.
+const RELIED_ON = [
+  ['Object', Object, ['is', 'keys', 'entries', 'values', 'getPrototypeOf', 'getOwnPropertyNames', 'freeze']],
+  ['Object.prototype', Object.prototype, ['hasOwnProperty', 'isPrototypeOf', 'toString', 'valueOf', '__proto__']],
+  ['Function.prototype', Function.prototype, ['call', 'apply', 'bind', 'toString']],
+  ['Array', Array, ['isArray', 'from']],
+  ['Array.prototype', Array.prototype, ['every', 'some', 'includes', 'indexOf', 'forEach', 'map', 'filter', 'join', 'sort', 'find', 'slice', 'push']],
+  ['String.prototype', String.prototype, ['includes', 'indexOf', 'startsWith', 'endsWith', 'trim', 'split', 'toString', 'valueOf']],
+  ['Number', Number, ['isNaN', 'isInteger', 'isFinite']],
+  ['Number.prototype', Number.prototype, ['toString', 'valueOf']],
+  ['RegExp.prototype', RegExp.prototype, ['test', 'exec']],
+  ['Promise.prototype', Promise.prototype, ['then', 'catch', 'finally']],
+  ['Map.prototype', Map.prototype, ['get', 'has']],
+  ['Set.prototype', Set.prototype, ['has']],
+  ['JSON', JSON, ['stringify', 'parse']],
+  ['Math', Math, ['abs']],
+  ['Reflect', Reflect, ['ownKeys', 'apply', 'get']],
+];
+const originals = [];
+
+function remember() {
+  for (const [name, object, keys] of RELIED_ON) {
+    for (const key of keys) {
+      const { value, get } = getOwnPropertyDescriptor(object, key) ?? {};
+      originals[originals.length] = { __proto__: null, object, key, value, get, name: `${name}.${key}` };
+    }
+  }
+}
+
+function compare(require) {
+  for (let i = 0; i < originals.length; i++) {
+    const { object, key, value, get, name } = originals[i];
+    const now = getOwnPropertyDescriptor(object, key);
+    if (now === undefined || now.value !== value || now.get !== get) tampered(`${name} was replaced`);
+  }
+  let same = false;
+  try {
+    same = require('node:assert') === assert && require('assert') === assert && require('node:test') === nodeTest;
+  } catch {
+    // A loader that throws here is not the one that we began with.
+  }
+  if (!same) tampered('the loader gives another node:assert or node:test');
+}
+
+let registered = 0;
+
+// `fn` with a witness; its length says whether it takes a callback, its name may be the name of the test.
+function witnessed(fn, onEnd) {
+  const body = function (...args) {
+    if (fn.length > 1 && typeof args[args.length - 1] === 'function') {
+      const done = args[args.length - 1];
+      args[args.length - 1] = function (error, ...rest) {
+        onEnd(error ? 'threw' : 'ok');
+        return apply(done, this, [error, ...rest]);
+      };
+      try {
+        return apply(fn, this, args);
+      } catch (error) {
+        onEnd('threw');
+        throw error;
+      }
+    }
+    let result;
+    try {
+      result = apply(fn, this, args);
+    } catch (error) {
+      onEnd('threw');
+      throw error;
+    }
+    if (isPromise(result)) apply(then, result, [() => onEnd('ok'), () => onEnd('threw')]);
+    else onEnd('ok');
+    return result;
+  };
+  defineProperty(body, 'length', { __proto__: null, value: fn.length });
+  defineProperty(body, 'name', { __proto__: null, value: fn.name });
+  return body;
+}
+
+function takeHold(root) {
+  const Test = getPrototypeOf(root);
+  const { createSubtest, createHook: addHook } = Test;
+
+  function witness(...args) {
+    const n = ++registered;
+    let at = 1;
+    while (at < 4 && typeof args[at] !== 'function') at++;
+    const fn = at < 4 ? args[at] : function noop() {};
+    args[at < 4 ? at : 3] = witnessed(fn, (how) => send(['W', n, how]));
+    harden(args[0].prototype);
+    const made = apply(createSubtest, this, args);
+    send(['P', n, `${made.name}`, made.reportedType === 'suite' ? 'suite' : '']);
+    own(made);
+    return made;
+  }
+
+  function hooked(name, fn, ...rest) {
+    const body = typeof fn === 'function' ? witnessed(fn, (how) => how === 'threw' && send(['H'])) : fn;
+    return apply(addHook, this, [name, body, ...rest]);
+  }
+
+  // A method of its own would come before the one that we put on the prototype.
+  function own(instance) {
+    try {
+      if (getOwnPropertyDescriptor(instance, 'createSubtest')) tampered('a running test was changed');
+      defineProperty(instance, 'createSubtest', { __proto__: null, value: witness });
+      defineProperty(instance, 'createHook', { __proto__: null, value: hooked });
+    } catch {
+      tampered('a running test was changed');
+    }
+  }
+
+  Test.createSubtest = witness;
+  Test.createHook = hooked;
+  own(root);
+  harden(Test);
+  harden(getPrototypeOf(root.reporter));
+}
+
+function onEvent(how, data) {
+  const { details } = data;
+  const error = how === 'fail' ? details.error : undefined;
+  const flag = data.skip ? 'skip' : data.todo ? 'todo' : data.expectFailure ? 'expected' : '';
+  send(['E', how, data.nesting, `${data.name}`, flag, details.type === 'suite' ? 'suite' : '', file(data),
+    text(error), typeof error?.failureType === 'string' ? error.failureType : '']);
+}
+
+function file(data) {
+  return typeof data.file === 'string' ? data.file : '';
+}
+
+// The candidate chose what was thrown; looking at it may run its code.
+function text(error) {
+  try {
+    const message = error?.cause?.message ?? error?.cause ?? error?.message;
+    return message === undefined ? '' : `${message}`;
+  } catch {
+    return 'an error that cannot be shown';
+  }
+}
+
+function listen(root) {
+  const { reporter } = root;
+  reporter.on('test:start', (data) => send(['S', data.nesting, `${data.name}`]));
+  reporter.on('test:pass', (data) => onEvent('pass', data));
+  reporter.on('test:fail', (data) => onEvent('fail', data));
+  process.on('uncaughtExceptionMonitor', (error) => send(['U', text({ cause: error })]));
+}
+
+function rootOfTests() {
+  let root;
+  const hook = createHook({
+    init(id, type, trigger, resource) {
+      if (type === 'Test') root ??= resource;
+    },
+  }).enable();
+  nodeTest.after(() => {});
+  hook.disable();
+  root.hooks.after.length = 0;
+  return root;
+}
+
+function begin() {
+  const nonce = read(CONFIG, 64);
+  fs.closeSync(CONFIG);
+  line.set(nonce);
+  prefix = nonce.length;
+  defineProperty(line, 'byteLength', { __proto__: null, value: line.length });
+  process.execArgv = process.execArgv.slice(1); // processes that tests fork are not ours to watch
+  const main = process.argv[1] ?? '';
+  const source = fs.existsSync(main) ? fs.readFileSync(main, 'latin1') : '';
+  const says = (shape) => shape.test(source);
+  send(['B', process.version, says(/['"`](node:)?test['"`]/), says(/\b(test|it|describe|suite)(\.\w+)?\(\s*['"`]/),
+    says(/\bexit\b/) && says(/\bprocess\b/), says(/assert|expect|should/i), says(/uncaughtException/)]);
+}
+
+function sealed() {
+  lock(assert, 'assert');
+  lock(assert.strict, 'assert.strict');
+  lock(nodeTest, 'test');
+  for (const key of ['it', 'describe', 'suite']) if (nodeTest[key] && nodeTest[key] !== nodeTest) lock(nodeTest[key], key);
+  // process.binding hands the inside of `fs` to everybody.
+  const inner = process.binding('fs');
+  for (const key of ['writeBuffer', 'writeString']) {
+    if (inner[key]) defineProperty(inner, key, { __proto__: null, writable: false, configurable: false });
+  }
+  syncBuiltinESMExports();
+  remember();
+}
+
+if (isMainThread) {
+  begin();
+  const root = rootOfTests();
+  takeHold(root);
+  listen(root);
+  sealed();
+  const require = createRequire(`${process.cwd()}/`);
+  let natural = false;
+  process.on('beforeExit', () => { natural = true; });
+  process.on('exit', (code) => {
+    compare(require);
+    send(['Z', natural, code]);
+  });
+}
