@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from steelyard.bench.runners.base import Runner
 from steelyard.bench.runners.exit_code import ExitCode
+from steelyard.bench.runners.junit import JunitFiles
+from steelyard.bench.runners.node import Node
 from steelyard.bench.runners.python import Python
+from steelyard.bench.runners.tap import PrintsTap
+from steelyard.bench.runners.tools import TOOLS
 from steelyard.bench.suite import Suite
 
 RUNNERS: tuple[Runner, ...] = (
     Python("pytest"),
     Python("unittest"),
+    Node(),
+    JunitFiles(),
+    *TOOLS,
+    PrintsTap(),
     ExitCode(),
 )  # the last one claims everything
 BY_NAME: dict[str, Runner] = {runner.NAME: runner for runner in RUNNERS}
