@@ -61,7 +61,8 @@ class Session:
 
     def run(self, argv: tuple[str, ...]) -> Finished:
         """The agent's main process: logged as one tool call, ended by the run's wall-clock budget."""
-        self.events.append("tool.call", "agent", {"kind": "execute", "argv": list(argv)})
+        call = {"kind": "execute", "argv": list(argv), "whole_agent": True}
+        self.events.append("tool.call", "agent", call)
         finished = self.sandbox.run(Command(argv, env=self.env, timeout_s=self.wall_s, keep_bytes=4 << 20))
         self.events.append(
             "tool.result",

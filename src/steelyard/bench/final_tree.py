@@ -26,6 +26,11 @@ class FinalTree:
                     self._entries[entry.path] = entry.new
         self._folders = {parent for path in self._entries for parent in prefixes(path)[:-1]}
 
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """Everything by its own path, nothing followed."""
+        return self._entries
+
     def kind(self, path: str) -> str | None:
         """`file` or `dir` at this path, links followed inside the tree; None when there is nothing."""
         for _ in range(MAX_LINKS):

@@ -12,7 +12,9 @@ from steelyard.graders.allowed_paths import AllowedPaths
 from steelyard.graders.assertions_not_weakened import AssertionsNotWeakened
 from steelyard.graders.base import Grader
 from steelyard.graders.command import Command
+from steelyard.graders.efficiency import Efficiency
 from steelyard.graders.file_exists import FileExists
+from steelyard.graders.files import Files
 from steelyard.graders.forbid_paths import ForbidPaths
 from steelyard.graders.forbid_secrets import ForbidSecrets
 from steelyard.graders.llm_judge import LlmJudge
@@ -20,6 +22,7 @@ from steelyard.graders.max_files_changed import MaxFilesChanged
 from steelyard.graders.no_new_skips import NoNewSkips
 from steelyard.graders.runs_tests import Pytest, RunsTests
 from steelyard.graders.swebench import SweBench
+from steelyard.graders.trace import Trace
 from steelyard.graders.unmodified import BaselineUnmodified, TestsUnmodified
 
 BUILT_IN: tuple[type[Grader], ...] = (
@@ -27,6 +30,7 @@ BUILT_IN: tuple[type[Grader], ...] = (
     RunsTests,
     Pytest,
     SweBench,
+    Files,
     AllowedPaths,
     ForbidPaths,
     MaxFilesChanged,
@@ -36,16 +40,15 @@ BUILT_IN: tuple[type[Grader], ...] = (
     BaselineUnmodified,
     NoNewSkips,
     AssertionsNotWeakened,
+    Trace,
+    Efficiency,
     LlmJudge,
 )
 PLANNED = frozenset(
     {
-        "efficiency",
-        "files",
         "implemented",
         "model_judge",
         "rubric",
-        "trace",
         "verifier",
     }
 )
