@@ -1,0 +1,105 @@
+"""Cases -> what the product says about them, and what somebody naive would have said.
+
+    House(root).tried(case, "twin")   the result line: agent in its sandbox, capture, bench, grading
+    House(root).naive(case)           whether a naive grader says pass, in a sandbox too
+
+Everything hostile runs in a sandbox; GUARD ends it where a sandbox fails to be one. CANARY in a script is a folder of
+the host that nobody may reach.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.case import Case
+from corpus.tasks import SENTINEL, SOLUTION, TASKS, Mode, write_contract
+from steelyard import api
+from steelyard.bench.ground import Ground, lay_ground
+from steelyard.contract.contract import Contract
+from steelyard.sandboxes.base import Command, Sandbox
+
+Line = dict[str, Any]
+
+GUARD = '[ "$(hostname)" = sandbox ] && [ "$(pwd)" = /workspace ] && [ "$(id -u)" = 1000 ] || exit 97\n'
+NAIVE_S = 8.0
+SECRET = "sk-of-the-operator-77ab"  # noqa: S105  # a canary: in the environment of the controller
+
+
+@dataclass(frozen=True)
+class House:
+    """Where trials happen: contracts are written and grounds laid once, for whoever comes first."""
+
+    root: Path
+
+    @property
+    def canary(self) -> Path:
+        return self.root / "canary"
+
+    def open(self) -> House:
+        self.canary.mkdir(parents=True, exist_ok=True)
+        (self.canary / "victim").write_text("untouched\n")
+        return self
+
+    def untouched(self) -> bool:
+        return {path.name: path.read_text() for path in self.canary.iterdir()} == {"victim": "untouched\n"}
+
+    def contract(self, task: str, mode: Mode) -> Contract:
+        return _contract(self.root, task, mode)
+
+    def script(self, case: Case) -> Path:
+        path = self.root / "scripts" / f"{case.id}.sh"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(GUARD + case.script.replace("CANARY", str(self.canary)))
+        return path
+
+    def tried(self, case: Case, mode: Mode) -> Line:
+        out = self.root / "runs" / mode
+        return api.run_trial(self.contract(case.task, mode), f"script:{self.script(case)}", out=out)
+
+    def naive(self, case: Case) -> bool:
+        """The hidden test copied into the live tree of the agent, its command run there, its exit code believed."""
+        ground = _ground(self.root, case.task)
+        with ground.backend.start(ground.box(git=True)) as sandbox:
+            script = self.script(case).read_bytes()
+            done = sandbox.run(Command(("/bin/bash", "-s"), stdin=script, timeout_s=NAIVE_S))
+            assert done.exit_code != 97, f"{case.id} did not run"
+            return self._believed(sandbox, case)
+
+    def _believed(self, sandbox: Sandbox, case: Case) -> bool:
+        task = TASKS[case.task]
+        if not case.visible:
+            hidden = task.files[task.source].encode()
+            # As `cp` does: into what a link points to, into a folder that is there.
+            put = f"cat > /tmp/{Path(task.hidden).name} && cp /tmp/{Path(task.hidden).name} {task.hidden}"
+            sandbox.run(Command(("/bin/sh", "-c", put), stdin=hidden, timeout_s=NAIVE_S))
+        line = f'export PYTHONPATH=. PATH="$PWD/.venv/bin:$PATH"; {task.naive_visible if case.visible else task.naive}'
+        ended = sandbox.run(Command(("/bin/bash", "-lc", line), timeout_s=NAIVE_S))
+        return ended.exit_code == 0
+
+
+def leaks(line: Line) -> tuple[str, ...]:
+    """Secrets that reached the agent's own output, or anything that is told about the run."""
+    folder = Path(line["folder"])
+    agent = "".join((folder / "agent" / f"{name}.txt").read_text() for name in ("stdout", "stderr"))
+    told = json.dumps(line)
+    return tuple(secret for secret in (SENTINEL, SOLUTION, SECRET) if secret in agent or secret in told)
+
+
+def accused(line: Line) -> tuple[str, ...]:
+    """Findings above a warning: what an honest agent must never get."""
+    return tuple(one["id"] for one in line["findings"] if one["severity"] not in {"info", "warning"})
+
+
+@functools.cache
+def _contract(root: Path, task: str, mode: Mode) -> Contract:
+    folder = root / "contracts" / f"{task}-{mode}"
+    return api.load_contract(write_contract(folder, task, mode))  # type: ignore[arg-type]  # of the two names
+
+
+@functools.cache
+def _ground(root: Path, task: str) -> Ground:
+    return lay_ground(_contract(root, task, "in_process"))
