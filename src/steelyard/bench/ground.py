@@ -16,7 +16,7 @@ from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import Entry
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Backend, Box, Laid, Limits
+from steelyard.sandboxes.base import Backend, Box, Laid, Limits, Place
 from steelyard.sandboxes.toolchains import Toolchain, resolve
 
 
@@ -32,7 +32,12 @@ class Ground:
     cache: Cache
 
     def box(
-        self, *, laid: tuple[Laid, ...] = (), git: bool = False, env: Mapping[str, str] | None = None
+        self,
+        *,
+        laid: tuple[Laid, ...] = (),
+        places: tuple[Place, ...] = (),
+        git: bool = False,
+        env: Mapping[str, str] | None = None,
     ) -> Box:
         snapshot = self.contract.snapshot
         layers = [self.setup.workspace] if self.setup else []
@@ -43,6 +48,7 @@ class Ground:
             layers=(*layers, snapshot.tree),
             home_layers=(self.setup.home,) if self.setup else (),
             laid=laid,
+            places=places,
             env=env or {},
         )
 
@@ -84,17 +90,19 @@ def _box(  # noqa: PLR0913  # each part of a box is named once, here
     home_layers: tuple[Path, ...],
     laid: tuple[Laid, ...],
     env: Mapping[str, str],
+    places: tuple[Place, ...] = (),
 ) -> Box:
     declared = contract.spec.environment
     return Box(
         layers=layers,
         home_layers=home_layers,
         laid=laid,
+        places=places,
         limits=Limits(
             cpu=declared.cpu,
             memory_mb=declared.memory_mb.limit,
             guaranteed_mb=declared.memory_mb.guaranteed,
-            disk_mb=declared.disk_mb + room_mb(laid),
+            disk_mb=declared.disk_mb + room_mb((*laid, *(one for place in places for one in place.laid))),
             processes=declared.processes,
         ),
         env={**declared.env, **env},

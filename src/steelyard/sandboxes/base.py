@@ -46,12 +46,22 @@ class Laid:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A folder beside the workspace, on the same disk quota: `/tests` with files laid in it, an empty `/logs`."""
+
+    path: str  # absolute, inside the sandbox
+    laid: tuple[Laid, ...] = ()
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Box:
     """Everything that makes one sandbox; nothing of the host gets in unless it is named here."""
 
     layers: tuple[Path, ...]  # read-only trees of /workspace, topmost first
     home_layers: tuple[Path, ...] = ()
     laid: tuple[Laid, ...] = ()
+    places: tuple[Place, ...] = ()
     limits: Limits = Limits()
     env: Mapping[str, str] = field(default_factory=dict)
     toolchains: tuple[Path, ...] = ()  # host prefixes, bound read-only at their own paths

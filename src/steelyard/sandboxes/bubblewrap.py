@@ -28,7 +28,7 @@ from steelyard.sandboxes.bubblewrapped import DEATH_S, BubblewrapSandbox, Holdin
 from steelyard.sandboxes.copying import visible
 from steelyard.sandboxes.frames import PROTOCOL
 from steelyard.sandboxes.launching import START_TIMEOUT_S, Started, launch, launcher, receive
-from steelyard.sandboxes.order import Order, laid_as_data
+from steelyard.sandboxes.order import Order, laid_as_data, places_as_data
 from steelyard.sandboxes.overlay_probe import NO_NAMESPACES
 from steelyard.sandboxes.wire import Wire
 
@@ -112,7 +112,8 @@ def _order(box: Box, facts: Facts, holding: Holding) -> Order:
     return Order(
         layers=[str(layer) for layer in visible(list(box.layers))],
         home_layers=[str(layer) for layer in visible(list(box.home_layers))],
-        laid=laid_as_data(box),
+        laid=laid_as_data(box.laid),
+        places=places_as_data(box),
         toolchains=[str(prefix) for prefix in box.toolchains],
         links={name: str(target) for name, target in box.links.items()},
         host_files={inside: str(source) for inside, source in box.host_files.items()},

@@ -81,8 +81,8 @@ def bwrap_arguments(
             arguments += ["--perms", "0644", "--file", str(file(text)), path]
     for name, target in order.links.items():
         arguments += ["--symlink", target, f"{BIN}/{name}"]
-    for source, target in bound:
-        arguments += ["--ro-bind", source, target]
+    for source, target, writable in bound:
+        arguments += ["--bind" if writable else "--ro-bind", source, target]
     arguments += [
         "--bind",
         f"{BASE}/home",

@@ -5,6 +5,7 @@
     /sys/home               overlay, or a plain folder  -> bound at /home/agent
     /sys/baseline           the layers alone, read-only (only when there are several)
     /sys/upper-*, work-*    of the overlays, unless the order puts them on disk
+    /sys/place-N            folders beside the workspace, with what is laid in them
     /sys/bind-N             toolchains and host files, bound while we may still reach them
 
 The descriptors keep these file systems alive after every process and namespace of the sandbox is gone.
@@ -21,7 +22,7 @@ from steelyard.sandboxes import mounts
 from steelyard.sandboxes.copying import copy_layers
 from steelyard.sandboxes.lay import Owner, lay
 from steelyard.sandboxes.mounts import MS_NODEV, MS_NOSUID, MS_RDONLY
-from steelyard.sandboxes.order import Order
+from steelyard.sandboxes.order import Order, pieces
 
 BASE = "/sys"
 
@@ -31,6 +32,7 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 class Bound(NamedTuple):
     source: str  # under BASE
     target: str  # inside the sandbox
+    writable: bool = False
 
 
 class Ground(NamedTuple):
@@ -63,7 +65,7 @@ def prepare(order: Order) -> Ground:
     merged = os.open(f"{BASE}/workspace", _DIRECTORY)
     baseline = _baseline(order, opened.layers, owner)
     lay(merged, order.pieces(), owner)
-    return Ground(merged, baseline, touched, _bind_sources(opened))
+    return Ground(merged, baseline, touched, [*_bind_sources(opened), *_places(order, owner)])
 
 
 class _Place(NamedTuple):
@@ -146,6 +148,17 @@ def _baseline(order: Order, opened: list[int], owner: Owner | None) -> int:
         options = f"lowerdir={_lowers(opened)}" + (",userxattr" if owner is None else "")
         mounts.mount("overlay", point, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options)
     return os.open(point, _DIRECTORY)
+
+
+def _places(order: Order, owner: Owner | None) -> list[Bound]:
+    bound = []
+    for number, place in enumerate(order.places):
+        folder = _folder(f"{BASE}/place-{number}", owner)
+        inside = os.open(folder, _DIRECTORY)
+        lay(inside, pieces(place["laid"]), owner)
+        os.close(inside)
+        bound.append(Bound(folder, place["path"], writable=not place["read_only"]))
+    return bound
 
 
 def _bind_sources(opened: _Opened) -> list[Bound]:

@@ -194,6 +194,8 @@ class LocalBackend:
         return Facts("local", "none", "copy", "", "host", os.geteuid(), limits)  # type: ignore[arg-type]
 
     def start(self, box: Box) -> LocalSandbox:
+        if box.places:
+            raise InfraFault(f"the local sandbox has no {box.places[0].path}; use `--sandbox bubblewrap`")
         cache = Cache.default()
         cache.sweep()
         folder = cache.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"

@@ -19,6 +19,7 @@ class Order:
     layers: list[str]
     home_layers: list[str]
     laid: list[dict[str, Any]]
+    places: list[dict[str, Any]]
     toolchains: list[str]
     links: dict[str, str]
     host_files: dict[str, str]
@@ -43,13 +44,24 @@ class Order:
         return cls(**json.loads(data))
 
     def pieces(self) -> list[Laid]:
-        return [
-            Laid(**{**piece, "source": None if piece["source"] is None else Path(piece["source"])})
-            for piece in self.laid
-        ]
+        return pieces(self.laid)
 
 
-def laid_as_data(box: Box) -> list[dict[str, Any]]:
+def pieces(laid: list[dict[str, Any]]) -> list[Laid]:
+    return [
+        Laid(**{**piece, "source": None if piece["source"] is None else Path(piece["source"])})
+        for piece in laid
+    ]
+
+
+def places_as_data(box: Box) -> list[dict[str, Any]]:
+    return [
+        {"path": place.path, "laid": laid_as_data(place.laid), "read_only": place.read_only}
+        for place in box.places
+    ]
+
+
+def laid_as_data(laid: tuple[Laid, ...]) -> list[dict[str, Any]]:
     return [
         {
             "path": piece.path,
@@ -58,5 +70,5 @@ def laid_as_data(box: Box) -> list[dict[str, Any]]:
             "source": None if piece.source is None else str(piece.source),
             "target": piece.target,
         }
-        for piece in box.laid
+        for piece in laid
     ]
