@@ -219,6 +219,9 @@ def test_an_interrupt_ends_a_run_at_once_and_its_run_counts_for_nothing(
         "--out",
         str(runs),
     ]
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background jobs inherit that it is ignored
     with subprocess.Popen(
         line, env={**os.environ, "STEELYARD_CACHE": str(own_cache)}, stderr=subprocess.PIPE
     ) as process:
