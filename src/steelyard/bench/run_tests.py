@@ -23,6 +23,7 @@ from steelyard.bench.outcome import OracleKind
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
+from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
 from steelyard.contract.tree import prefixes
 from steelyard.sandboxes.base import Death, Laid, Sandbox
@@ -88,7 +89,8 @@ def oracle_bench(
     theirs = OracleFiles(ground.baseline, options.test_files)
     places = {*(dest for _, dest in options.injected), *(one.path for one in hidden)}
     work = tuple(one for one in change if one.path not in theirs and places.isdisjoint(prefixes(one.path)))
-    suite = _on(ground, suite_of(options, ground.contract.spec.oracle.isolation), work)
+    asked = suite_of(options, ground.contract.spec.oracle.isolation)
+    suite = _on(ground, through_npm(asked, ground.contract.snapshot.tree), work)
     return OracleBench(ground, options, suite, work, hidden, in_sandbox)
 
 

@@ -14,10 +14,12 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
+from pathlib import Path
 from typing import Any
 
+from steelyard.bench.command_words import command_words
 from steelyard.bench.suite import Suite
 
 _NODE = re.compile(r"(/usr(/local)?/bin/)?node(js)?")
@@ -68,8 +70,14 @@ _OURS = frozenset(
     ]
 )
 # What we would run otherwise than Node does.
-_STRANGE = ("-e", "--eval", "-p", "--print", "-c", "--check", "-i", "--watch", "--run", "--test-shard")
-_STRANGE_STARTS = ("--watch", "--test-update-snapshots", "--test-rerun-failures", "--test-global-setup")
+_STRANGE = ("-e", "--eval", "-p", "--print", "-c", "--check", "-i", "--watch", "--run")
+_STRANGE_STARTS = (
+    "--watch",
+    "--test-shard",
+    "--test-update-snapshots",
+    "--test-rerun-failures",
+    "--test-global-setup",
+)
 _FILTERS = ("--test-name-pattern", "--test-skip-pattern", "--test-only")
 
 _SCRIPT = re.compile(r"\.[cm]?js$")
@@ -77,6 +85,7 @@ _TYPED = re.compile(r"\.[cm]?[jt]s$")
 _NAMED = re.compile(r"(^|/)(test|test-[^/]*|[^/]+[.\-_]test)\.[cm]?[jt]s$")
 _IN_TEST_FOLDER = re.compile(r"(^|/)test/")
 _WILD = re.compile(r"[*?\[{]")
+_PACKAGE_MANAGERS = ("npm", "pnpm", "yarn")
 _SHELL = frozenset("();<>|&~$`\n#\\")
 
 
@@ -99,25 +108,34 @@ class NodeCommand:
 
 def node_command(suite: Suite) -> NodeCommand | None:
     """The command of this suite, if it is a plain one of ours."""
-    env, words = (dict(suite.env), list(suite.argv)) if suite.argv else _words(suite.command)
-    if not words or not (_NODE.fullmatch(words[0]) or (words[0] in suite.trusted and _is_node(words[0]))):
+    env, words = ({}, list(suite.argv)) if suite.argv else _words(suite.command)
+    if not words or words[0] in suite.theirs or not (_NODE.fullmatch(words[0]) or _in_the_tree(words[0])):
+        return None
+    if not suite.argv and "PATH" in {**suite.env, **env}:  # nobody looked where it leads
         return None
     options, paths = _sorted(words[1:])
     if any(word in _STRANGE or word.startswith(_STRANGE_STARTS) for word in options):
         return None
     if "--test" not in options and not (len(paths) == 1 and _NAMED.search(paths[0])):
         return None
-    return NodeCommand(words[0], _theirs(options), tuple(paths), env)
+    return NodeCommand(words[0], _theirs(options), tuple(paths), {**suite.env, **env})
+
+
+def through_npm(suite: Suite, tree: Path) -> Suite:
+    """`npm test` -> the command that the snapshot's own package.json gives it, if that is one of ours."""
+    package = tree / suite.cwd / "package.json"
+    if not suite.argv or suite.argv[0] not in _PACKAGE_MANAGERS or not package.is_file():
+        return suite
+    script = script_of(package.read_bytes(), suite.argv) or ""
+    env, argv, cwd = command_words(script)
+    direct = replace(suite, command=script, argv=argv, env={**suite.env, **env})
+    return direct if not cwd and node_command(direct) else suite
 
 
 def script_of(package_json: bytes, words: Iterable[str]) -> str | None:
     """`npm test` -> what the package's own `test` script says, when nothing runs before or after it."""
-    match list(words):
-        case ["npm" | "pnpm" | "yarn", "test" | "t", *rest] | ["npm" | "pnpm" | "yarn", "run", "test", *rest]:
-            if not all(word in ("-s", "--silent") for word in rest):
-                return None
-        case _:
-            return None
+    if [word for word in words if word not in {"-s", "--silent", "run"}][1:] not in (["test"], ["t"]):
+        return None
     try:
         package: Any = json.loads(package_json)
         scripts: Any = package["scripts"]
@@ -184,8 +202,9 @@ def _words(command: str) -> tuple[dict[str, str], list[str]]:
     return env, words
 
 
-def _is_node(word: str) -> bool:
-    return posixpath.basename(word) == "node"
+def _in_the_tree(word: str) -> bool:
+    """A node that setup installed; `theirs` has been asked before."""
+    return posixpath.basename(word) == "node" and not word.startswith("/")
 
 
 def _sorted(words: list[str]) -> tuple[list[str], list[str]]:

@@ -146,7 +146,7 @@ def _record(nonce: str, number: int, line: bytes) -> list[Any] | None:
         record = json.loads(line[len(told) :])
     except (ValueError, RecursionError):
         return None
-    shape = _FIELDS.get(record[0]) if isinstance(record, list) and record else None
+    shape = _FIELDS.get(str(record[0])) if isinstance(record, list) and record else None
     if shape is None or len(record) != len(shape) + 1:
         return None
     if not all(isinstance(one, kind) for one, kind in zip(record[1:], shape, strict=True)):
