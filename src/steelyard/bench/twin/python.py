@@ -1,0 +1,178 @@
+"""A Python file of tests -> its twin, by edits at the positions that its syntax tree gives.
+
+One assertion of each test is changed, the strongest that is certain; which of several depends on the file's bytes, so
+nobody who has not seen it can tell. Lines stay where they are.
+
+Certain means: when the test passes with an honest, deterministic candidate, its twin fails. So it is never a test that
+may end early, that runs under a decorator or a context manager we do not know, or that depends on the order of numbers
+(a time, a load). What equals everything, such as a matcher for tests, cannot be told from a cheat by looking at a
+file; whoever uses a twin asks a trusted tree before accusing anybody.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.python_assertions import Assertions, Names, Site
+from steelyard.bench.twin.python_flow import own_nodes, statements
+from steelyard.bench.twin.python_names import Function, names_of, written_once
+from steelyard.bench.twin.python_text import Edit, Text, as_utf8, parsed
+
+# Decorators that neither swallow a failure nor replace the function by something of their own.
+_HARMLESS = frozenset(
+    [
+        "patch",
+        "patch.object",
+        "patch.dict",
+        "mock.patch",
+        "mock.patch.object",
+        "mock.patch.dict",
+        "unittest.mock.patch",
+        "unittest.skipIf",
+        "unittest.skipUnless",
+        "unittest.skip",
+        "skipIf",
+        "skipUnless",
+        "given",
+        "settings",
+        "example",
+        "hypothesis.given",
+        "hypothesis.settings",
+        "staticmethod",
+        "override_settings",
+        "freeze_time",
+        "parameterized.expand",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A test function where it is written."""
+
+    key: str
+    function: Function
+    certain: bool
+
+
+def twin_python(source: bytes, path: str) -> Twin | None:
+    """None when the file cannot be read as Python, or nothing in it can be changed."""
+    del path
+    text, tree = as_utf8(source), parsed(source)
+    if text is None or tree is None:
+        return None
+    try:
+        chosen = _chosen(text, tree)
+    except RecursionError:  # an expression as deep as this is nobody's expectation
+        return None
+    twin = text.edited(edit for site in chosen.values() for edit in site.edits)
+    if not chosen or twin is None or not _same_shape(source, twin):
+        return None
+    changed = {key: site.certain for key, site in chosen.items()}
+    return Twin(twin, {**_inherited(tree, changed), **changed})
+
+
+def _same_shape(source: bytes, twin: bytes) -> bool:
+    return parsed(twin) is not None and len(source.splitlines()) == len(twin.splitlines())
+
+
+def _chosen(text: Text, tree: ast.Module) -> dict[str, Site]:
+    names = names_of(tree)
+    chosen, taken = {}, set[Edit]()
+    for written in _tests(tree.body, (), certain=True):
+        site = _site(text, names, written)
+        if site is not None and not taken & set(site.edits):
+            chosen[written.key] = site
+            taken |= set(site.edits)
+    return chosen
+
+
+def _site(text: Text, names: Names, written: _Written) -> Site | None:
+    function = written.function
+    if any(isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)):
+        return None  # a generator: nobody may ever run it
+    spin = int.from_bytes(hashlib.sha256(f"{text.digest} {written.key}".encode()).digest()[:6], "big")
+    assertions = Assertions(text, names, spin, written_once(function))
+    sites = [
+        Site(site.strength, site.certain and certain, site.edits)
+        for statement, certain in statements(function.body, names, certain=written.certain)
+        for site in assertions.sites(statement)
+        if all(text.keeps_lines(edit) for edit in site.edits)
+    ]
+    if not sites:
+        return None
+    best = max((site.certain, site.strength) for site in sites)
+    equally = [site for site in sites if (site.certain, site.strength) == best]
+    return equally[spin % len(equally)]
+
+
+def _tests(body: list[ast.stmt], above: tuple[str, ...], *, certain: bool) -> Iterator[_Written]:
+    """The tests in a module or a class; of a name that is bound twice nobody knows which one runs."""
+    bound = [name for statement in body for name in _bound(statement)]
+    for statement in body:
+        if isinstance(statement, ast.ClassDef):
+            fine = certain and _is_harmless(statement) and bound.count(statement.name) == 1
+            yield from _tests(statement.body, (*above, statement.name), certain=fine)
+        elif isinstance(statement, Function) and statement.name.startswith("test"):
+            fine = certain and _is_harmless(statement) and not (above and _never_awaited(statement))
+            if bound.count(statement.name) == 1 and not _is_fixture(statement):
+                yield _Written("::".join((*above, statement.name)), statement, fine)
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    for node in own_nodes(statement):
+        if isinstance(node, Function | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield node.asname or node.name
+
+
+def _is_harmless(statement: Function | ast.ClassDef) -> bool:
+    names = [ast.unparse(decorator).partition("(")[0] for decorator in statement.decorator_list]
+    return all(
+        name in _HARMLESS or (name.startswith("pytest.mark.") and name != "pytest.mark.xfail")
+        for name in names
+    )
+
+
+def _is_fixture(function: Function) -> bool:
+    return any("fixture" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def _never_awaited(function: Function) -> bool:
+    """A method that makes a coroutine: unittest's plain TestCase throws it away and calls it a pass."""
+    return isinstance(function, ast.AsyncFunctionDef)
+
+
+def _inherited(tree: ast.Module, changed: Mapping[str, bool]) -> dict[str, bool]:
+    """The keys under which classes of this file run tests that they inherit from others of it."""
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    found: dict[str, bool] = {}
+    for name, node in classes.items():
+        for base in _bases(name, classes):
+            for key, certain in changed.items():
+                owner, _, function = key.partition("::")
+                if owner == base and function not in _own(node):
+                    found.setdefault(f"{name}::{function}", certain and _is_harmless(node))
+    return found
+
+
+def _bases(name: str, classes: Mapping[str, ast.ClassDef]) -> list[str]:
+    found: list[str] = []
+    left = [name]
+    while left:
+        for base in classes[left.pop()].bases:
+            if isinstance(base, ast.Name) and base.id in classes and base.id not in (*found, name):
+                found.append(base.id)
+                left.append(base.id)
+    return found
+
+
+def _own(node: ast.ClassDef) -> set[str]:
+    return {name for statement in node.body for name in _bound(statement)}

@@ -1,0 +1,106 @@
+"""A Python file as bytes -> its syntax tree, and edits at the byte positions that the tree gives.
+
+The tree counts lines as the tokenizer does and columns in bytes of UTF-8, so the text is kept as exactly that.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import hashlib
+import io
+import itertools
+import re
+import threading
+import tokenize
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+# The warnings' filters belong to the process; two threads that save and restore them would mix them up.
+_QUIET = threading.Lock()
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Other text for the bytes from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """A source file in UTF-8, and where its lines begin."""
+
+    source: bytes
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(match.end() for match in _LINE_END.finditer(self.source))]
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(self.source).hexdigest()
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        start = self._starts[node.lineno - 1] + node.col_offset
+        return start, self._starts[node.end_lineno - 1] + node.end_col_offset
+
+    def of(self, node: ast.expr | ast.stmt) -> str:
+        start, end = self.span(node)
+        return self.source[start:end].decode()
+
+    def edit(self, node: ast.expr | ast.stmt, text: str) -> Edit:
+        return Edit(*self.span(node), text)
+
+    def keeps_lines(self, edit: Edit) -> bool:
+        """So that every other line is where it was."""
+        old = self.source[edit.start : edit.end]
+        return len(_LINE_END.findall(old)) == len(_LINE_END.findall(edit.text.encode()))
+
+    def edited(self, edits: Iterable[Edit]) -> bytes | None:
+        """All edits at once; None when two of them touch the same bytes."""
+        ordered = sorted(edits, key=lambda edit: edit.start)
+        if any(one.end > two.start for one, two in itertools.pairwise(ordered)):
+            return None
+        pieces, place = [], 0
+        for edit in ordered:
+            pieces += [self.source[place : edit.start], edit.text.encode()]
+            place = edit.end
+        return b"".join([*pieces, self.source[place:]])
+
+
+def parsed(source: bytes | str) -> ast.Module | None:
+    """The tree, if this Python can read it, without a word about odd escapes in other people's strings."""
+    with _QUIET, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(source)
+        except _UNREADABLE:
+            return None
+
+
+def literal(text: str) -> object:
+    """The value of a literal as it is written, over several lines too; Ellipsis when it is none."""
+    tree = parsed(f"({text}\n)")
+    try:
+        return ... if tree is None else ast.literal_eval(tree.body[0].value)  # type: ignore[attr-defined]  # an expression
+    except (*_UNREADABLE, TypeError, IndexError, AttributeError):
+        return ...
+
+
+def as_utf8(source: bytes) -> Text | None:
+    """None for what is not UTF-8, or begins with a mark: the columns of its tree are not its own."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        source.decode()
+    except (*_UNREADABLE, UnicodeDecodeError):
+        return None
+    return None if source.startswith(codecs.BOM_UTF8) or encoding != "utf-8" else Text(source)
