@@ -18,12 +18,14 @@ from steelyard.bench.brought import brought, entries_of, python_modules
 from steelyard.bench.command_words import command_words
 from steelyard.bench.controls import Controls
 from steelyard.bench.ground import Ground
+from steelyard.bench.kept_settings import kept_settings, without_lost_settings
 from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.outcome import OracleKind
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.runners.node_command import through_npm
+from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
 from steelyard.contract.tree import prefixes
 from steelyard.sandboxes.base import Death, Laid, Sandbox
@@ -88,7 +90,11 @@ def oracle_bench(
 ) -> OracleBench:
     theirs = OracleFiles(ground.baseline, options.test_files)
     places = {*(dest for _, dest in options.injected), *(one.path for one in hidden)}
-    work = tuple(one for one in change if one.path not in theirs and places.isdisjoint(prefixes(one.path)))
+    work = tuple(
+        one
+        for one in without_lost_settings(ground, change)
+        if one.path not in theirs and places.isdisjoint(prefixes(one.path))
+    )
     asked = suite_of(options, ground.contract.spec.oracle.isolation)
     suite = _on(ground, through_npm(asked, ground.contract.snapshot.tree), work)
     return OracleBench(ground, options, suite, work, hidden, in_sandbox)
@@ -96,8 +102,27 @@ def oracle_bench(
 
 def run_tests(bench: OracleBench) -> Executed:
     """One execution by the contract's mode."""
+    if bench.ground.contract.spec.oracle.mode == "split":
+        return Executed(*_split(bench), "split")
     ran, death = bench.run()
     return Executed(ran, death, "in_process")
+
+
+def _split(bench: OracleBench) -> tuple[Ran, Death]:
+    runner = runner_for(bench.suite, bench.options.runner)
+    split = SplitBench(
+        bench.suite,
+        runner,
+        bench.ground.baseline,
+        patterns=bench.options.test_files,
+        named=bench.options.candidate,
+        objects=bench.options.objects,
+        work=bench.work,
+        hidden=bench.hidden,
+        in_sandbox=bench.in_sandbox,
+    )
+    with bench.ground.cache.temporary() as scratch:
+        return run_split(split, scratch)
 
 
 def decide(options: SuiteOptions, tested: Executed) -> Decision:
@@ -149,7 +174,13 @@ def _on(ground: Ground, suite: Suite, work: Sequence[Laid]) -> Suite:
     tree = (ground.baseline, entries_of(ground.setup.change if ground.setup else None))
     found = brought(words, env.get("PATH", ""), tree, work)
     theirs = {own for own, word in zip(suite.argv, words, strict=True) if word in found}
-    return replace(suite, env=env, theirs=frozenset(theirs), own_modules=python_modules(ground.baseline))
+    return replace(
+        suite,
+        env=env,
+        theirs=frozenset(theirs),
+        settings=kept_settings(ground, work, words),
+        own_modules=python_modules(ground.baseline),
+    )
 
 
 def _written(contents: Mapping[str, bytes], folder: Path, modes: Mapping[str, str]) -> list[Laid]:

@@ -57,6 +57,14 @@ class SuiteOptions(Protocol):
     def declared(self) -> tuple[str, ...]:
         """Ids, or patterns of ids, that must be among the results."""
 
+    @property
+    def candidate(self) -> tuple[str, ...]:
+        """For split oracles: the Python modules that are the candidate's; () for all that are not the oracle's."""
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """For split oracles: patterns of names that may give objects which stay in the candidate's sandbox."""
+
     def decide(self, reported: Reported) -> Decision: ...
 
 
@@ -73,6 +81,9 @@ class Suite:
     isolation: Literal["suite", "process"] = "suite"
     declared: tuple[str, ...] = ()
     theirs: frozenset[str] = frozenset()  # words of argv that lead to something which the change brought
+    settings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # changed files with settings of runners, as they were
     own_modules: frozenset[str] = frozenset()  # names of Python modules that the snapshot itself provides
 
     @property

@@ -6,6 +6,7 @@ and no report of it says otherwise: reports are written by code that the tests c
 
 import os
 import sys
+import tempfile
 import unittest
 
 import pytest
@@ -24,7 +25,10 @@ CRITICAL = (
 
 
 def run_tests(config, say):
-    watcher = Watcher(config, say)
+    keep_settings(config)
+    early = EarlyPlugins(config)
+    sys.meta_path.append(early)
+    watcher = Watcher(config, say, early)
     sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py")] + config["arguments"]
     code = int(pytest.main(list(config["arguments"]), plugins=[watcher]))
     watcher.look_again(everything=True)
@@ -32,8 +36,9 @@ def run_tests(config, say):
 
 
 class Watcher:
-    def __init__(self, config, say):
+    def __init__(self, config, say, early):
         self.settings = config
+        self.early = early
         self.root = config["root"]
         self.say = say
         self.items = []  # kept alive, so that no id is used twice
@@ -49,6 +54,7 @@ class Watcher:
         """Plugins are loaded, nothing of the tree is."""
         self.manager = early_config.pluginmanager
         self.tripwire = Tripwire([Watcher, Told, Voice])
+        sys.meta_path.remove(self.early)
         put_the_tree_on_the_path(self.settings)
         yield
 
@@ -75,6 +81,9 @@ class Watcher:
             self.codes[id(item)] = code_of(getattr(item, "obj", None))
             self.say("plan", item.nodeid, self.file(item))
         self.say("planned")
+        for number in range(len(self.broken)):
+            self.say("start", number)
+            self.say("finish", number, "error", "could not be collected")
         if only == "collect":
             session.items[:] = []
         self.look_again(everything=False)
@@ -145,12 +154,7 @@ class Watcher:
     def look_again(self, everything):
         if self.tripwire is None:
             return
-        for text in self.tripwire.differences(not everything):
-            self.say("tampering", text)
-        for name in ("gettrace", "getprofile"):
-            where = hook_of_the_tree(getattr(sys, name)(), self.root)
-            if where:
-                self.say("tampering", "sys.set" + name[3:] + " was left on by " + where)
+        look_again(self.tripwire, self.settings, self.say, everything)
         for where in self.strange_hooks() if everything else ():
             self.say("tampering", "a hook of the runner was added by " + where)
 
@@ -175,6 +179,58 @@ class Watcher:
         return {getattr(sys.modules.get(name), "__file__", None) for name in names}
 
 
+class EarlyPlugins:
+    """Plugins of the tree that the command or the settings name by `-p`: the rest of it is not yet on the path."""
+
+    def __init__(self, config):
+        self.path = entries_of_the_tree(config)
+        words = list(config["arguments"]) + os.environ.get("PYTEST_ADDOPTS", "").split()
+        for name in ("pytest.ini", ".pytest.ini", "pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg"):
+            words += settings_text(config, name).replace('"', " ").replace("'", " ").replace(",", " ").split()
+        named = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "-p"]
+        named += [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
+        named += os.environ.get("PYTEST_PLUGINS", "").split(",")
+        self.names = {name.partition(".")[0] for name in named if not name.startswith("no:")}
+
+    def find_spec(self, name, path=None, target=None):
+        if path is not None or name not in self.names:
+            return None
+        return importlib.machinery.PathFinder.find_spec(name, self.path)
+
+
+def keep_settings(config):
+    """The runner's settings as the snapshot has them, whatever the change made of the file that they are in."""
+    if not config["settings"]:
+        return
+    findpaths = sys.modules["_pytest.config.findpaths"]
+    folder = tempfile.mkdtemp()
+    kept = {}
+    for number, (name, text) in enumerate(sorted(config["settings"].items())):
+        path = os.path.join(folder, str(number), os.path.basename(name))
+        os.mkdir(os.path.dirname(path))
+        with open(path, "w") as file:
+            file.write(text)
+        kept[os.path.join(config["root"], name)] = path
+    if hasattr(findpaths, "load_config_dict_from_file"):
+        load = findpaths.load_config_dict_from_file
+        findpaths.load_config_dict_from_file = lambda path: load(
+            type(path)(kept[str(path)]) if str(path) in kept else path
+        )
+    else:  # before pytest 6
+        real = findpaths.py.iniconfig.IniConfig
+        findpaths.py.iniconfig.IniConfig = lambda path, *more: real(kept.get(str(path), path), *more)
+
+
+def settings_text(config, name):
+    if name in config["settings"]:
+        return config["settings"][name]
+    try:
+        with open(os.path.join(config["root"], name), encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 20)
+    except OSError:
+        return ""
+
+
 class Told:
     """What became of one test, the worst of it."""
 
@@ -194,7 +250,7 @@ class Told:
         if excinfo is not None and not issubclass(excinfo[0], pytest.skip.Exception):
             self.pending = (phase, excinfo)
         elif excinfo is not None:
-            self.worse("skipped", "skip: " + _text(excinfo[1], ""))
+            self.worse("skipped", "skip: " + text_of(excinfo[1], ""))
         else:
             self.pending = None
 
@@ -209,26 +265,16 @@ class Told:
         error = pending[1][1] if pending is not None else excinfo.value
         skip = isinstance(error, (pytest.skip.Exception, unittest.SkipTest))
         if skip or (marked and report.skipped):
-            self.worse("skipped", ("xfail: " if marked else "skip: ") + _text(error, ""))
+            self.worse("skipped", ("xfail: " if marked else "skip: ") + text_of(error, ""))
         else:
-            self.worse("failed" if phase == "call" else "error", _text(error))
+            self.worse("failed" if phase == "call" else "error", text_of(error))
 
     def verdict(self):
         if getattr(self, "pending", None) is not None:
-            self.worse("error", _text(self.pending[1][1]))
+            self.worse("error", text_of(self.pending[1][1]))
         if self.outcome == "passed" and self.seen != set(PHASES):
             return "error", "not all of setup, call and teardown were seen"
         return self.outcome, self.detail
-
-
-def _text(error, kind=None):
-    try:
-        text = str(error).strip()
-    except Exception:
-        text = ""
-    first = text.splitlines()[0] if text else ""
-    kind = type(error).__name__ if kind is None else kind
-    return ": ".join(part for part in (kind, first) if part)[:500]
 
 
 def _line(report):

@@ -21,6 +21,7 @@ import select
 import signal
 import socket
 import struct
+import time
 
 MAX_RECORD = 16384
 MAX_HEARD = 256 << 20
@@ -102,18 +103,37 @@ def supervise(config, parts):
     prctl(SET_DUMPABLE, 0)
     here = os.getcwd()
     config["root"] = here[: -len(config["cwd"]) - 1] if config["cwd"] else here
-    wake = watch_children()
-    share = {}
+    began, wake, share = time.time(), watch_children(), {}
     if config["runner"] == "own":
         stories = [own_command(config, wake)]
     elif config["isolation"] == "process":
         stories = each_alone(config, parts, wake, share)
     else:
         stories = [in_a_process(config, parts, wake, share)]
+    if config["runner"] != "own":
+        stories[0].notes["tampering"] += files_changed_since(began, stories[0].plan, config["root"])
     report = {"stories": [one if isinstance(one, dict) else one.told() for one in stories]}
     # Only now: from here on nothing is forked that could have a copy of it.
     report["nonce"] = read_all(0, 200).decode("ascii", "replace")
     write_all(1, json.dumps(report).encode("ascii"))
+
+
+def files_changed_since(began, plan, root):
+    """Tests, and the conftest files above them, that somebody wrote to; no clock of a process can be set back."""
+    files = {file for _, file in plan if file}
+    folders = {
+        "/".join(parts[:end]) for parts in (file.split("/") for file in files) for end in range(len(parts))
+    }
+    files |= {(folder + "/conftest.py").lstrip("/") for folder in folders}
+    changed = [file for file in sorted(files) if changed_at(os.path.join(root, file)) > began]
+    return ["`" + file[:200] + "` was changed while the tests ran" for file in changed[:MAX_NOTES]]
+
+
+def changed_at(path):
+    try:
+        return os.lstat(path).st_ctime
+    except OSError:
+        return 0 if path.endswith("/conftest.py") else float("inf")
 
 
 def each_alone(config, parts, wake, share):

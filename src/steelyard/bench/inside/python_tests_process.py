@@ -4,6 +4,8 @@ prepare    site-packages without sitecustomize; the trusted tools are imported b
 drive      the driver of pytest or unittest, which speaks through a `Voice`, and an end that no atexit delays
 """
 
+import contextlib
+import fcntl
 import importlib
 import importlib.machinery
 import os
@@ -97,10 +99,13 @@ def _guessed_names():
 def put_the_tree_on_the_path(config):
     """Where `python -m` puts it: in front. Standard names are safe from it."""
     sys.meta_path.insert(0, PinnedStandardLibrary(config["own_modules"]))
-    entries = [os.getcwd()] if config["cwd_on_path"] else []
-    entries += [os.path.abspath(entry) for entry in config["pythonpath"].split(":") if config["pythonpath"]]
-    sys.path[:0] = entries
+    sys.path[:0] = entries_of_the_tree(config)
     importlib.invalidate_caches()
+
+
+def entries_of_the_tree(config):
+    named = [os.path.abspath(entry) for entry in config["pythonpath"].split(":") if config["pythonpath"]]
+    return ([os.getcwd()] if config["cwd_on_path"] else []) + named
 
 
 class Voice:
@@ -117,8 +122,18 @@ class Voice:
         self.say = say
 
 
+def out_of_the_way(descriptor):
+    """A high number: tests count on the low ones, and some close them."""
+    try:
+        high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 700)
+    except OSError:
+        return descriptor
+    os.close(descriptor)
+    return high
+
+
 def drive(config, parts, descriptor, leave=_exit):
-    say = Voice(descriptor).say
+    say = Voice(out_of_the_way(descriptor)).say
     if share["missing"]:
         say("absent", share["missing"])
         say("end", 69)
@@ -126,8 +141,9 @@ def drive(config, parts, descriptor, leave=_exit):
     for part in ("python_tripwire", "python_" + config["runner"]):
         exec(compile(parts[part], "<" + part + ">", "exec"), share)
     code = share["run_tests"](config, say)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.__stdout__, sys.__stderr__):
+        with contextlib.suppress(Exception):
+            stream.flush()
     say("end", code)
     leave(code)
 

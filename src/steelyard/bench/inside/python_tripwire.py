@@ -1,10 +1,14 @@
 """Runs inside the sandbox, in the tests' process: who is who in the runner, and whether it still is at the end.
 
 Identities are taken when the trusted tools are loaded and the tree is not. Only names that exist then are compared:
-a module that gains one (`builtins._` by gettext) is nobody's trick.
+a module that gains one (`builtins._` by gettext) is nobody's trick. What a conftest replaces is the author's doing;
+what an installed package replaces outside the runner (gevent, a frozen clock) is nobody's either.
 """
 
+import ast
 import builtins
+import importlib._bootstrap_external as loading
+import io
 import operator
 import os
 import sys
@@ -20,8 +24,10 @@ EVERYWHERE = (
     (operator, ("eq", "ne", "is_", "contains", "not_", "truth")),
     (sys, ("exit", "settrace", "setprofile", "exc_info", "_getframe", "gettrace", "getprofile")),
     (os, ("_exit", "write", "getpid", "fork", "kill")),
+    (ast, ("parse", "walk")),
+    (io, ("open_code", "open")),
 )
-FOR_PYTEST = (
+RUNNERS = (
     *("_pytest.runner", "_pytest.python", "_pytest.reports", "_pytest.outcomes", "_pytest.skipping"),
     *("_pytest.assertion", "_pytest.assertion.rewrite", "_pytest.assertion.util", "_pytest.main"),
     *("_pytest.unittest", "_pytest.python_api", "_pytest.raises", "_pytest.nodes", "_pytest.fixtures"),
@@ -33,31 +39,46 @@ FOR_PYTEST = (
         "pluggy._manager",
         "pluggy._result",
     ),
+    *("unittest.case", "unittest.result", "unittest.runner", "unittest.suite", "unittest.loader"),
 )
-FOR_UNITTEST = ("unittest.case", "unittest.result", "unittest.runner", "unittest.suite", "unittest.loader")
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type, classmethod, staticmethod, property)
 
 
 class Tripwire:
     def __init__(self, ours):
-        modules = [sys.modules[name] for name in FOR_PYTEST + FOR_UNITTEST if name in sys.modules]
         self.cheap = [entry for module, names in EVERYWHERE for entry in _named(module, names)]
-        self.all = self.cheap + [entry for module in modules for entry in _identities(module)]
-        self.all += [entry for one in ours for entry in _members(one, one.__name__)]
+        modules = [sys.modules[name] for name in RUNNERS if name in sys.modules]
+        self.runner = [entry for module in modules for entry in _identities(module)]
+        self.runner += _members(loading.SourceFileLoader, "importlib.SourceFileLoader")
+        self.runner += _named(sys.modules["pytest"], None) if "pytest" in sys.modules else []
+        self.runner += [entry for one in ours for entry in _members(one, one.__name__)]
         self.modules = [(module.__name__, module) for module in modules]
         self.said = set()
 
-    def differences(self, cheap):
+    def differences(self, everything):
         """What is not as it was, each once."""
-        found = [
-            label
-            for holder, name, value, code, label in (self.cheap if cheap else self.all)
-            if holder.get(name) is not value or _code(value) is not code
-        ]
-        found += [name for name, module in self.modules if sys.modules.get(name, module) is not module]
-        new = [label for label in found if label not in self.said]
+        found = [label for label, new in _changed(self.cheap) if not _is_by(new, installed=True)]
+        if everything:
+            found += [label for label, new in _changed(self.runner) if not _is_by(new, installed=False)]
+            found += [name for name, module in self.modules if sys.modules.get(name, module) is not module]
+        new = [label for label in dict.fromkeys(found) if label not in self.said]
         self.said.update(new)
         return ["`" + label + "` was replaced" for label in new]
+
+
+def _changed(entries):
+    return [
+        (label, holder.get(name))
+        for holder, name, value, code, label in entries
+        if holder.get(name) is not value or code_of(value) is not code
+    ]
+
+
+def _is_by(new, installed):
+    """Whether it is a function from a conftest, or from an installed package if that is enough."""
+    where = getattr(code_of(new), "co_filename", "")
+    packages = "/site-packages/" in where or "/dist-packages/" in where
+    return os.path.basename(where) == "conftest.py" or (installed and packages)
 
 
 def _named(module, names):
@@ -65,7 +86,7 @@ def _named(module, names):
     if names is None:
         names = [name for name, value in held.items() if isinstance(value, CALLABLE)]
     return [
-        (held, name, held[name], _code(held[name]), module.__name__ + "." + name)
+        (held, name, held[name], code_of(held[name]), module.__name__ + "." + name)
         for name in names
         if name in held
     ]
@@ -73,30 +94,30 @@ def _named(module, names):
 
 def _identities(module):
     """The functions that a module defines, and the members of its classes."""
-    for name, value in list(vars(module).items()):
+    found = []
+    for name, value in vars(module).items():
         if getattr(value, "__module__", None) == module.__name__ and isinstance(
             value, (types.FunctionType, type)
         ):
-            yield vars(module), name, value, _code(value), module.__name__ + "." + name
-            if isinstance(value, type):
-                for entry in _members(value, module.__name__ + "." + name):
-                    yield entry
+            label = module.__name__ + "." + name
+            found.append((vars(module), name, value, code_of(value), label))
+            found += _members(value, label) if isinstance(value, type) else []
+    return found
 
 
 def _members(owner, label):
-    for name, value in list(vars(owner).items()):
-        if isinstance(value, CALLABLE):
-            yield vars(owner), name, value, _code(value), label + "." + name
-
-
-def _code(value):
-    if isinstance(value, property):
-        value = value.fget
-    return getattr(getattr(value, "__func__", value), "__code__", None)
+    held = vars(owner)
+    return [
+        (held, name, value, code_of(value), label + "." + name)
+        for name, value in held.items()
+        if isinstance(value, CALLABLE)
+    ]
 
 
 def code_of(function):
-    """The code object behind a test function or a bound method, or None."""
+    """The code object behind a function, a method or a property, or None."""
+    if isinstance(function, property):
+        function = function.fget
     return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
@@ -105,3 +126,22 @@ def hook_of_the_tree(hook, root):
     code = code_of(hook) or code_of(vars(type(hook)).get("__call__"))
     where = getattr(code, "co_filename", "")
     return where if where.startswith(root + "/") and "site-packages" not in where else ""
+
+
+def look_again(tripwire, config, say, everything):
+    for text in tripwire.differences(everything):
+        say("tampering", text)
+    for name in ("gettrace", "getprofile"):
+        where = hook_of_the_tree(getattr(sys, name)(), config["root"])
+        if where:
+            say("tampering", "sys.set" + name[3:] + " was left on by " + where)
+
+
+def text_of(error, kind=None):
+    """One line about an exception, whatever its own methods do."""
+    try:
+        lines = str(error).strip().splitlines()
+    except BaseException:
+        lines = []
+    kind = type(error).__name__ if kind is None else kind
+    return ": ".join(part for part in [kind] + lines[:1] if part)[:500]

@@ -102,11 +102,11 @@ class Watched(unittest.TextTestResult):
 
     def addError(self, test, err):
         super().addError(test, err)
-        self.became(test, "error", _text(err[1]))
+        self.became(test, "error", text_of(err[1]))
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
-        self.became(test, "failed", _text(err[1]))
+        self.became(test, "failed", text_of(err[1]))
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
@@ -114,7 +114,7 @@ class Watched(unittest.TextTestResult):
 
     def addExpectedFailure(self, test, err):
         super().addExpectedFailure(test, err)
-        self.became(test, "skipped", "xfail: " + _text(err[1]))
+        self.became(test, "skipped", "xfail: " + text_of(err[1]))
 
     def addUnexpectedSuccess(self, test):
         super().addUnexpectedSuccess(test)
@@ -124,16 +124,7 @@ class Watched(unittest.TextTestResult):
         super().addSubTest(test, subtest, err)
         if err is not None:
             failed = issubclass(err[0], test.failureException)
-            self.became(test, "failed" if failed else "error", _text(err[1]))
-
-
-def look_again(tripwire, config, say, everything):
-    for text in tripwire.differences(not everything):
-        say("tampering", text)
-    for name in ("gettrace", "getprofile"):
-        where = hook_of_the_tree(getattr(sys, name)(), config["root"])
-        if where:
-            say("tampering", "sys.set" + name[3:] + " was left on by " + where)
+            self.became(test, "failed" if failed else "error", text_of(err[1]))
 
 
 def _each(test):
@@ -150,12 +141,3 @@ def _each(test):
 def _file(test, root):
     path = getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""
     return path[len(root) + 1 :] if is_within(path, root) else ""
-
-
-def _text(error):
-    try:
-        text = str(error).strip()
-    except Exception:
-        text = ""
-    first = text.splitlines()[0] if text else ""
-    return (type(error).__name__ + (": " + first if first else ""))[:500]

@@ -112,7 +112,7 @@ class Python:
         if absent:
             return Ran(_not_there(finished, absent, suite), Reported(self.NAME, "reporter"))
         # As the tests' process ended, not as its supervisor did.
-        code, signal = max((story["exit"] or 0, story["signal"] or 0) for story in stories)
+        code, signal = max((one["exit"] or 0, one["signal"] or 0) for one in stories[1:] or stories)
         return Ran(
             replace(finished, exit_code=None if signal else code, signal=signal or None),
             understood(self.NAME, stories),
@@ -245,6 +245,7 @@ def _config(suite: Suite, command: PythonCommand) -> dict[str, Any]:
         "pythonpath": suite.env.get("PYTHONPATH", ""),
         "env": {**dict.fromkeys(LATER, ""), **suite.env},
         "own_modules": sorted(suite.own_modules),
+        "settings": dict(suite.settings),
     }
 
 
