@@ -50,6 +50,8 @@ _STATUS: dict[str, ResultOutcome] = {
     **dict.fromkeys(("error", "aborted", "timeout"), "error"),
     **dict.fromkeys(("notrun", "disabled", "skipped", "suppressed", "ignored", "pending", "todo"), "skipped"),
 }
+_EXCUSES = frozenset({"skipped", "disabled", "ignored", "warning"})
+_AGAIN = frozenset({"rerunFailure", "rerunError", "flakyFailure", "flakyError"})
 _SUITES = ("testsuite", "testsuites")
 _ENCODING = re.compile(rb"<\?xml[^>]{0,100}encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})")
 # Expat reads single-byte encodings by itself, and none of these.
@@ -154,10 +156,10 @@ class _Reader:
         outcome, why = _MARKS[name]
         if attributes.get("type", "").endswith("RiskyTestError"):  # PHPUnit: a test that asserted nothing
             outcome = "skipped"
-        message = attributes.get("message") or attributes.get("type") or ""
-        if name in {"failure", "error"}:
-            for suite in self.suites:
-                suite.bad += 1
+        message = attributes.get("message", "")
+        for suite in self.suites:
+            suite.bad += name not in _EXCUSES
+            suite.tests += name in _AGAIN  # surefire counts every try
         if not in_case:  # the suite itself: it could not be set up, or died
             suite_name = self.suites[-1].name if self.suites else ""
             if outcome != "skipped":

@@ -43,6 +43,7 @@ class Asked(NamedTuple):
     env: Mapping[str, str] = {}
     prints: bool = False  # the report is what it prints
     patterns: tuple[str, ...] = ()  # where in the tree the reports will be; () for our folder
+    program: str = ""  # the word that names the tool
 
 
 class Found(NamedTuple):
@@ -63,6 +64,7 @@ class ReportRunner:
     adapt: Adapt
     parse: Parser
     named: bool = False  # results are told apart by the file that they come from
+    exits: tuple[int, ...] = ()  # with what a run that could run its tests ends; () for anything
     makes: tuple[tuple[str, str], ...] = field(default=())  # folders it builds: (name, a file beside it)
 
     def claims(self, suite: Suite) -> bool:
@@ -76,6 +78,9 @@ class ReportRunner:
         if asked is None:
             problem = f"runner {self.NAME} does not know how to run this command"
             return Ran(Finished(0), Reported(self.NAME, "report_file", problems=(problem,)))
+        if asked.program in suite.theirs:
+            problem = f"{asked.program} is what the change brought, not the project's {self.NAME}"
+            return Ran(Finished(0), Reported(self.NAME, "report_file", problems=(problem,)))
         return run_and_read(self, sandbox, suite, asked, folder)
 
 
@@ -85,11 +90,13 @@ def run_and_read(runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: As
         problem = f"the tests came to no end: {how_it_ended(finished)}"
         return Ran(finished, Reported(runner.NAME, "report_file", problems=(problem,)))
     try:
-        found = read_back(sandbox, asked.patterns, folder, suite.cwd)
+        found = read_back(sandbox, asked.patterns, folder)
         results, problems = _parsed(runner, found, folder)
     except BadReport as bad:
         results, problems = [], [str(bad)]
-    if not problems:
+    if not problems and runner.exits and finished.exit_code not in runner.exits:
+        problems = [f"{runner.NAME} could not run all tests: exit {finished.exit_code}"]
+    elif not problems:
         problems = disagreements(finished, results)
     elif finished.exit_code:
         problems = [f"{problems[0]} (exit {finished.exit_code})", *problems[1:]]
@@ -111,7 +118,7 @@ def disagreements(finished: Finished, results: Sequence[Result]) -> list[str]:
     return []
 
 
-def read_back(sandbox: Sandbox, patterns: tuple[str, ...], folder: str, cwd: str) -> list[Found]:
+def read_back(sandbox: Sandbox, patterns: tuple[str, ...], folder: str) -> list[Found]:
     """The report files, at most READ_BYTES of them; nothing at their place can hold this up for long."""
     shell = ("-exec", "sh", "-c", _READ, str(MAX_REPORT_BYTES + 1), "{}", "+")
     where = (
@@ -119,7 +126,7 @@ def read_back(sandbox: Sandbox, patterns: tuple[str, ...], folder: str, cwd: str
         if patterns
         else (folder, "-type", "f", "!", "-name", SETTINGS)
     )
-    reading = Command(("find", *where, *shell), cwd=cwd, timeout_s=READ_TIMEOUT_S, keep_bytes=READ_BYTES)
+    reading = Command(("find", *where, *shell), timeout_s=READ_TIMEOUT_S, keep_bytes=READ_BYTES)
     done = sandbox.run(reading)
     if not patterns:  # without isolation the folder would stay behind on the host
         sandbox.run(Command(("rm", "-rf", folder), timeout_s=READ_TIMEOUT_S))
@@ -170,7 +177,7 @@ def _command(suite: Suite, asked: Asked, folder: str) -> Command:
         old = shlex.join((".", "!", "-type", "d", *_any_of(asked.patterns)))
         first = f"find {old} -exec rm -f {{}} + || exit 125; "
     argv = ("/bin/sh", "-c", f"{first}{asked.text}{into}")
-    return Command(argv, cwd=suite.cwd, env=dict(asked.env), timeout_s=suite.timeout_s)
+    return Command(argv, env=dict(asked.env), timeout_s=suite.timeout_s)
 
 
 def _any_of(patterns: tuple[str, ...]) -> tuple[str, ...]:

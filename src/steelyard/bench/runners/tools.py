@@ -66,8 +66,10 @@ def _adding(names: tuple[str, ...], *options: str, env: dict[str, str] | None = 
         place = _program(step, *names)
         if place is None:
             return None
+        program = step.plain(place)
         variables = {name: value.replace("{}", folder) for name, value in (env or {}).items()}
-        return Asked(step.with_words(place, *(one.replace("{}", folder) for one in options)).text, variables)
+        told = step.with_words(place, *(one.replace("{}", folder) for one in options))
+        return Asked(told.text, variables, program=program)
 
     return adapt
 
@@ -76,10 +78,13 @@ def _vitest(step: Step, folder: str) -> Asked | None:
     place = _program(step, "vitest", "vitest.mjs")
     if place is None or step.plain(place + 1) in {"watch", "dev", "bench", "init", "list", "typecheck"}:
         return None
+    program = step.plain(place)
     added = ["--reporter=default", "--reporter=json", f"--outputFile.json={folder}/report"]
     if step.plain(place + 1) in {"run", "related"}:
-        return Asked(step.with_words(place + 1, *added).text)
-    return Asked(step.with_words(place, "run", *added).text)
+        place += 1
+    else:
+        added.insert(0, "run")
+    return Asked(step.with_words(place, *added).text, program=program)
 
 
 def _mocha(step: Step, folder: str) -> Asked | None:
@@ -89,9 +94,8 @@ def _mocha(step: Step, folder: str) -> Asked | None:
     place = _program(bare, *_MOCHA)
     if place is None:
         return None
-    return Asked(
-        bare.with_words(place, "--reporter", "json", "--reporter-option", f"output={folder}/report").text
-    )
+    told = bare.with_words(place, "--reporter", "json", "--reporter-option", f"output={folder}/report")
+    return Asked(told.text, program=bare.plain(place))
 
 
 _MOCHA = ("mocha", "_mocha", "mocha.js", "mocha.cjs")
@@ -149,7 +153,7 @@ def _build_tool(names: tuple[str, ...], tasks: frozenset[str], *patterns: str) -
         if not words or posixpath.basename(words[0]) not in names:
             return None
         asked = {word.rpartition(":")[2] for word in words[1:] if not word.startswith("-")}
-        return Asked(step.text, patterns=patterns) if asked & tasks else None
+        return Asked(step.text, patterns=patterns, program=words[0]) if asked & tasks else None
 
     return adapt
 
@@ -168,16 +172,22 @@ _GRADLE = _build_tool(
 _JEST = _adding(("jest", "jest.js"), "--json", "--outputFile={}/report")
 _RSPEC = _adding(("rspec",), "--format", "progress", "--format", "json", "--out", "{}/report")
 
+_NODE_MODULES = (("node_modules", "package.json"),)
+_CMAKE = (("CMakeFiles", ""), ("CMakeCache.txt", ""), ("CTestTestfile.cmake", ""))
+_COMPOSER = (("vendor", "composer.json"),)
+
 TOOLS: tuple[ReportRunner, ...] = (
-    ReportRunner("jest", _JEST, parse_jest),
-    ReportRunner("vitest", _vitest, parse_jest),
-    ReportRunner("mocha", _mocha, parse_mocha),
+    ReportRunner("jest", _JEST, parse_jest, makes=_NODE_MODULES),
+    ReportRunner("vitest", _vitest, parse_jest, makes=_NODE_MODULES),
+    ReportRunner("mocha", _mocha, parse_mocha, makes=_NODE_MODULES),
     ReportRunner("rspec", _RSPEC, parse_rspec),
-    ReportRunner("phpunit", _adding(("phpunit", "pest"), "--log-junit", "{}/report"), parse_junit),
+    ReportRunner(
+        "phpunit", _adding(("phpunit", "pest"), "--log-junit", "{}/report"), parse_junit, makes=_COMPOSER
+    ),
     ReportRunner("bats", _adding(("bats",), "--report-formatter", "junit", "--output", "{}"), parse_junit),
-    ReportRunner("ctest", _adding(("ctest",), "--output-junit", "{}/report"), parse_junit),
+    ReportRunner("ctest", _adding(("ctest",), "--output-junit", "{}/report"), parse_junit, makes=_CMAKE),
     ReportRunner("gotestsum", _adding(("gotestsum",), "--jsonfile={}/report"), parse_go),
-    ReportRunner("go", _go, parse_go),
+    ReportRunner("go", _go, parse_go, exits=(0, 1)),  # 2: a package that old versions do not report
     ReportRunner("nextest", _nextest, parse_junit, makes=(("target", "Cargo.toml"),)),
     ReportRunner("cargo", _cargo, parse_libtest, makes=(("target", "Cargo.toml"),)),
     ReportRunner(

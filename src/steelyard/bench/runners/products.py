@@ -1,0 +1,32 @@
+"""What a tool builds or installs by itself, and nobody may bring along.
+
+A class file, a fingerprint or a fake runner that a change plants where the tool keeps its own is taken for the tool's
+own. Setup may have made such folders, and the snapshot may have some; what the change adds to them stays away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+
+from steelyard.bench.runners.base import Runner
+from steelyard.sandboxes.base import Laid
+
+
+def without_products(runner: Runner, work: Iterable[Laid], baseline: Container[str]) -> Iterator[Laid]:
+    """`makes`: (name, a file that is beside it, or "" for anywhere)."""
+    makes: tuple[tuple[str, str], ...] = getattr(runner, "makes", ())
+    pieces = list(work)
+    brought = {one.path for one in pieces}
+
+    def is_there(path: str) -> bool:
+        return path in baseline or path in brought
+
+    def is_product(path: str) -> bool:
+        parts = path.split("/")
+        return any(
+            part == name and (not beside or is_there("/".join([*parts[:place], beside])))
+            for place, part in enumerate(parts)
+            for name, beside in makes
+        )
+
+    return (one for one in pieces if one.path in baseline or not is_product(one.path))
