@@ -21,10 +21,12 @@ from steelyard.bench.ground import Ground
 from steelyard.bench.kept_settings import kept_settings, without_lost_settings
 from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.outcome import OracleKind
+from steelyard.bench.package_scripts import without_package_manager
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.runners.node_command import through_npm
+from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
 from steelyard.contract.tree import prefixes
@@ -95,8 +97,11 @@ def oracle_bench(
         for one in without_lost_settings(ground, change)
         if one.path not in theirs and places.isdisjoint(prefixes(one.path))
     )
-    asked = suite_of(options, ground.contract.spec.oracle.isolation)
-    suite = _on(ground, through_npm(asked, ground.contract.snapshot.tree), work)
+    tree = ground.contract.snapshot.tree
+    asked = through_npm(suite_of(options, ground.contract.spec.oracle.isolation), tree)
+    asked = without_package_manager(asked, tree)
+    work = tuple(without_products(runner_for(asked, options.runner), work, ground.baseline))
+    suite = _on(ground, asked, work)
     return OracleBench(ground, options, suite, work, hidden, in_sandbox)
 
 
