@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from steelyard.bench.reported import Reported
 from steelyard.bench.run_tests import suite_of
@@ -32,6 +32,7 @@ def _known(runner: str) -> str:
 
 
 RunnerName = Annotated[str, AfterValidator(_known)]
+ModuleName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class ReadsResults(Grader):
@@ -44,6 +45,8 @@ class ReadsResults(Grader):
 
     inject: Injects
     runner: str
+    candidate: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
@@ -87,7 +90,7 @@ class RunsTests(ReadsResults):
     anything, brackets for themselves, and the file may be left out where only one has such a test. Without, skipped
     tests do not count, and no test at all is a failure. Tests that the candidate wrote or changed are not on the bench
     (`test_files` says which files are tests; the default is by their names). `pass_threshold` says which part is
-    enough to pass; the score is the part. A timeout is an error.
+    enough to pass; the score is the part. A timeout is an error. `candidate` and `objects` are for split oracles.
 
     Why: a suite says more than an exit code, and a part of the work deserves a part of the credit.
     Example: `{type: tests, cmd: "node --test test/", inject: [{src: hidden/a.test.js, dest: test/a.test.js}]}`
@@ -103,6 +106,8 @@ class RunsTests(ReadsResults):
     test_files: tuple[NonEmpty, ...] = ()
     timeout_s: TimeoutS = 900.0
     runner: RunnerName = ""
+    candidate: tuple[ModuleName, ...] = ()
+    objects: tuple[NonEmpty, ...] = ()
 
     @property
     def command(self) -> str:

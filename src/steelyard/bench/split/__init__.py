@@ -22,38 +22,42 @@ and each ask has exactly one answer:
 
     op       fields                                ok
     import   module                                null
-    look     of: REF, name                         ABOUT
-    call     of: REF, args: [V], kwargs: [[name, V]]   V
-    do       what, args: [V]                       V; an operator (len, iter, getitem, eq, add, str, enter, ...)
+    look     of: REF, name, as                     ABOUT
+    call     of: REF, args: [V], kwargs: [[name, V]], as   V
+    do       what, args: [V], as                   V; an operator (len, iter, getitem, eq, add, str, enter, ...)
     set      of: REF (a handle's), name, value: V  null
     drop     handles: [n]                          null
     reset                                          null; the relay starts a new worker for the next ask
-    run      argv, stdin, cwd, env, timeout_s      {"exit_code", "signal", "stdout", "stderr"}     (hands, from here on)
+    run      argv, stdin: V, cwd, env, limit_s     {"exit_code", "signal", "timed_out", "stdout": V, "stderr": V}
     start    argv, cwd, env                        {"process": n}
     stop     process                               as run
     read     path                                  V (bytes)
     write    path, data: V                         null
     exists   path                                  bool
     list     path                                  [name, ...]
-    http     method, path, body: V, headers, port  {"status", "headers": [[name, value]], "body": V}
+    http     method, path, body: V, headers: [[name, value]], port, limit_s   {"status", "headers", "body": V}
+
+    The ops up to `drop` are the worker's, those from `run` on the hands'. `as` is "data" or "object": may what comes
+    back stay there, behind a handle? With "data" it may not, but for the very object whose method was called.
 
     REF      {"module": "shopcart.money", "path": ["Cart", "total"]} or {"handle": 7, "path": ["total"]}
-    ABOUT    {"kind": "data", "value": V} | {"kind": "function", "async": false} | {"kind": "class"}
-             | {"kind": "exception", "mro": [[module, name], ...]} | {"kind": "module", "name": "shopcart.money"}
+    ABOUT    {"kind": "data", "value": V} | {"kind": "function", "async": false} | {"kind": "class", "class": [module, name]}
+             | {"kind": "exception", "mro", "bases"} | {"kind": "module", "name": "shopcart.money"}
              | {"kind": "object", "value": V (a handle)}
-    RAISED   {"mro": [[module, name], ...], "args": [V], "text": str(exception), "attrs": [[name, V]]}
+    RAISED   {"mro": [[module, name], ...], "bases": [[1], ...], "args": [V], "text": "...", "attrs": [[name, V]]}
+             bases: where in the mro the bases of each class of it are; without it, each has the next one
 
     V        null, true, "text", 12 (up to 2**53 either way), 0.5, [V, ...] (a list), and {"$": tag, "v": ...}:
              dict [[V, V], ...]   tuple, set, frozenset, iter [V, ...]   bytes, bytearray "base64"
              int "-0x1f" (larger ones)   float "nan" | "inf" | "-inf"   complex [V, V]   range [V, V, V]
              decimal "1.20"   fraction [V, V]   datetime, date, time "ISO 8601"   timedelta [days, s, us]   uuid "..."
-             record {"name", "fields": [name, ...], "values": [V, ...]}, a named tuple
+             record {"kind": "dataclass" | "namedtuple", "class": [module, name], "fields": [name], "values": [V]}
              handle {"n": 7, "class": [module, name]}, an object that stays where it is; towards the worker {"n": 7}
              ref REF, a function or class of the candidate's as an argument; undefined null (JavaScript)
 
-Whoever receives a V parses it strictly, with limits (LIMITS in `values.py`), into builtins made on its own side.
+Whoever receives a V parses it strictly, with limits (`inside/candidate/values.py`), into builtins of its own side.
 
-Between bridge and relay each line is wrapped: {"c": connection, "open": HELLO} | {"c": connection, "ask": ...} |
-{"c": connection, "close": true} towards the relay, {"c": connection, "answer": ...} back. The bridge's first line is
-{"ready": true}. A worker's program arrives as every program of ours does: the first line of its stdin.
+Between bridge and relay each line has the number of its connection before it: `7 {"id": 1, ...}`, and `7 end` when it
+is closed. The bridge's first line is {"ready": true}. A program of ours in a sandbox begins with the first line of its
+stdin ({"parts": [[name, source], ...], "config": {...}}) and says {"ready": pid} before it loads anything else.
 """

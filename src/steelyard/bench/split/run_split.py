@@ -1,0 +1,117 @@
+"""A suite -> its results from a sandbox without the candidate, which answers from another one."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from steelyard.bench.oracle_files import OracleFiles
+from steelyard.bench.reported import Reported
+from steelyard.bench.runners.base import Ran, Runner
+from steelyard.bench.runners.python_command import python_command
+from steelyard.bench.split.programs import BOOT, ISOLATED, Launch, first_line
+from steelyard.bench.split.relay import Candidate, Relay, call_limit_s
+from steelyard.bench.split.trees import (
+    Names,
+    candidate_names,
+    candidate_tree,
+    package,
+    tester_tree,
+    unusable,
+)
+from steelyard.bench.suite import Suite
+from steelyard.sandboxes.base import Death, Finished, Laid, Sandbox
+
+
+class InSandbox(Protocol):
+    def __call__(self, laid: tuple[Laid, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, Death]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SplitBench:
+    """What a split needs to know about a suite and the trees around it."""
+
+    suite: Suite
+    runner: Runner
+    baseline: Collection[str]
+    patterns: tuple[str, ...]  # of the oracle's files
+    named: tuple[str, ...]  # modules that are the candidate's; () for all that are not the oracle's
+    objects: tuple[str, ...]  # names that may give objects which stay in the candidate's sandbox
+    work: Sequence[Laid]
+    hidden: Sequence[Laid]
+    in_sandbox: InSandbox
+
+
+def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, Death]:
+    """Both sandboxes live at once, the candidate's as long as the tests'. The death is the candidate's."""
+    theirs = OracleFiles(bench.baseline, bench.patterns)
+    names = candidate_names(bench.baseline, theirs, bench.work, bench.hidden, bench.named)
+    why = unusable(names)
+    if why:
+        reported = Reported(bench.runner.NAME, "reporter", problems=(why,))
+        return Ran(Finished(None, not_started=why), reported), Death()
+    address = f"/tmp/candidate-{secrets.token_hex(8)}"  # noqa: S108  # in a sandbox, and random
+    settings = _settings(bench, names, address)
+    tester = (
+        *tester_tree(bench.baseline, theirs, bench.hidden, names, scratch),
+        *package(settings, names, scratch),
+    )
+
+    def beside(candidate: Sandbox) -> Ran:
+        there = Candidate(candidate, _programs(bench.suite, names), bench.suite.timeout_s)
+        ran, death = bench.in_sandbox(tester, lambda box: _tested(bench, names, box, there, address))
+        # Whoever judges it needs to know of memory that ran out on either side.
+        return ran if not death.oom_kills else ran._replace(finished=replace(ran.finished, lost=False))
+
+    return bench.in_sandbox(candidate_tree(bench.baseline, theirs, bench.work), beside)
+
+
+def _tested(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, address: str) -> Ran:
+    relay = Relay(tester, there, address)
+    try:
+        why = relay.wait_until_ready()
+        if why:
+            reported = Reported(bench.runner.NAME, "reporter", problems=(why,))
+            return Ran(Finished(None, not_started=why), reported)
+        ran = bench.runner.run(tester, _suite(bench.suite, names))
+    finally:
+        relay.close()
+    account = relay.account
+    reported = replace(ran.reported, problems=(*ran.reported.problems, *account.problems))
+    printed = account.printed.stderr if account.printed is not None else ran.finished.stdout
+    # A candidate whose sandbox the machine lost has not failed: the whole is tried again.
+    finished = Finished(None, lost=True) if account.lost else replace(ran.finished, stdout=printed)
+    return Ran(finished, reported)
+
+
+def _settings(bench: SplitBench, names: Names, address: str) -> dict[str, object]:
+    return {
+        "address": address,
+        "first": sorted(names.first),
+        "last": sorted(names.last),
+        "roots": names.roots,
+        "objects": list(bench.objects),
+        "call_s": call_limit_s(bench.suite.timeout_s),
+    }
+
+
+def _suite(suite: Suite, names: Names) -> Suite:
+    """With the stubs on the path, however the command is started."""
+    up = "/".join([".."] * len([part for part in suite.cwd.split("/") if part]))
+    roots = ["/".join(part for part in (up or ".", root) if part) for root in names.roots]
+    before = suite.env.get("PYTHONPATH", "")
+    path = ":".join([*roots, *([before] if before else [])])
+    return replace(suite, env={**suite.env, "PYTHONPATH": path}, own_modules=frozenset(), theirs=frozenset())
+
+
+def _programs(suite: Suite, names: Names) -> dict[str, Launch]:
+    command = python_command(suite.argv)
+    start = command.started_with("-B", "-c", BOOT) if command else ("python3", "-B", "-c", BOOT)
+    config = {"roots": names.roots}
+    return {
+        "python": Launch(start, first_line("worker", config), cwd="", env=suite.env),
+        "hands": Launch(ISOLATED, first_line("hands", {}), env=suite.env),
+    }
