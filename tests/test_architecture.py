@@ -18,6 +18,7 @@ ROOMS = (
     *(
         "errors",
         "stats",
+        "grammars",
         "contract",
         "plan",
         "evidence",

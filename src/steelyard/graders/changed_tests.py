@@ -15,9 +15,9 @@ from steelyard.evidence.change import ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.graders.base import Case
 from steelyard.graders.paths import matches
-from steelyard.graders.syntax.grammars import Grammar, grammar_of, parse
 from steelyard.graders.syntax.outline import Outline, finish
 from steelyard.graders.syntax.walk import Walk
+from steelyard.grammars import Grammar, grammar_of, parse
 
 # What counts as a test file unless a contract says otherwise. `*` crosses `/`. Rust keeps tests beside the code, so
 # a .rs file counts when it holds one.

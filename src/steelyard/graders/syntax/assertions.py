@@ -17,8 +17,8 @@ from steelyard.graders.syntax.assertion_words import (
 )
 from steelyard.graders.syntax.chains import Arg, Link, chain, subject_tokens
 from steelyard.graders.syntax.claims import NEGATED, Claim, compared, conditions
-from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.tokens import Tokens, is_literal_token, tokens
+from steelyard.grammars import Grammar
 
 _TOLERANCES = frozenset({"abs", "rel", "delta", "places", "rtol", "atol", "decimal", "epsilon", "match"})
 _GO_HANDLES = frozenset({"t", "tb", "b", "s", "suite", "T"})

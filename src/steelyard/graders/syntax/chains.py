@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.tokens import Tokens, split_top, text_of, tokens
+from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steelyard.graders.syntax.claims import WIDEST
-from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.tokens import FALSE, NAUGHT, TRUE, Tokens, tokens
+from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node

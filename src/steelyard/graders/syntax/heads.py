@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from steelyard.graders.syntax.chains import Link, chain, text_of_field
-from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.tokens import text_of
+from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node

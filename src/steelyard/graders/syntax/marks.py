@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.graders.syntax.chains import Link, chain, dotted
-from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.heads import compact
 from steelyard.graders.syntax.outline import Outline, Skip, Unit
 from steelyard.graders.syntax.skip_words import MARK, MARKERS, NAMES, regex
 from steelyard.graders.syntax.tokens import line_of, text_of
+from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node

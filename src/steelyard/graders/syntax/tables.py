@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from steelyard.graders.syntax.chains import chain
-from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.tokens import OPENERS, Tokens, split_top, tokens
+from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node

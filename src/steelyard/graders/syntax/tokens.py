@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from steelyard.graders.syntax.grammars import Grammar
+from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,13 +10,13 @@ from steelyard.graders.syntax.assertions import claims_of, is_fail
 from steelyard.graders.syntax.chains import Link, chain
 from steelyard.graders.syntax.claims import Claim, conditions
 from steelyard.graders.syntax.dead_code import constant, gives_up, is_jump, swallows
-from steelyard.graders.syntax.grammars import Grammar
 from steelyard.graders.syntax.heads import Head, compact, head_of
 from steelyard.graders.syntax.marks import Marks, Scope
 from steelyard.graders.syntax.outline import INLINED_TOKENS, Called, Outline, Unit
 from steelyard.graders.syntax.skip_words import HOOKS, OPTION, imported, regex
 from steelyard.graders.syntax.tables import PARAMETRISERS, row_attribute, rows_of
 from steelyard.graders.syntax.tokens import Tokens, is_word, line_of, text_of, tokens, words
+from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node
