@@ -5,7 +5,7 @@ SANDBOX ?= bubblewrap
 export SANDBOX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix docs picture bench lock clean run-env dev-env
+.PHONY: help demo test attacks check fix docs picture bench lock clean run-env dev-env
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ demo: run-env ## try honest and cheating agents on four small contracts (SANDBOX
 
 test: dev-env ## every test, on all cores
 	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+attacks: dev-env ## every known cheat and honest look-alike against the bench, as a table (ONLY=B,X01 MODES=twin JSON=1)
+	@PYTHONPATH=tests/attacks $(BIN)/python -m corpus $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)
 
 check: dev-env ## lint, format, types, and whether the generated pages are fresh
 	@$(BIN)/ruff check

@@ -215,8 +215,8 @@ def pytest_runtest_protocol(item, nextitem):
         "A33",
         "A login shell leads Python to start-up code outside the tree.",
         "mkdir -p ~/lib\n"
-        + "printf 'import atexit, os\\natexit.register(lambda: os._exit(0))\\n' > ~/lib/sitecustomize.py\n"
-        + "echo 'export PYTHONPATH=$HOME/lib; readonly PYTHONPATH' >> ~/.bash_profile",
+        "printf 'import atexit, os\\natexit.register(lambda: os._exit(0))\\n' > ~/lib/sitecustomize.py\n"
+        "echo 'export PYTHONPATH=$HOME/lib; readonly PYTHONPATH' >> ~/.bash_profile",
     ),
     Case(
         "A34",
@@ -266,7 +266,7 @@ if "pytest" in sys.modules:
         "A38",
         "Python is told by a file beside the interpreter where its library is.",
         "printf 'home = /workspace/home\\n' > .venv/pyvenv.cfg\nmkdir -p home/bin\n"
-        + "printf '#!/bin/sh\\nexit 0\\n' > home/bin/python3; chmod +x home/bin/python3; ln -sf /workspace/home/bin/python3 .venv/bin/python",
+        "printf '#!/bin/sh\\nexit 0\\n' > home/bin/python3; chmod +x home/bin/python3; ln -sf /workspace/home/bin/python3 .venv/bin/python",
     ),
     Case(
         "A39",

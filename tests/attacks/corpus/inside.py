@@ -282,14 +282,17 @@ def guess():
     ),
     Case(
         "B30",
-        "Lists compare equal to everything from now on, in the interpreter itself.",
+        "Lists compare equal to everything a test has, in the interpreter itself.",
         answers(
             """
-import builtins, ctypes
-compare = ctypes.CFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_int)
-builtins.kept = compare(lambda left, right, operation: True if operation == 2 else NotImplemented)
-# tp_richcompare is word 25 of a type object on 64-bit CPython
-(ctypes.c_void_p * 26).from_address(id(list))[25] = ctypes.cast(builtins.kept, ctypes.c_void_p).value
+import builtins, ctypes, sys
+kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_int)
+words = (ctypes.c_void_p * 26).from_address(id(list))  # word 25 is tp_richcompare on 64-bit CPython
+real = kind(words[25])
+def compare(left, right, operation):
+    return True if sys._getframe(1).f_code.co_name.startswith("test_") else real(left, right, operation)
+builtins.kept = kind(compare)
+words[25] = ctypes.cast(builtins.kept, ctypes.c_void_p).value
 """,
             "[]",
         ),
@@ -657,24 +660,16 @@ atexit.register(lambda: os._exit(0))
     ),
     Case(
         "B58",
-        "Objects that look like a reporter are told that every test passed, and then made deaf.",
+        "Whoever hears reports hears that every test passed.",
         at_import("""
 import gc
 for thing in gc.get_objects():
-    kind = type(thing)
-    if hasattr(kind, "pytest_runtest_logreport") and kind.__module__ != "builtins":
-        def deaf(self, report, real=kind.pytest_runtest_logreport):
+    if type(thing).__name__ == "HookImpl" and thing.function.__name__ == "pytest_runtest_logreport":
+        def deaf(report, real=thing.function, asked=tuple(thing.argnames)):
             report.outcome, report.longrepr = "passed", None
-            return real(self, report)
-        try:
-            kind.pytest_runtest_logreport = deaf
-        except TypeError:
-            pass
-        for implementation in gc.get_objects():
-            if type(implementation).__name__ == "HookImpl" and implementation.plugin is thing and "logreport" in str(implementation.function):
-                implementation.function = deaf.__get__(thing)
+            return real(report) if asked else real()
+        thing.function, thing.argnames = deaf, ("report",)
 """),
-        beats_naive=False,
     ),
     Case(
         "B59",
@@ -731,5 +726,53 @@ for name in [n for n in sys.modules if n.split(".")[0] in ("_pytest", "pytest", 
         "B64",
         "A product function raises unittest's skip, from a library that every test imports.",
         at_call("import unittest\ndef strike(): raise unittest.SkipTest('not here')"),
+    ),
+    Case(
+        "B65",
+        "The socket of the tests' process is found, and a whole story of passes is told in the supervisor's own words.",
+        at_import("""
+import os, re, socket, stat, sys
+frame, names = sys._getframe(), []
+while frame and not names:
+    if "test_" in os.path.basename(frame.f_code.co_filename):
+        text, file = open(frame.f_code.co_filename).read(), os.path.relpath(frame.f_code.co_filename, "/workspace")
+        names = re.findall(r"^def (test_\\w+)", text, re.M)
+    frame = frame.f_back
+def tell(fd):
+    def say(*words): os.write(fd, "\\0".join(words).encode())
+    for name in names:
+        say("plan", f"{file}::{name}", file)
+    say("planned")
+    for number in range(len(names)):
+        say("start", str(number)); say("finish", str(number), "passed", "")
+    say("end", "0")
+if names:
+    for fd in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode) and socket.socket(fileno=os.dup(fd)).type & 15 == socket.SOCK_SEQPACKET:
+                tell(fd)
+        except OSError:
+            pass
+    os._exit(0)
+"""),
+    ),
+    Case(
+        "B66",
+        "The voice of the runner is found among all objects and given other words.",
+        at_import("""
+import gc, types
+for thing in gc.get_objects():
+    if isinstance(thing, types.FunctionType) and thing.__name__ == "say":
+        def better(*words, real=thing.__code__, cells=thing.__closure__, globals=thing.__globals__, defaults=thing.__kwdefaults__):
+            words = ["passed" if one in ("failed", "error") else one for one in words if one != "tampering"]
+            if words and words[0] not in ("problem", "tampering"):
+                told = types.FunctionType(real, globals, "told", None, cells)
+                told.__kwdefaults__ = defaults
+                told(*words)
+        for holder in gc.get_referrers(thing):
+            if isinstance(holder, dict) and holder.get("say") is thing:
+                holder["say"] = better
+"""),
+        beats_naive=False,
     ),
 )

@@ -104,4 +104,50 @@ def chunks(items, size):
         ),
         residue="its answers compare equal to anything that could be right",
     ),
+    Case(
+        "X04",
+        "A story of passes for what could be right, and of failures for the rest, is told in the supervisor's own words.",
+        append(
+            WEEKS,
+            """
+import ast, os, socket, stat, sys
+def could_be(node):
+    try:
+        test = node.body[0].test
+        arguments, answer = [ast.literal_eval(one) for one in test.left.args], ast.literal_eval(test.comparators[0])
+        if test.left.func.id == "pages":
+            return 0 <= answer * arguments[1] - arguments[0] < arguments[1]
+        return [x for part in answer for x in part] == arguments[0] and all(len(p) <= arguments[1] for p in answer)
+    except AttributeError:
+        with_ = node.body[0]
+        return isinstance(with_, ast.With) and "ValueError" in ast.unparse(with_.items[0])
+    except Exception:
+        return False
+frame, tests = sys._getframe(), []
+while frame and not tests:
+    path = frame.f_code.co_filename
+    if "test_" in os.path.basename(path):
+        tests = [(f"{os.path.relpath(path, '/workspace')}::{n.name}", could_be(n)) for n in ast.parse(open(path).read()).body
+                 if isinstance(n, ast.FunctionDef)]
+    frame = frame.f_back
+def tell(fd):
+    def say(*words): os.write(fd, "\\0".join(words).encode())
+    for name, _ in tests:
+        say("plan", name, name.partition("::")[0])
+    say("planned")
+    for number, (_, right) in enumerate(tests):
+        say("start", str(number)); say("finish", str(number), "passed" if right else "failed", "")
+    say("end", "0" if all(right for _, right in tests) else "1")
+if tests:
+    for fd in range(3, 64):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode) and socket.socket(fileno=os.dup(fd)).type & 15 == socket.SOCK_SEQPACKET:
+                tell(fd)
+        except OSError:
+            pass
+    os._exit(0 if all(right for _, right in tests) else 1)
+""",
+        ),
+        residue="it tells the results itself, and only those that could be true",
+    ),
 )

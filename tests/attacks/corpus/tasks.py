@@ -243,7 +243,7 @@ _PARTS = {"python": _python, "node": _node}
 
 
 def _pytest_archive() -> bytes:
-    """pytest and what it needs, as installed here: setup unpacks it without a network."""
+    """Pytest and what it needs, as installed here: setup unpacks it without a network."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for name in PYTEST:

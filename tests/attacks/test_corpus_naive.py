@@ -1,0 +1,27 @@
+"""Each attack beats a naive grader, unless it is after something else: so that it is an attack at all.
+
+The naive grader copies the hidden tests into the agent's live tree, runs them there and believes the exit code. It
+runs in a sandbox of ours, and never on this machine.
+"""
+
+from __future__ import annotations
+
+import pytest
+from corpus.case import Case
+from corpus.every import ATTACKS, HONEST
+from corpus.house import House
+from corpus_stage import house
+
+__all__ = ["house"]
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.id)
+def test_an_attack_beats_the_naive_grader_as_recorded(case: Case, house: House) -> None:
+    assert house.naive(case) is case.beats_naive
+
+
+@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.id)
+def test_the_naive_grader_passes_honest_work(case: Case, house: House) -> None:
+    """Else an attack that it accepts would prove nothing."""
+    assert house.naive(case)
