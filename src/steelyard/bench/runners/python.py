@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from steelyard.bench.reported import MAX_RESULTS, Reported, Result, merged
+from steelyard.bench.reported import MAX_RESULTS, NEVER_RAN, Reported, Result, merged
 from steelyard.bench.reports.base import BadReport
 from steelyard.bench.reports.junit import parse_junit
 from steelyard.bench.runners.base import Ran
@@ -177,7 +177,7 @@ def _collects(story: Story, stories: list[Story]) -> bool:
 def _results(story: Story) -> list[Result]:
     told = {number: (outcome, detail) for number, outcome, detail in story["results"]}
     return [
-        Result(name, *told.get(number, ("error", "it never ran to its end")), file)
+        Result(name, *told.get(number, ("error", NEVER_RAN)), file)
         for number, (name, file) in enumerate(story["plan"])
     ]
 
