@@ -1,0 +1,262 @@
+"""A JavaScript or TypeScript file of tests -> its twin, by edits of bytes at the places that its syntax gives.
+
+    test('adds', () => { assert.equal(add(1, 2), 3); });      adds                  3 -> 8
+    describe('cart', () => { it('is empty', ...) })           cart > is empty
+
+One assertion of each test is changed, the strongest that is certain; which of several depends on the file's bytes.
+Certain means: it runs whenever the test passes, and cannot hold then. So it is a statement of the body itself, or of
+a loop over a list that is written down and not empty; never under an `if`, in a `try` or a callback, nor after what
+may return early. A subtest that must fail makes the test around it fail. Where nothing is certain an assertion from
+anywhere in the body is changed all the same, and told apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.javascript_assertions import Site, head_of, sites
+from steelyard.bench.twin.javascript_literals import Edit, text_of
+from steelyard.grammars import JAVASCRIPT, TSX, TYPESCRIPT, grammar_of, parse
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_DEPTH = 40
+_SUITES = frozenset(["describe", "suite", "context"])
+_TESTS = frozenset(["test", "it", "specify"])
+_FUNCTIONS = frozenset(
+    [
+        "arrow_function",
+        "function_expression",
+        "function",
+        "function_declaration",
+        "generator_function",
+        "method_definition",
+    ]
+)
+_ESCAPES = {"\\'": "'", '\\"': '"', "\\\\": "\\", "\\n": "\n", "\\t": "\t"}
+_PLAIN = frozenset({"", "only", "concurrent", "sequential", "serial", "test"})
+_INVERTING = re.compile(r"\b(fails|failing|expectFailure|retry|retries|todo|skip)\b")
+_OURS = re.compile(r"""(?:require\(\s*|from\s*)['"]\.{1,2}/""")
+
+
+class _Call(NamedTuple):
+    """`test('title', options, function)`."""
+
+    kind: str  # suite | test
+    title: str
+    body: Node
+    certain: bool
+
+
+def twin_javascript(source: bytes, path: str) -> Twin | None:
+    """None when the file cannot be read, or nothing in it can be changed."""
+    grammar = grammar_of(path)
+    tree = parse(source, grammar) if grammar in (JAVASCRIPT, TYPESCRIPT, TSX) and grammar else None
+    if tree is None or grammar is None:
+        return None
+    reading = _Reading(tree.root_node, hashlib.sha256(source).hexdigest())
+    try:
+        reading.statements(tree.root_node, (), depth=0)
+    except RecursionError:
+        return None
+    twin = _edited(source, reading.edits)
+    if not reading.changed or parse(twin, grammar) is None or twin.count(b"\n") != source.count(b"\n"):
+        return None
+    return Twin(twin, reading.changed)
+
+
+def _edited(source: bytes, edits: list[Edit]) -> bytes:
+    for edit in sorted(edits, reverse=True):
+        source = source[: edit.start] + edit.text.encode() + source[edit.end :]
+    return source
+
+
+@dataclass
+class _Reading:
+    """One file, read once from top to bottom."""
+
+    root: Node
+    digest: str
+    edits: list[Edit] = field(default_factory=list)
+    changed: dict[str, bool] = field(default_factory=dict)
+    _seen: Counter[str] = field(default_factory=Counter)
+
+    def statements(self, block: Node, path: tuple[str, ...], *, depth: int) -> None:
+        """The suites and tests that a module or a suite registers for certain."""
+        for statement in block.named_children:
+            call = self._call(_expression(statement)[0])
+            if call is None or depth > MAX_DEPTH:
+                continue
+            if call.kind == "suite" and call.body.type == "statement_block":
+                self.statements(call.body, (*path, call.title), depth=depth + 1)
+            elif call.kind == "test":
+                self._test(call, (*path, call.title), depth=depth)
+
+    def _test(self, call: _Call, path: tuple[str, ...], *, depth: int) -> bool:
+        """Change one assertion of this test and of each of its subtests; whether it must fail now."""
+        key = " > ".join(path)
+        self._seen[key] += 1
+        spin = int(hashlib.sha256(f"{self.digest} {key}".encode()).hexdigest()[:12], 16)
+        found: list[tuple[Site, bool]] = []
+        fails = False
+        for node, awaited, certain in self._reached(call.body, certain=call.certain):
+            inner = self._call(node)
+            if inner is None:
+                found += [
+                    (site, certain and self._is_known(node)) for site in sites(node, spin, awaited=awaited)
+                ]
+            elif inner.kind == "test" and depth < MAX_DEPTH:
+                fails |= self._test(inner, (*path, inner.title), depth=depth + 1) and certain
+        found = found or [(site, False) for site in _anywhere(call.body, spin)]
+        if found and not fails:
+            fails = self._choose(found, spin)
+            self.changed[key] = fails
+        elif fails:
+            self.changed[key] = True
+        if self._seen[key] > 1 and key in self.changed:
+            self.changed[key] = False  # two tests of one name: nobody can tell which is which
+        return fails
+
+    def _choose(self, found: list[tuple[Site, bool]], spin: int) -> bool:
+        best = max((certain, site.strength) for site, certain in found)
+        equally = [site for site, certain in found if (certain, site.strength) == best]
+        self.edits.append(equally[spin % len(equally)].edit)
+        return best[0]
+
+    def _reached(self, body: Node, *, certain: bool) -> Iterator[tuple[Node, bool, bool]]:
+        """(expression, whether it is awaited or returned, whether it is certain to run) of a body."""
+        if body.type != "statement_block" and not body.type.endswith("_statement"):
+            yield _unwrapped(body)[0], True, certain
+            return
+        for statement in body.named_children if body.type == "statement_block" else [body]:
+            loop = self._loop_body(statement)
+            if statement.type == "statement_block":
+                yield from self._reached(statement, certain=certain)
+            elif loop is not None:
+                yield from self._reached(loop, certain=certain and not _leaves_early(loop))
+            else:
+                expression, awaited = _expression(statement)
+                if expression is not None:
+                    yield expression, awaited, certain
+            certain = certain and not _leaves_early(statement)
+
+    def _loop_body(self, statement: Node) -> Node | None:
+        """The body of a loop that runs at least once: over a list that is written down here."""
+        if statement.type != "for_in_statement":
+            return None
+        over, body = statement.child_by_field_name("right"), statement.child_by_field_name("body")
+        if over is not None and over.type == "identifier":
+            over = self._constant(text_of(over))
+        if over is None or body is None or over.type != "array":
+            return None
+        return (
+            body
+            if any(one.type not in {"comment", "spread_element"} for one in over.named_children)
+            else None
+        )
+
+    def _constant(self, name: str) -> Node | None:
+        """What a `const` of the module is, if it is declared once."""
+        found = [
+            declarator.child_by_field_name("value")
+            for statement in self.root.named_children
+            if statement.type == "lexical_declaration" and text_of(statement).startswith("const")
+            for declarator in statement.named_children
+            if declarator.type == "variable_declarator"
+            and (bound := declarator.child_by_field_name("name")) is not None
+            and text_of(bound) == name
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _call(self, node: Node | None) -> _Call | None:
+        if node is None or node.type != "call_expression":
+            return None
+        called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if called is None or arguments is None or called.type not in {"identifier", "member_expression"}:
+            return None
+        head, _, word = text_of(called).partition(".")
+        values = [one for one in arguments.named_children if one.type != "comment"]
+        if not values or word not in _PLAIN:
+            return None
+        title, body = _title(values[0]), _body(values)
+        kind = "suite" if head in _SUITES else "test" if head in _TESTS or word == "test" else ""
+        if not kind or title is None or body is None:
+            return None
+        options = "".join(text_of(one) for one in values[1:] if one.type == "object")
+        return _Call(kind, title, body, not _INVERTING.search(options) and self._is_known(called))
+
+    def _is_known(self, node: Node) -> bool:
+        """Whether the name that this begins with is a library's, not something of the repository."""
+        return head_of(node) not in self._own_names
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        """Names that are imported from a file, or declared as functions here."""
+        names: set[str] = set()
+        for statement in self.root.named_children:
+            text = text_of(statement)
+            if statement.type == "import_statement" and _OURS.search(text):
+                names |= set(re.findall(r"[\w$]+", text.rpartition("from")[0]))
+            elif statement.type in {"lexical_declaration", "variable_declaration"} and _OURS.search(text):
+                names |= set(re.findall(r"[\w$]+", text.partition("=")[0]))
+            elif statement.type == "function_declaration":
+                names |= {text_of(one) for one in [statement.child_by_field_name("name")] if one}
+        return frozenset(names)
+
+
+def _expression(statement: Node) -> tuple[Node | None, bool]:
+    """The expression of a statement, and whether it is awaited or returned."""
+    if statement.type not in {"expression_statement", "return_statement"} or not statement.named_children:
+        return None, False
+    inner, awaited = _unwrapped(statement.named_children[0])
+    return inner, awaited or statement.type == "return_statement"
+
+
+def _unwrapped(node: Node) -> tuple[Node, bool]:
+    awaited = False
+    while node.type in {"await_expression", "parenthesized_expression"} and node.named_children:
+        awaited = awaited or node.type == "await_expression"
+        node = node.named_children[0]
+    return node, awaited
+
+
+def _title(node: Node) -> str | None:
+    """What a literal says, where reading it takes no knowledge of escapes."""
+    if node.type not in {"string", "template_string"}:
+        return None
+    pieces = [text_of(one) for one in node.named_children]
+    if node.type == "template_string" and any("\\" in one or one.startswith("${") for one in pieces):
+        return None
+    escapes = [text_of(one) for one in node.named_children if one.type == "escape_sequence"]
+    if not all(one in _ESCAPES for one in escapes):
+        return None
+    return "".join(_ESCAPES.get(one, one) for one in pieces) if escapes else text_of(node)[1:-1]
+
+
+def _body(values: list[Node]) -> Node | None:
+    function = next((one for one in reversed(values) if one.type in _FUNCTIONS), None)
+    return None if function is None else function.child_by_field_name("body")
+
+
+def _anywhere(node: Node, spin: int) -> Iterator[Site]:
+    for child in node.named_children:
+        if child.type in {"expression_statement", "return_statement"}:
+            expression, awaited = _expression(child)
+            if expression is not None:
+                yield from sites(expression, spin, awaited=awaited)
+        yield from _anywhere(child, spin)
+
+
+def _leaves_early(node: Node) -> bool:
+    """Whether something in here may skip what follows, other than by throwing."""
+    if node.type in {"return_statement", "break_statement", "continue_statement"}:
+        return True
+    return node.type not in _FUNCTIONS and any(_leaves_early(child) for child in node.named_children)
