@@ -18,8 +18,8 @@ from steelyard.bench.split.trees import (
     Names,
     candidate_names,
     candidate_tree,
+    oracle_tree,
     package,
-    tester_tree,
     unusable,
 )
 from steelyard.bench.suite import Suite
@@ -56,7 +56,7 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, Death]:
     address = f"/tmp/candidate-{secrets.token_hex(8)}"  # noqa: S108  # in a sandbox, and random
     settings = _settings(bench, names, address)
     tester = (
-        *tester_tree(bench.baseline, theirs, bench.hidden, names, scratch),
+        *oracle_tree(bench.baseline, theirs, bench.hidden, names, scratch),
         *package(settings, names, scratch),
     )
 

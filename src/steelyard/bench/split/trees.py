@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from steelyard.bench.oracle_files import OracleFiles
+from steelyard.bench.runners.python import RUNNER_MODULES
 from steelyard.bench.split.programs import FOR_TESTS, INSIDE
 from steelyard.bench.steering import steers
 from steelyard.contract.tree import prefixes
@@ -32,7 +33,7 @@ DATA = re.compile(
     re.IGNORECASE,
 )
 # Whoever provides one of these is a part of the runner, which must not be the candidate's.
-RUNNERS = frozenset({"pytest", "_pytest", "pluggy", "unittest", "iniconfig", "candidate"})
+RUNNERS = RUNNER_MODULES | {"unittest", PACKAGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ def candidate_names(
     standard = sys.stdlib_module_names
     first = {name: folders for name, folders in own.items() if name not in standard}
     wanted = {name for one in hidden for name in _imported(one)}
-    last = {name: new[name] for name in wanted & new.keys() if name not in standard | first.keys()}
+    taken = standard | RUNNERS | first.keys()
+    last = {name: new[name] for name in wanted & new.keys() if name not in taken}
     return Names(first, last)
 
 
@@ -85,7 +87,7 @@ def unusable(names: Names) -> str:
     return f"the repository provides {both[0]!r}, a part of the test runner; use `oracle.mode: twin`"
 
 
-def tester_tree(
+def oracle_tree(
     baseline: Collection[str], theirs: OracleFiles, hidden: Sequence[Laid], names: Names, scratch: Path
 ) -> tuple[Laid, ...]:
     kept = {path for path in baseline if is_oracles(path, theirs) or DATA.search(path)}

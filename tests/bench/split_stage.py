@@ -1,0 +1,106 @@
+"""Files of a candidate and of its tests -> what a split oracle says, in two real sandboxes.
+
+ran = split.run({"shop/__init__.py": "def f(x): return x + 1"}, "def test_f(): ...")
+outcomes(ran)   {"test_f": "passed"}
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.bench.command_words import command_words
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.catalogue import runner_for
+from steelyard.bench.split.run_split import SplitBench, run_split
+from steelyard.bench.suite import Suite
+from steelyard.contract.owner import run_uid
+from steelyard.sandboxes.base import Box, Death, Laid, Limits, Sandbox
+from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+
+SMALL = Limits(cpu=2, memory_mb=512, guaranteed_mb=64, disk_mb=64, tmp_mb=16, processes=64)
+PYTEST = "python3 -m pytest -q -p no:cacheprovider tests"
+UNITTEST = "python3 -m unittest discover -s tests"
+
+
+@dataclass(frozen=True)
+class SplitStage:
+    folder: Path
+    home: Path  # has pytest
+
+    def run(  # noqa: PLR0913  # what a split is made of
+        self,
+        baseline: Mapping[str, str],
+        hidden: str | Mapping[str, str],
+        *,
+        change: Mapping[str, str] | None = None,
+        command: str = PYTEST,
+        named: tuple[str, ...] = (),
+        objects: tuple[str, ...] = (),
+        timeout_s: float = 60,
+    ) -> Ran:
+        tests = {"tests/test_hidden.py": hidden} if isinstance(hidden, str) else hidden
+        env, argv, cwd = command_words(command)
+        suite = Suite(command, argv=argv, env=env, cwd=cwd, timeout_s=timeout_s)
+        bench = SplitBench(
+            suite,
+            runner_for(suite),
+            baseline,
+            patterns=(),
+            named=named,
+            objects=objects,
+            work=self._laid("change", change or {}),
+            hidden=self._laid("hidden", tests),
+            in_sandbox=self._in_sandbox(self._tree(baseline)),
+        )
+        scratch = self.folder / "scratch"
+        scratch.mkdir(exist_ok=True)
+        ran, _ = run_split(bench, scratch)
+        return ran
+
+    def _in_sandbox(
+        self, tree: Path
+    ) -> Callable[[tuple[Laid, ...], Callable[[Sandbox], Ran]], tuple[Ran, Death]]:
+        def run(laid: tuple[Laid, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, Death]:
+            box = Box(layers=(tree,), home_layers=(self.home,), laid=laid, limits=SMALL)
+            with BubblewrapBackend().start(box) as sandbox:
+                return use(sandbox), sandbox.stop()
+
+        return run
+
+    def _tree(self, files: Mapping[str, str]) -> Path:
+        root = self.folder / "tree"
+        root.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        if os.geteuid() == 0:
+            for path in (root, *root.rglob("*")):
+                os.chown(path, run_uid(), run_uid())
+        return root
+
+    def _laid(self, kind: str, files: Mapping[str, str]) -> tuple[Laid, ...]:
+        laid = []
+        for number, (name, text) in enumerate(files.items()):
+            source = self.folder / f"{kind}-{number}"
+            source.write_text(text)
+            laid.append(Laid(name, "file", source=source))
+        return tuple(laid)
+
+
+def outcomes(ran: Ran) -> dict[str, str]:
+    return {one.id.rpartition("::")[2].rpartition(".")[2]: one.outcome for one in ran.reported.results}
+
+
+def details(ran: Ran) -> str:
+    """Everything that was said about why something did not pass."""
+    return "\n".join([*(one.detail for one in ran.reported.results), *ran.reported.problems])
+
+
+def all_passed(ran: Ran) -> bool:
+    """What every grader would take for a pass."""
+    results = ran.reported.results
+    good = bool(results) and all(one.outcome == "passed" for one in results)
+    return good and not ran.reported.problems and not ran.reported.tampering
