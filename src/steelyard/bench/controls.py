@@ -22,6 +22,11 @@ class Controls:
     coverage: float  # counted / passed
     problem: str = ""  # why the controls could not be run
 
+    @property
+    def hold(self) -> bool:
+        """Whether there were any, and they came to their end."""
+        return self.counted > 0 and not self.problem
+
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "wrong": list(self.wrong)}
 

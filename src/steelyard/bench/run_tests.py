@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, Protocol
 from steelyard.bench.brought import brought, entries_of, python_modules
 from steelyard.bench.command_words import command_words
 from steelyard.bench.controls import Controls
+from steelyard.bench.disguise import NO_DISGUISE, Disguise, disguise
 from steelyard.bench.ground import Ground
 from steelyard.bench.kept_settings import kept_settings, without_lost_settings
 from steelyard.bench.oracle_files import OracleFiles
@@ -29,6 +30,9 @@ from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
+from steelyard.bench.twin.run_twin import run_twin
+from steelyard.bench.twin.snapshot_tests import snapshot_tests
+from steelyard.bench.twin.trusted import ask_trusted
 from steelyard.contract.tree import prefixes
 from steelyard.sandboxes.base import Death, Laid, Sandbox
 
@@ -61,23 +65,30 @@ class OracleBench:
     work: tuple[Laid, ...]  # the change, without what belongs to the oracle
     hidden: tuple[Laid, ...]
     in_sandbox: InSandbox
+    again: tuple[Laid, ...] = ()  # test files of the snapshot that every run lays down anew
+    names: Disguise = NO_DISGUISE  # of the hidden files, the same in every run
 
     def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, Death]:
-        """The suite in a fresh sandbox; `instead` holds other contents for some of the oracle's files."""
+        """The suite in a fresh sandbox; `instead` holds other contents for some of the oracle's files.
+
+        Nothing but those contents differs between two runs.
+        """
         runner = runner_for(self.suite, self.options.runner)
+        suite = self.names.suite(self.suite)
         with self.ground.cache.temporary() as scratch:
-            others = _written(instead or {}, scratch, {one.path: one.mode for one in self.hidden})
-            hidden = [one for one in self.hidden if one.path not in (instead or {})]
-            ran, death = self.in_sandbox(
-                (*self.work, *hidden, *others), lambda box: runner.run(box, self.suite)
-            )
+            oracle = self.names.laid(_with(instead or {}, (*self.again, *self.hidden), scratch))
+            ran, death = self.in_sandbox((*self.work, *oracle), lambda box: runner.run(box, suite))
+        ran = self.names.undone(ran)
         return ran._replace(reported=without_candidates(ran.reported, self.work)), death
 
+    def on(self, change: tuple[Laid, ...]) -> OracleBench:
+        """The same suite on another change."""
+        return oracle_bench(self.ground, self.options, change, self.hidden, self.in_sandbox)
+
     def source(self, path: str) -> bytes | None:
-        """The text of a file as the bench has it, if it is the oracle's and of a reasonable size."""
-        found = next((one.source for one in self.hidden if one.path == path), None)
-        if found is None and path in self.ground.baseline:
-            found = self.ground.contract.snapshot.tree / path
+        """The text of a file that every run lays down, if it is of a reasonable size."""
+        pieces = (one for one in (*self.hidden, *self.again) if one.path == path)
+        found = next((one.source for one in pieces), None)
         if found is None or not found.is_file() or found.stat().st_size > MAX_SOURCE_BYTES:
             return None
         return found.read_bytes()
@@ -102,7 +113,11 @@ def oracle_bench(
     asked = without_package_manager(asked, tree)
     work = tuple(without_products(runner_for(asked, options.runner), work, ground.baseline))
     suite = _on(ground, asked, work)
-    return OracleBench(ground, options, suite, work, hidden, in_sandbox)
+    again: tuple[Laid, ...] = ()
+    if ground.contract.spec.oracle.mode == "twin":
+        again = tuple(one for one in snapshot_tests(ground, theirs, suite) if one.path not in places)
+    names = disguise(hidden, ground.baseline)
+    return OracleBench(ground, options, suite, work, hidden, in_sandbox, again, names)
 
 
 def run_tests(bench: OracleBench) -> Executed:
@@ -110,7 +125,15 @@ def run_tests(bench: OracleBench) -> Executed:
     if bench.ground.contract.spec.oracle.mode == "split":
         return Executed(*_split(bench), "split")
     ran, death = bench.run()
-    return Executed(ran, death, "in_process")
+    if bench.ground.contract.spec.oracle.mode != "twin" or not ran.reported.passed or ran.reported.problems:
+        return Executed(ran, death, "in_process")
+    controls = run_twin(
+        bench,
+        ran.reported,
+        has_reference=bench.ground.contract.reference is not None,
+        trusted=lambda contents: ask_trusted(bench.ground, bench.on, contents),
+    )
+    return Executed(ran, death, "twin" if controls.hold else "in_process", controls)
 
 
 def _split(bench: OracleBench) -> tuple[Ran, Death]:
@@ -188,9 +211,13 @@ def _on(ground: Ground, suite: Suite, work: Sequence[Laid]) -> Suite:
     )
 
 
-def _written(contents: Mapping[str, bytes], folder: Path, modes: Mapping[str, str]) -> list[Laid]:
+def _with(instead: Mapping[str, bytes], pieces: Sequence[Laid], folder: Path) -> list[Laid]:
+    """The pieces in their order, some of them with other contents."""
     laid = []
-    for number, (path, content) in enumerate(contents.items()):
-        (folder / str(number)).write_bytes(content)
-        laid.append(Laid(path, "file", mode=modes.get(path, "644"), source=folder / str(number)))
+    for number, piece in enumerate(pieces):
+        if piece.path in instead:
+            (folder / str(number)).write_bytes(instead[piece.path])
+            laid.append(replace(piece, source=folder / str(number)))
+        else:
+            laid.append(piece)
     return laid

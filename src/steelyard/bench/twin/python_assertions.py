@@ -77,6 +77,7 @@ class Names:
     raises: frozenset[str]
     approximate: frozenset[str]
     redefined: frozenset[str]
+    equals_everything: bool  # some class of the file does: an equality is then no certain thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +106,10 @@ class Assertions:
         """An equality with this expected side, made wrong: where its value is written, or else where it is used."""
         places = self.written.get(node.id, ()) if isinstance(node, ast.Name) else (node,)
         edits = [edit for edit in (self._wrong.in_place(place, self.spin) for place in places) if edit]
+        certain = not self.names.equals_everything
         if edits and len(edits) == len(places):
-            return Site(Strength.VALUE, True, tuple(edits))
-        return Site(Strength.PAIR, True, (self._wrong.pair(node, self.spin),))
+            return Site(Strength.VALUE, certain, tuple(edits))
+        return Site(Strength.PAIR, certain, (self._wrong.pair(node, self.spin),))
 
     def _asserted(self, test: ast.expr) -> Iterator[Site]:
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):

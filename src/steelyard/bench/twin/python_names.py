@@ -28,7 +28,18 @@ def names_of(tree: ast.Module) -> Names:
         raises=frozenset({"pytest.raises", imported.get("raises", "pytest.raises")}),
         approximate=frozenset({"pytest.approx", imported.get("approx", "pytest.approx")}),
         redefined=frozenset(name for name in defined if name.startswith("assert")),
+        equals_everything=any(_equals_everything(node) for node in ast.walk(tree)),
     )
+
+
+def _equals_everything(node: ast.AST) -> bool:
+    """A class for tests that is equal to whatever it is compared with, or the well-known names of one."""
+    match node:
+        case ast.FunctionDef(name="__eq__", body=[*_, ast.Return(value=ast.Constant(value=True))]):
+            return True
+        case ast.Name(id="ANY" | "ALWAYS_EQ") | ast.Attribute(attr="ANY" | "ALWAYS_EQ"):
+            return True
+    return False
 
 
 def written_once(function: Function) -> dict[str, Sequence[ast.expr]]:

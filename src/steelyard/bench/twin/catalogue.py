@@ -1,0 +1,24 @@
+"""The languages that have twins, by the end of a file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from steelyard.bench.suite import Suite
+from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.python import twin_python
+
+TWINS: Mapping[str, Callable[[bytes, str], Twin | None]] = {".py": twin_python}
+
+
+def has_twin(path: str, suite: Suite) -> bool:
+    """Whether a file of this name, run by this command, can have a twin at all."""
+    if path.endswith(".py"):
+        # Without assertions everything passes, with whatever expectations.
+        return not suite.env.get("PYTHONOPTIMIZE") and not {"-O", "-OO"}.intersection(suite.argv)
+    return path.endswith(tuple(TWINS))
+
+
+def twin_of(path: str, source: bytes) -> Twin | None:
+    make = next((make for ending, make in TWINS.items() if path.endswith(ending)), None)
+    return None if make is None else make(source, path)
