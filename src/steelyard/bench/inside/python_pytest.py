@@ -6,7 +6,6 @@ and no report of it says otherwise: reports are written by code that the tests c
 
 import os
 import sys
-import tempfile
 import unittest
 
 import pytest
@@ -25,10 +24,10 @@ CRITICAL = (
 
 
 def run_tests(config, say):
-    keep_settings(config)
+    kept = KeptSettings(config)
     early = EarlyPlugins(config)
     sys.meta_path.append(early)
-    watcher = Watcher(config, say, early)
+    watcher = Watcher(config, say, early, kept)
     sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py")] + config["arguments"]
     code = int(pytest.main(list(config["arguments"]), plugins=[watcher]))
     watcher.look_again(everything=True)
@@ -36,9 +35,10 @@ def run_tests(config, say):
 
 
 class Watcher:
-    def __init__(self, config, say, early):
+    def __init__(self, config, say, early, kept):
         self.settings = config
         self.early = early
+        self.kept = kept
         self.root = config["root"]
         self.say = say
         self.items = []  # kept alive, so that no id is used twice
@@ -54,6 +54,7 @@ class Watcher:
         """Plugins are loaded, nothing of the tree is."""
         self.manager = early_config.pluginmanager
         self.tripwire = Tripwire([Watcher, Told, Voice])
+        self.kept.put_back()
         sys.meta_path.remove(self.early)
         put_the_tree_on_the_path(self.settings)
         yield
@@ -198,27 +199,28 @@ class EarlyPlugins:
         return importlib.machinery.PathFinder.find_spec(name, self.path)
 
 
-def keep_settings(config):
-    """The runner's settings as the snapshot has them, whatever the change made of the file that they are in."""
-    if not config["settings"]:
-        return
-    findpaths = sys.modules["_pytest.config.findpaths"]
-    folder = tempfile.mkdtemp()
-    kept = {}
-    for number, (name, text) in enumerate(sorted(config["settings"].items())):
-        path = os.path.join(folder, str(number), os.path.basename(name))
-        os.mkdir(os.path.dirname(path))
-        with open(path, "w") as file:
-            file.write(text)
-        kept[os.path.join(config["root"], name)] = path
-    if hasattr(findpaths, "load_config_dict_from_file"):
-        load = findpaths.load_config_dict_from_file
-        findpaths.load_config_dict_from_file = lambda path: load(
-            type(path)(kept[str(path)]) if str(path) in kept else path
-        )
-    else:  # before pytest 6
-        real = findpaths.py.iniconfig.IniConfig
-        findpaths.py.iniconfig.IniConfig = lambda path, *more: real(kept.get(str(path), path), *more)
+class KeptSettings:
+    """The runner's settings as the snapshot has them, whatever the change made of the files that they are in.
+
+    The files change places until pytest has read them, before any code of the tree runs: versions of pytest differ
+    in what they read with, not in what they read.
+    """
+
+    def __init__(self, config):
+        self.aside = []
+        for name, text in config["settings"].items():
+            path = os.path.join(config["root"], name)
+            aside = path + "." + os.urandom(8).hex()
+            os.rename(path, aside)
+            self.aside.append((path, aside))
+            if text:
+                with open(path, "w", errors="surrogateescape") as file:
+                    file.write(text)
+
+    def put_back(self):
+        while self.aside:
+            path, aside = self.aside.pop()
+            os.replace(aside, path)
 
 
 def settings_text(config, name):

@@ -13,6 +13,10 @@ import site
 import sys
 
 _exit = os._exit
+# What an interpreter has loaded before it looks into any tree.
+ALWAYS_STANDARD = frozenset(sys.builtin_module_names) | {
+    *("abc", "codecs", "encodings", "genericpath", "io", "os", "posixpath", "site", "stat", "zipimport"),
+}
 
 
 def prepare(config):
@@ -72,8 +76,8 @@ class PinnedStandardLibrary:
     """Names of the standard library come from it, unless the tree had a module of that name to begin with."""
 
     def __init__(self, own):
-        names = getattr(sys, "stdlib_module_names", None) or _guessed_names()
-        self.names = frozenset(names) - frozenset(own) - {"test"}
+        self.everything = frozenset(getattr(sys, "stdlib_module_names", None) or _guessed_names()) - {"test"}
+        self.names = self.everything.difference(own)
         self.path = [entry for entry in sys.path if entry in _standard_path()]
 
     def find_spec(self, name, path=None, target=None):
@@ -98,7 +102,10 @@ def _guessed_names():
 
 def put_the_tree_on_the_path(config):
     """Where `python -m` puts it: in front. Standard names are safe from it."""
-    sys.meta_path.insert(0, PinnedStandardLibrary(config["own_modules"]))
+    standard = PinnedStandardLibrary(config["own_modules"])
+    for name in standard.everything.intersection(config["own_modules"]).difference(ALWAYS_STANDARD):
+        sys.modules.pop(name, None)  # loaded before its time, for a tool of ours
+    sys.meta_path.insert(0, standard)
     sys.path[:0] = entries_of_the_tree(config)
     importlib.invalidate_caches()
 

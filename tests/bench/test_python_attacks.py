@@ -1,0 +1,360 @@
+"""Code under test that would rather be told as correct: whatever it does to its process, it is not a pass.
+
+Each piece of code below is in the module that the test imports. Without it the test fails; with it the test must not
+come out as passed. Attacks that a twin is needed for are elsewhere.
+"""
+
+from __future__ import annotations
+
+import pytest
+from python_bench import PythonBench, is_a_pass, outcomes
+
+BUG = "def add(a, b):\n    return a - b\n"
+TEST = "from shop import add\n\ndef test_adds():\n    assert add(2, 3) == 5\n"
+OLD_TEST = (
+    "import unittest\nfrom shop import add\n\nclass Adds(unittest.TestCase):\n"
+    "    def test_adds(self):\n        self.assertEqual(add(2, 3), 5)\n"
+)
+PYTEST, UNITTEST = "python3 -m pytest -q", "python3 -m unittest"
+
+ENDING = {
+    "sys.exit at import": "import sys; sys.exit(0)",
+    "os._exit at import": "import os; os._exit(0)",
+    "os._exit in the call": "import os\ndef add(a, b): os._exit(0)",
+    "another program in its place": "import os\ndef add(a, b): os.execv('/bin/true', ['true'])",
+    "killing itself": "import os\ndef add(a, b): os.kill(os.getpid(), 9)",
+    "killing its supervisor": "import os\ndef add(a, b): os.kill(os.getppid(), 9)",
+    "ending its supervisor": "import os\ndef add(a, b):\n    os.kill(os.getppid(), 15)\n    import time; time.sleep(60)",
+    "leaving at exit": "import atexit, os; atexit.register(os._exit, 0)",
+    "a thread that leaves": (
+        "import os, threading, time\n"
+        "def end():\n    time.sleep(0.05)\n    os._exit(0)\n"
+        "threading.Thread(target=end, daemon=True).start()\n"
+        "def add(a, b):\n    time.sleep(5)"
+    ),
+    "a silent signal handler": (
+        "import os, signal\nsignal.signal(signal.SIGALRM, lambda *_: os._exit(0))\n"
+        "def add(a, b):\n    signal.setitimer(signal.ITIMER_REAL, 0.05)\n    signal.pause()"
+    ),
+    "pytest.exit": "import pytest; pytest.exit('all good', 0)",
+    "a keyboard interrupt": "def add(a, b): raise KeyboardInterrupt",
+    "closing every descriptor": "import os\ndef add(a, b):\n    os.closerange(3, 1024)\n    return 0",
+    "a fork that goes on in its place": (
+        "import os, time\ndef add(a, b):\n    if os.fork(): os._exit(0)\n    return 5"
+    ),
+    "forks without end": (
+        "import os\ndef add(a, b):\n"
+        "    while True:\n"
+        "        try: os.fork()\n"
+        "        except OSError: os._exit(0)"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", ENDING.values(), ids=ENDING)
+@pytest.mark.parametrize(
+    ("command", "test"), [(PYTEST, TEST), (UNITTEST, OLD_TEST)], ids=["pytest", "unittest"]
+)
+def test_a_process_that_ends_before_its_end_is_no_pass(
+    python_bench: PythonBench, command: str, test: str, code: str
+) -> None:
+    ran = python_bench({"shop.py": f"{BUG}\n{code}\n", "test_x.py": test}, command)
+    assert not is_a_pass(ran.reported), ran.reported
+
+
+def test_it_is_said_that_the_end_was_never_reported(python_bench: PythonBench) -> None:
+    reported = python_bench({"shop.py": "import os; os._exit(0)", "test_x.py": TEST}).reported
+    assert "the tests' process ended (exit 0) before it reported its end" in reported.problems
+
+
+SPEAKING = {
+    "a summary on every descriptor": "os.write(fd, b'........ [100%]\\n8 passed in 0.02s\\n')",
+    "a record that nobody planned": "os.write(fd, b'finish\\x000\\x00passed\\x00')",
+    "a number that is none": "os.write(fd, b'start\\x00-1')",
+    "a record too long": "os.write(fd, b'plan\\x00' + b'x' * 60000)",
+    "an early end": "os.write(fd, b'end\\x000')",
+    "no words": "os.write(fd, b'\\x00\\x00\\x00')",
+    "bytes that are no text": "os.write(fd, b'\\xff\\xfe\\x00\\xff')",
+    "shutting it down": "import socket; socket.socket(fileno=os.dup(fd)).shutdown(2)",
+}
+
+
+@pytest.mark.parametrize("words", SPEAKING.values(), ids=SPEAKING)
+def test_words_of_its_own_on_the_way_to_the_supervisor_are_no_pass(
+    python_bench: PythonBench, words: str
+) -> None:
+    code = f"""
+import os
+def speak():
+    for fd in map(int, os.listdir('/proc/self/fd')):
+        try:
+            if fd > 2 and 'socket' in os.readlink('/proc/self/fd/%d' % fd):
+                {words}
+        except OSError:
+            pass
+def add(a, b):
+    speak()
+    return 5
+"""
+    ran = python_bench({"shop.py": code, "test_x.py": TEST})
+    assert not is_a_pass(ran.reported), ran.reported
+
+
+def test_too_many_words_are_no_pass_and_no_hang(python_bench: PythonBench) -> None:
+    code = """
+import os
+def add(a, b):
+    fd = max(int(fd) for fd in os.listdir('/proc/self/fd'))
+    while True:
+        os.write(fd, b'problem\\x00' + b'x' * 16000)
+"""
+    ran = python_bench({"shop.py": code, "test_x.py": TEST})
+    assert ran.reported.problems
+    assert not ran.finished.timed_out
+
+
+def test_a_child_process_cannot_speak_for_the_tests(python_bench: PythonBench) -> None:
+    """Its words are dropped: the failure stands, and nothing else is reported."""
+    code = """
+import os, subprocess, sys
+def add(a, b):
+    fd = max(int(fd) for fd in os.listdir('/proc/self/fd'))
+    os.set_inheritable(fd, True)
+    forged = 'import os; os.write(%d, bytes.fromhex("66696e69736800300070617373656400"))' % fd
+    assert subprocess.run([sys.executable, '-c', forged], close_fds=False).returncode == 0
+    return a - b
+"""
+    reported = python_bench({"shop.py": code, "test_x.py": TEST}).reported
+    assert outcomes(reported) == {"test_adds": "failed"}
+    assert not reported.problems
+
+
+def test_a_process_left_behind_with_the_socket_holds_nothing_up(python_bench: PythonBench) -> None:
+    code = "import os, time\nif not os.fork():\n    time.sleep(600)\n" + BUG.replace("-", "+")
+    reported = python_bench({"shop.py": code, "test_x.py": TEST}, timeout_s=20.0).reported
+    assert is_a_pass(reported)
+
+
+SNOOPING = """
+import os
+found = []
+for name in ('mem', 'environ', 'fd/0', 'fd/1', 'maps'):
+    try:
+        path = '/proc/%d/%s' % (os.getppid(), name)
+        found.append((name, os.open(path, os.O_RDONLY)))
+    except OSError:
+        pass
+def add(a, b):
+    assert not found, found
+    import ctypes
+    assert ctypes.CDLL(None).ptrace(16, os.getppid(), None, None) == -1
+    return a + b
+"""
+
+
+def test_the_supervisor_cannot_be_read(python_bench: PythonBench) -> None:
+    ran = python_bench({"shop.py": SNOOPING, "test_x.py": TEST})
+    assert is_a_pass(ran.reported), ran.reported
+
+
+def test_no_memory_of_the_tests_has_the_nonce_in_it(python_bench: PythonBench) -> None:
+    """Standard input is empty, and no variable or argument holds a long hexadecimal word."""
+    code = BUG.replace("-", "+") + (
+        "import os, re\nassert open('/proc/self/cmdline').read().count('nonce') == 0\n"
+        "assert not re.search(r'[0-9a-f]{32}', str(dict(os.environ)))\nassert os.read(0, 10) == b''\n"
+    )
+    assert is_a_pass(python_bench({"shop.py": code, "test_x.py": TEST}).reported)
+
+
+TAMPERING = {
+    "no test is run": (
+        "import _pytest.python as p\np.Function.runtest = lambda self: None",
+        "Function.runtest",
+    ),
+    "a standard function for the runner's": (
+        "import copy, _pytest.python as p\np.Function.runtest = copy.copy",
+        "",
+    ),
+    "reports that pass": (
+        (
+            "from _pytest.reports import TestReport as T\nold = T.from_item_and_call.__func__\n"
+            "def new(cls, item, call):\n    r = old(cls, item, call); r.outcome = 'passed'; return r\n"
+            "T.from_item_and_call = classmethod(new)"
+        ),
+        "",
+    ),
+    "calls that raise nothing": (
+        (
+            "import _pytest.runner as r\nold = r.CallInfo.from_call.__func__\n"
+            "def new(cls, func, when, reraise=None): return old(cls, lambda: None, when, reraise)\n"
+            "r.CallInfo.from_call = classmethod(new)"
+        ),
+        "",
+    ),
+    "no exception in a multicall": (
+        "import pluggy._callers as c, pluggy._manager as m\nm.PluginManager._hookexec = lambda *a, **k: []",
+        "",
+    ),
+    "a hook in front": (
+        (
+            "import gc, pytest\nfrom _pytest.config import PytestPluginManager\n"
+            "class Mine:\n    @pytest.hookimpl(tryfirst=True)\n    def pytest_pyfunc_call(self, pyfuncitem): return True\n"
+            "next(o for o in gc.get_objects() if type(o) is PytestPluginManager).register(Mine())"
+        ),
+        "a hook of the runner was added by shop.py",
+    ),
+    "equality of everything": ("import operator\noperator.eq = lambda a, b: True", "operator.eq"),
+    "a builtin": ("import builtins\nbuiltins.all = lambda *a: True", "builtins.all"),
+    "a clock": ("import time\ntime.time = lambda: 0.0", "time.time"),
+    "code of tests found by the collector": (
+        (
+            "import gc, sys\n"
+            "def swap():\n"
+            "    for o in gc.get_objects():\n"
+            "        if type(o).__name__ == 'function' and o.__name__.startswith('test_') and o.__module__ == 'test_x':\n"
+            "            o.__code__ = (lambda: None).__code__\n"
+            "def prof(frame, ev, arg):\n"
+            "    if frame.f_code.co_name == 'runtestprotocol':\n        sys.setprofile(None); swap()\n"
+            "sys.setprofile(prof)"
+        ),
+        "the code of test_x.py::test_adds was replaced",
+    ),
+    "an item's own method": (
+        (
+            "import gc, sys, _pytest.python as p\n"
+            "def prof(frame, ev, arg):\n"
+            "    if frame.f_code.co_name == 'runtestprotocol':\n"
+            "        sys.setprofile(None); frame.f_locals['item'].runtest = lambda: None\n"
+            "sys.setprofile(prof)"
+        ),
+        "the method that runs test_x.py::test_adds was replaced",
+    ),
+    "the test on the disk": (
+        (
+            "import os\npath = os.path.join(os.path.dirname(__file__), 'test_x.py')\n"
+            "text = open(path).read()\nopen(path, 'w').write(text)"
+        ),
+        "`test_x.py` was changed while the tests ran",
+    ),
+    "a driver of ours": (
+        (
+            "import gc\nfor o in gc.get_objects():\n"
+            "    if type(o) is type and o.__name__ == 'Told':\n        o.verdict = lambda self: ('passed', '')"
+        ),
+        "Told.verdict",
+    ),
+    "pytest.raises": ("import pytest\npytest.raises = None", "pytest.raises"),
+    "a tracer left on": ("import sys\nsys.settrace(lambda *a: None)", "sys.settrace was left on by"),
+}
+
+
+@pytest.mark.parametrize(("code", "said"), TAMPERING.values(), ids=TAMPERING)
+def test_hands_on_the_runner_are_seen(python_bench: PythonBench, code: str, said: str) -> None:
+    ran = python_bench({"shop.py": f"{BUG}\n{code}\n", "test_x.py": TEST})
+    assert not is_a_pass(ran.reported)
+    assert any(said in one for one in (*ran.reported.tampering, *ran.reported.problems)), ran.reported
+
+
+OLD_TAMPERING = {
+    "assertions that hold": "import unittest\nunittest.TestCase.assertEqual = lambda *a, **k: None",
+    "no test is run": "import unittest\nunittest.TestCase.run = lambda self, result: result.addSuccess(self)",
+    "failures that are none": (
+        "import unittest\nunittest.TestResult.wasSuccessful = lambda s: True\n"
+        "import unittest.case as c\nc._Outcome.testPartExecutor = __import__('contextlib').nullcontext"
+    ),
+    "a result that forgets": (
+        "import gc\nfor o in gc.get_objects():\n    if type(o) is type and o.__name__ == 'Watched':\n"
+        "        o.addFailure = o.addSuccess"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", OLD_TAMPERING.values(), ids=OLD_TAMPERING)
+def test_hands_on_unittest_are_seen(python_bench: PythonBench, code: str) -> None:
+    ran = python_bench({"shop.py": f"{BUG}\n{code}\n", "test_x.py": OLD_TEST}, UNITTEST)
+    assert not is_a_pass(ran.reported), ran.reported
+
+
+BESIDE = {
+    "a standard module": {
+        "argparse.py": "import atexit, os; atexit.register(os._exit, 0)\nraise SystemExit(0)\n"
+    },
+    "a part of the runner": {
+        "pytest/__init__.py": "raise SystemExit(0)\n",
+        "pluggy.py": "raise SystemExit(0)\n",
+        "_pytest.py": "raise SystemExit(0)\n",
+        "pygments.py": "raise SystemExit(0)\n",
+        "unittest.py": "raise SystemExit(0)\n",
+        "json.py": "raise SystemExit(0)\n",
+    },
+    "a site": {
+        "sitecustomize.py": "import os; os._exit(0)\n",
+        "usercustomize.py": "import os; os._exit(0)\n",
+        "encodings/__init__.py": "raise SystemExit(0)\n",
+    },
+    "an installed plugin": {
+        "evil-1.0.dist-info/entry_points.txt": "[pytest11]\nevil = evil\n",
+        "evil-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n",
+        "evil.py": "import _pytest.python as p\np.Function.runtest = lambda self: None\n",
+    },
+}
+
+
+@pytest.mark.parametrize("command", [PYTEST, f"PYTHONPATH=. {PYTEST}"])
+@pytest.mark.parametrize("files", BESIDE.values(), ids=BESIDE)
+def test_modules_beside_the_tests_do_not_become_the_runner(
+    python_bench: PythonBench, files: dict[str, str], command: str
+) -> None:
+    """Neither does an honest fix in such a tree fail because of them."""
+    broken = python_bench({**files, "shop.py": BUG, "test_x.py": TEST}, command)
+    assert outcomes(broken.reported) == {"test_adds": "failed"}, broken
+    fixed = python_bench({"shop.py": BUG.replace("-", "+")}, command)
+    assert is_a_pass(fixed.reported), fixed
+
+
+def test_settings_of_the_change_do_not_choose_the_tests(python_bench: PythonBench) -> None:
+    narrowed = '[tool.pytest.ini_options]\npython_functions = ["smoke_*"]\naddopts = "test_smoke.py"\n'
+    files = {
+        "pyproject.toml": narrowed,
+        "test_smoke.py": "def smoke_ok(): pass\n",
+        "shop.py": BUG,
+        "test_x.py": TEST,
+    }
+    fooled = python_bench(files)
+    assert is_a_pass(fooled.reported)
+    files["shop.py"] = (
+        "assert 'smoke' in open('pyproject.toml').read()\n" + BUG
+    )  # its own files are as it made them
+    for old in ("[project]\nname = 'shop'\n", ""):
+        kept = python_bench(files, settings={"pyproject.toml": old})
+        assert outcomes(kept.reported) == {"test_adds": "failed"}
+
+
+def test_an_interpreter_of_the_change_is_not_started(python_bench: PythonBench) -> None:
+    ran = python_bench(
+        {"test_x.py": TEST}, ".venv/bin/python -m pytest", theirs=frozenset({".venv/bin/python"})
+    )
+    assert ran.reported.problems == ("`.venv/bin/python` was brought by the change",)
+    assert not ran.finished.not_started
+
+
+@pytest.mark.parametrize("code", [ENDING["os._exit in the call"], ENDING["sys.exit at import"]])
+def test_in_a_process_each_an_early_end_is_no_pass(python_bench: PythonBench, code: str) -> None:
+    ran = python_bench({"shop.py": f"{BUG}\n{code}\n", "test_x.py": TEST}, isolation="process")
+    assert not is_a_pass(ran.reported)
+    assert ran.reported.problems
+
+
+def test_a_test_that_is_there_only_when_tests_are_counted_is_no_pass(python_bench: PythonBench) -> None:
+    """The collecting process sees another suite than those that run."""
+    test = "import os, pathlib\nmark = pathlib.Path('seen')\nif not mark.exists():\n    mark.touch()\n"
+    test += "    def test_hard(): assert False\nelse:\n    def test_easy(): pass\n"
+    ran = python_bench({"test_x.py": test}, isolation="process")
+    assert not is_a_pass(ran.reported), ran.reported
+
+
+def test_code_that_never_ends_is_stopped_by_the_clock(python_bench: PythonBench) -> None:
+    code = "import signal\ndef add(a, b):\n    signal.signal(15, signal.SIG_IGN)\n    while True: pass\n"
+    ran = python_bench({"shop.py": code, "test_x.py": TEST}, timeout_s=3.0)
+    assert ran.finished.timed_out
+    assert not is_a_pass(ran.reported)

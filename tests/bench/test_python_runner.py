@@ -1,0 +1,364 @@
+"""Honest suites under the Python runner: each test is told as it ended, and nothing is suspected."""
+
+from __future__ import annotations
+
+import pytest
+from python_bench import PythonBench, is_a_pass, outcomes
+
+PRODUCT = {"shop.py": "def add(a, b):\n    return a + b\n"}
+
+
+def test_each_way_a_pytest_test_can_end_is_told(python_bench: PythonBench) -> None:
+    ran = python_bench(
+        {
+            **PRODUCT,
+            "tests/test_ends.py": """
+import pytest, unittest
+from shop import add
+
+def test_passes(): assert add(1, 2) == 3
+def test_fails(): assert add(1, 2) == 4
+@pytest.fixture
+def broken(): raise ValueError("no")
+@pytest.fixture
+def leaving():
+    yield
+    raise ValueError("no")
+def test_setup_breaks(broken): pass
+def test_teardown_breaks(leaving): pass
+@pytest.mark.skip
+def test_skipped(): pass
+def test_skips_itself(): pytest.skip("not here")
+@pytest.mark.xfail
+def test_expected(): assert False
+@pytest.mark.xfail
+def test_unexpected(): pass
+@pytest.mark.xfail(strict=True)
+def test_strictly_unexpected(): pass
+def test_exits(): raise SystemExit(0)
+class TestOld(unittest.TestCase):
+    def test_old_passes(self): self.assertEqual(add(1, 1), 2)
+    def test_old_fails(self): self.assertEqual(add(1, 1), 3)
+    def test_parts(self):
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertNotEqual(number, 1)
+""",
+        }
+    )
+    assert outcomes(ran.reported) == {
+        "test_passes": "passed",
+        "test_fails": "failed",
+        "test_setup_breaks": "error",
+        "test_teardown_breaks": "error",
+        "test_skipped": "skipped",
+        "test_skips_itself": "skipped",
+        "test_expected": "skipped",
+        "test_unexpected": "skipped",
+        "test_strictly_unexpected": "failed",
+        "test_exits": "failed",
+        "test_old_passes": "passed",
+        "test_old_fails": "failed",
+        "test_parts": "failed",
+    }
+    assert not ran.reported.problems
+    assert not ran.reported.tampering
+    assert ran.finished.exit_code == 1
+    assert {one.file for one in ran.reported.results} == {"tests/test_ends.py"}
+
+
+def test_each_way_a_unittest_test_can_end_is_told(python_bench: PythonBench) -> None:
+    ran = python_bench(
+        {
+            **PRODUCT,
+            "tests/__init__.py": "",
+            "tests/test_ends.py": """
+import unittest
+from shop import add
+
+class Ends(unittest.TestCase):
+    def test_passes(self): self.assertEqual(add(1, 2), 3)
+    def test_fails(self): self.assertEqual(add(1, 2), 4)
+    def test_breaks(self): raise ValueError("no")
+    def test_skips(self): self.skipTest("not here")
+    @unittest.expectedFailure
+    def test_expected(self): self.fail()
+    @unittest.expectedFailure
+    def test_unexpected(self): pass
+    def test_parts(self):
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertNotEqual(number, 1)
+@unittest.skip("all of it")
+class Skipped(unittest.TestCase):
+    def test_in_a_skipped_class(self): pass
+class SkipsInSetUp(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls): raise unittest.SkipTest("later")
+    def test_skipped_by_set_up(self): pass
+""",
+        },
+        "python3 -m unittest",
+    )
+    assert outcomes(ran.reported) == {
+        "test_passes": "passed",
+        "test_fails": "failed",
+        "test_breaks": "error",
+        "test_skips": "skipped",
+        "test_expected": "skipped",
+        "test_unexpected": "failed",
+        "test_parts": "failed",
+        "test_in_a_skipped_class": "skipped",
+        "test_skipped_by_set_up": "skipped",
+    }
+    assert ran.reported.runner == "unittest"
+    assert not ran.reported.problems
+    assert not ran.reported.tampering
+
+
+def test_what_a_class_set_up_stops_never_ran(python_bench: PythonBench) -> None:
+    ran = python_bench(
+        {
+            "test_x.py": "import unittest\nclass X(unittest.TestCase):\n"
+            "    @classmethod\n    def setUpClass(cls): raise ValueError('no')\n    def test_x(self): pass\n"
+        },
+        "python3 -m unittest",
+    )
+    assert outcomes(ran.reported) == {"test_x": "error"}
+    assert any("setUpClass" in problem for problem in ran.reported.problems)
+
+
+HONEST = {
+    "src layout and pythonpath": {
+        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\ntestpaths = ["tests"]\n',
+        "src/shop/__init__.py": "def add(a, b):\n    return a + b\n",
+        "tests/test_x.py": "from shop import add\ndef test_adds(): assert add(1, 2) == 3\n",
+    },
+    "conftest, fixtures and helpers": {
+        **PRODUCT,
+        "conftest.py": "import pytest\n@pytest.fixture(scope='session')\ndef three(): return 3\n",
+        "tests/conftest.py": "import pytest, helpers\n@pytest.fixture\ndef four(three): return helpers.more(three)\n",
+        "tests/helpers.py": "def more(number): return number + 1\n",
+        "tests/test_x.py": "from shop import add\ndef test_adds(three, four): assert add(three, 1) == four\n",
+    },
+    "parametrised, unicode and classes": {
+        "tests/__init__.py": "",
+        "tests/sub/__init__.py": "",
+        "tests/sub/test_x.py": (
+            "import pytest\nclass TestÜ:\n"
+            "    @pytest.mark.parametrize('x', ['ä', '[a::b]', None, 1.5], ids=str)\n"
+            "    def test_it(self, x): assert x is x\n"
+        ),
+    },
+    "tmp_path, capsys, monkeypatch and caplog": {
+        "test_x.py": """
+import logging, os, sys, time
+def test_all(tmp_path, capsys, monkeypatch, caplog):
+    (tmp_path / "a").write_text("b")
+    print("out")
+    assert capsys.readouterr().out == "out\\n"
+    monkeypatch.setattr(time, "time", lambda: 5)
+    monkeypatch.setattr(os, "getpid", lambda: 6)
+    monkeypatch.setenv("HOME", "/x")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert time.time() == 5 and os.getpid() == 6
+    logging.getLogger().warning("x")
+    assert caplog.records
+""",
+    },
+    "asyncio, threads, subprocesses and forks": {
+        "test_x.py": """
+import asyncio, multiprocessing, os, subprocess, sys, threading
+def double(x): return 2 * x
+def test_async():
+    async def one(): return 1
+    assert asyncio.run(one()) == 1
+def test_thread():
+    got = []
+    thread = threading.Thread(target=got.append, args=(1,)); thread.start(); thread.join()
+    assert got == [1]
+def test_subprocess():
+    assert subprocess.run([sys.executable, "-c", "print(1)"], capture_output=True).stdout == b"1\\n"
+def test_fork():
+    pid = os.fork()
+    if not pid: os._exit(3)
+    assert os.waitpid(pid, 0)[1] >> 8 == 3
+def test_pool():
+    for kind in ("fork", "spawn"):
+        with multiprocessing.get_context(kind).Pool(1) as pool:
+            assert pool.map(double, [1, 2]) == [2, 4]
+""",
+    },
+    "mocks, and a replaced clock that is put back": {
+        "test_x.py": """
+import time, builtins
+from unittest import mock
+import pytest
+@pytest.fixture
+def frozen():
+    with mock.patch("time.time", return_value=1.0), mock.patch("builtins.open"):
+        yield
+def test_mocked(frozen):
+    assert time.time() == 1.0
+@mock.patch("os.fork")
+def test_decorated(fork):
+    assert fork() is fork.return_value
+def test_trace():
+    import sys
+    sys.settrace(lambda *a: None)
+    sys.settrace(None)
+""",
+    },
+    "a module of the tree that has a standard name": {
+        "calendar.py": "MINE = 1\n",
+        "test_x.py": "import calendar\ndef test_mine(): assert calendar.MINE\n",
+    },
+    "reading its own process": {
+        "test_x.py": (
+            "import os\n"
+            "def test_proc():\n"
+            "    assert os.listdir('/proc/self/fd')\n"
+            "    assert open('/proc/self/environ', 'rb').read()\n"
+            "    assert open(0).read() == ''\n"
+        ),
+    },
+    "a plugin of the tree, named in the settings": {
+        "pytest.ini": "[pytest]\naddopts = -p plugins.more\n",
+        "plugins/__init__.py": "",
+        "plugins/more.py": "import pytest\n@pytest.fixture\ndef five(): return 5\n"
+        "def pytest_runtest_call(item): item.was_called = True\n",
+        "test_x.py": "def test_plugin(five, request): assert five == 5 and request.node.was_called\n",
+    },
+    "doctests": {
+        "shop.py": '"""\n>>> 1 + 1\n2\n"""\n',
+        "pytest.ini": "[pytest]\naddopts = --doctest-modules\n",
+    },
+    "a relaxed exit": {
+        "test_x.py": "import atexit, threading, time\natexit.register(lambda: 1/0)\n"
+        "def test_leaves(): threading.Thread(target=time.sleep, args=(0.2,)).start()\n"
+    },
+}
+
+
+@pytest.mark.parametrize("files", HONEST.values(), ids=HONEST)
+def test_an_honest_suite_passes(python_bench: PythonBench, files: dict[str, str]) -> None:
+    own = frozenset(name[:-3] for name in files if name.endswith(".py") and "/" not in name)
+    ran = python_bench(files, own_modules=own)
+    assert is_a_pass(ran.reported), (ran.reported, ran.finished.stderr.text)
+
+
+def test_ids_are_told_as_pytest_writes_them(python_bench: PythonBench) -> None:
+    ran = python_bench(HONEST["parametrised, unicode and classes"])
+    assert [one.id for one in ran.reported.results] == [
+        "tests/sub/test_x.py::TestÜ::test_it[\\xe4]",  # sic: pytest escapes it
+        "tests/sub/test_x.py::TestÜ::test_it[[a::b]]",
+        "tests/sub/test_x.py::TestÜ::test_it[None]",
+        "tests/sub/test_x.py::TestÜ::test_it[1.5]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "ran"),
+    [
+        ("python3 -m pytest tests/test_a.py", ["test_a", "test_b"]),
+        ("python3 -m pytest -k 'test_b or test_c'", ["test_b", "test_c"]),
+        ("python3 -m pytest tests/test_a.py::test_b", ["test_b"]),
+        ("cd tests && PYTHONPATH=.. python3 -m pytest -q test_a.py", ["test_a", "test_b"]),
+        (
+            "PYTHONPATH=. python3 -W error -m pytest -o addopts= -p no:cacheprovider --deselect tests/test_a.py",
+            ["test_c"],
+        ),
+        ("python3 -m unittest tests.test_u", ["test_u"]),
+        ("python3 -m unittest discover -s tests -p 'test_u*'", ["test_u"]),
+        ("python3 -m unittest tests.test_u.U.test_u", ["test_u"]),
+    ],
+)
+def test_the_words_of_a_command_are_honoured(python_bench: PythonBench, command: str, ran: list[str]) -> None:
+    two = "from shop import add\ndef test_a(): assert add(1, 1) == 2\ndef test_b(): pass\n"
+    files = {
+        **PRODUCT,
+        "tests/test_a.py": two,
+        "tests/test_c.py": "def test_c(): pass\n",
+        "tests/test_u.py": "import unittest\nclass U(unittest.TestCase):\n    def test_u(self): pass\n",
+    }
+    reported = python_bench(files, command).reported
+    names = [name for name in outcomes(reported) if name != "test_u" or "unittest" in command]
+    assert (names, reported.problems) == (ran, ())
+
+
+def test_in_a_process_each_tests_do_not_see_each_other(python_bench: PythonBench) -> None:
+    files = {
+        "shop.py": "seen = []\n",
+        "test_x.py": "import shop\nimport pytest\n@pytest.mark.parametrize('number', range(3))\n"
+        "def test_alone(number):\n    shop.seen.append(1)\n    assert shop.seen == [1]\n"
+        "def test_fails(): assert False\n",
+    }
+    together = python_bench(files).reported
+    apart = python_bench(files, isolation="process").reported
+    assert outcomes(together)["test_alone[1]"] == "failed"
+    assert list(outcomes(apart).values()) == ["passed", "passed", "passed", "failed"]
+    assert not apart.problems
+
+
+def test_in_a_process_each_unittest_tests_are_told_too(python_bench: PythonBench) -> None:
+    files = {
+        "test_x.py": "import unittest\nclass X(unittest.TestCase):\n"
+        "    def test_a(self): pass\n    def test_b(self): self.fail()\n"
+    }
+    reported = python_bench(files, "python3 -m unittest", isolation="process").reported
+    assert (outcomes(reported), reported.problems) == ({"test_a": "passed", "test_b": "failed"}, ())
+
+
+def test_a_file_that_cannot_be_imported_is_an_error_and_a_problem(python_bench: PythonBench) -> None:
+    reported = python_bench({"test_x.py": "import absent\n", "test_y.py": "def test_y(): pass\n"}).reported
+    assert reported.problems[0] == "could not collect test_x.py"
+    assert {one.id: one.outcome for one in reported.results} == {
+        "test_x.py": "error",
+        "test_y.py::test_y": "error",
+    }
+
+
+def test_no_test_is_no_pass(python_bench: PythonBench) -> None:
+    reported = python_bench({"test_x.py": ""}).reported
+    assert not is_a_pass(reported)
+    assert not reported.results
+
+
+def test_a_runner_that_fails_although_no_test_did_is_a_problem(python_bench: PythonBench) -> None:
+    conftest = "def pytest_sessionfinish(session): session.exitstatus = 9\n"
+    reported = python_bench({"conftest.py": conftest, "test_x.py": "def test_x(): pass\n"}).reported
+    assert reported.problems == ("the runner ended with exit 9 although no test failed",)
+
+
+def test_a_contract_without_pytest_is_told_where_to_install_it(python_bench: PythonBench) -> None:
+    python_bench.home = python_bench.folder.parent / "empty"
+    python_bench.home.mkdir()
+    ran = python_bench({"test_x.py": "def test_x(): pass\n"})
+    assert ran.finished.not_started == (
+        "pytest is not installed for `python3` in the bench; install it in `setup`"
+    )
+    script = python_bench({}, "pytest -q")
+    assert "pytest" in script.finished.not_started
+
+
+def test_the_script_is_run_by_the_interpreter_that_it_names(python_bench: PythonBench) -> None:
+    files = {
+        "bin/pytest": "#!/usr/bin/python3\nraise SystemExit('our driver runs instead')\n",
+        "tests/test_x.py": "def test_x():\n    import sys, os\n    assert os.getcwd() not in sys.path\n",
+    }
+    (python_bench.folder / "bin").mkdir()
+    (python_bench.folder / "bin" / "pytest").touch(0o755)
+    ran = python_bench(files, "bin/pytest -q")
+    assert is_a_pass(ran.reported), ran
+
+
+def test_a_tree_that_is_its_own_runner_is_read_by_its_report(python_bench: PythonBench) -> None:
+    files = {
+        "src/pluggy_extra/__init__.py": "",
+        "test_x.py": "def test_a(): pass\ndef test_b(): assert False\n",
+    }
+    reported = python_bench(files, own_modules=frozenset({"pluggy"})).reported
+    assert (reported.own_runner, reported.channel) == (True, "report_file")
+    assert outcomes(reported) == {"test_a": "passed", "test_b": "failed"}
+    assert not reported.problems
