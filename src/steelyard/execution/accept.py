@@ -7,6 +7,7 @@ import orjson
 from steelyard.bench.outcome import Outcome
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.run_check import Bench, check_environment
+from steelyard.evidence.misleading import misleading
 from steelyard.execution.live_run import LiveRun
 
 TOO_LARGE = "the change is larger than the import allows"
@@ -14,7 +15,8 @@ TOO_LARGE = "the change is larger than the import allows"
 
 def accept(run: LiveRun) -> None:
     rebuilt = rebuild(run.ground, run.change, run.blobs)
-    findings = [*run.change.findings, *rebuilt.findings]
+    said = [run.folder.path / "agent" / f"{name}.txt" for name in ("stdout", "stderr")]
+    findings = [*run.change.findings, *rebuilt.findings, *misleading(run.change, run.blobs, said)]
     run.folder.write_bytes("findings.json", orjson.dumps([finding.to_json() for finding in findings]))
     bench = Bench(run.ground, rebuilt.laid, check_environment(run.trial.seed), run.events.now)
     for entry in run.trial.contract.checks:
