@@ -17,6 +17,7 @@ from steelyard.graders.file_exists import FileExists
 from steelyard.graders.files import Files
 from steelyard.graders.forbid_paths import ForbidPaths
 from steelyard.graders.forbid_secrets import ForbidSecrets
+from steelyard.graders.implemented import Implemented
 from steelyard.graders.llm_judge import LlmJudge
 from steelyard.graders.max_files_changed import MaxFilesChanged
 from steelyard.graders.no_new_skips import NoNewSkips
@@ -31,6 +32,7 @@ BUILT_IN: tuple[type[Grader], ...] = (
     Pytest,
     SweBench,
     Files,
+    Implemented,
     AllowedPaths,
     ForbidPaths,
     MaxFilesChanged,
@@ -46,7 +48,6 @@ BUILT_IN: tuple[type[Grader], ...] = (
 )
 PLANNED = frozenset(
     {
-        "implemented",
         "model_judge",
         "rubric",
         "verifier",
