@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.bench.reported import Result, ResultOutcome
 from steelyard.bench.reports.base import RERUN, as_declared, joined, one_result, some
-from steelyard.bench.reports.loading import json_object, number, rows, table, word
+from steelyard.bench.reports.loading import json_object, number, rows, table, texts, word
 
 _STATUS: dict[str, ResultOutcome] = {
     "passed": "passed",
@@ -35,7 +35,7 @@ def parse_ctrf(data: bytes) -> list[Result]:
 def _result(row: dict[str, Any]) -> Result:
     suite = row.get("suite")
     if isinstance(suite, list):
-        suite = " > ".join(one for one in suite if isinstance(one, str))
+        suite = " > ".join(texts(suite))
     outcome, detail = _STATUS.get(word(row, "status"), "error"), word(row, "message")
     if outcome == "passed" and (row.get("flaky") is True or number(row, "retries") > 0):
         outcome, detail = "failed", f"{RERUN}: {detail}".rstrip(": ")

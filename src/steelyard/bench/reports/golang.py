@@ -10,6 +10,7 @@ passed somebody left through a back door. A test that ended without having begun
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from steelyard.bench.reports.base import RERUN, BadReport, joined, one_result, s
 from steelyard.bench.reports.loading import json_lines, word
 
 _ENDS: dict[str, ResultOutcome] = {"pass": "passed", "bench": "passed", "fail": "failed", "skip": "skipped"}
+_UNBUILT = re.compile(rb"^FAIL\t([^\s]{1,500}) \[(?:build|setup) failed\]$", re.MULTILINE)
 _FRAMES = ("=== ", "--- ", "FAIL", "PASS", "ok ", "exit status")
 
 
@@ -48,6 +50,8 @@ def parse_go(data: bytes) -> list[Result]:
             packages.setdefault(package, _Told())
         if len(tests) + len(packages) > MAX_RESULTS:
             raise BadReport(f"the report has more than {MAX_RESULTS} tests")
+    for unbuilt in _UNBUILT.findall(data):  # before Go 1.24 all that is said of it, and not in JSON
+        packages.setdefault(unbuilt.decode(errors="replace"), _Told()).ends.append("failed")
     return _judged(packages, tests)
 
 

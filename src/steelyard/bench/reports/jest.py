@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.bench.reported import Result, ResultOutcome
 from steelyard.bench.reports.base import RERUN, BadReport, as_declared, in_workspace, joined, one_result, some
-from steelyard.bench.reports.loading import first_text, json_object, number, rows, word
+from steelyard.bench.reports.loading import first_text, json_object, number, rows, texts, word
 
 _STATUS: dict[str, ResultOutcome] = {
     "passed": "passed",
@@ -42,8 +42,7 @@ def parse_jest(data: bytes) -> list[Result]:
 
 
 def _result(row: dict[str, Any], file: str) -> Result:
-    titles = [one for one in (row.get("ancestorTitles") or []) if isinstance(one, str)]
-    name = " > ".join([*titles, word(row, "title") or word(row, "fullName")])
+    name = " > ".join([*texts(row.get("ancestorTitles")), word(row, "title") or word(row, "fullName")])
     outcome: ResultOutcome = _STATUS.get(word(row, "status"), "error")
     detail = first_text(row.get("failureMessages"))
     if outcome == "passed" and row.get("failing") is True:

@@ -58,8 +58,9 @@ def number(row: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
+def texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
 def first_text(value: object) -> str:
-    """The first message of a list, or the text itself."""
-    if isinstance(value, list) and value:
-        value = value[0]
-    return value if isinstance(value, str) else ""
+    return next(iter(texts(value)), "")

@@ -64,7 +64,6 @@ class ReportRunner:
     adapt: Adapt
     parse: Parser
     named: bool = False  # results are told apart by the file that they come from
-    exits: tuple[int, ...] = ()  # with what a run that could run its tests ends; () for anything
     makes: tuple[tuple[str, str], ...] = field(default=())  # folders it builds: (name, a file beside it)
 
     def claims(self, suite: Suite) -> bool:
@@ -94,9 +93,7 @@ def run_and_read(runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: As
         results, problems = _parsed(runner, found, folder)
     except BadReport as bad:
         results, problems = [], [str(bad)]
-    if not problems and runner.exits and finished.exit_code not in runner.exits:
-        problems = [f"{runner.NAME} could not run all tests: exit {finished.exit_code}"]
-    elif not problems:
+    if not problems:
         problems = disagreements(finished, results)
     elif finished.exit_code:
         problems = [f"{problems[0]} (exit {finished.exit_code})", *problems[1:]]

@@ -187,7 +187,7 @@ TOOLS: tuple[ReportRunner, ...] = (
     ReportRunner("bats", _adding(("bats",), "--report-formatter", "junit", "--output", "{}"), parse_junit),
     ReportRunner("ctest", _adding(("ctest",), "--output-junit", "{}/report"), parse_junit, makes=_CMAKE),
     ReportRunner("gotestsum", _adding(("gotestsum",), "--jsonfile={}/report"), parse_go),
-    ReportRunner("go", _go, parse_go, exits=(0, 1)),  # 2: a package that old versions do not report
+    ReportRunner("go", _go, parse_go),
     ReportRunner("nextest", _nextest, parse_junit, makes=(("target", "Cargo.toml"),)),
     ReportRunner("cargo", _cargo, parse_libtest, makes=(("target", "Cargo.toml"),)),
     ReportRunner(
