@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from steelyard.bench.controls import Controls
 from steelyard.bench.reported import Reported
+from steelyard.bench.verified import Verified
 from steelyard.sandboxes.base import Captured
 
 CheckOutcome = Literal["pass", "fail", "error"]
@@ -72,6 +73,7 @@ class Outcome:
     score: float | None = None  # the share of the credit that the tests earned
     reported: Reported | None = None
     controls: Controls | None = None
+    verified: Verified | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -96,6 +98,7 @@ class Outcome:
             "score": self.score,
             "reported": None if self.reported is None else self.reported.to_json(),
             "controls": None if self.controls is None else self.controls.to_json(),
+            "verified": None if self.verified is None else self.verified.to_json(),
         }
 
     @classmethod
@@ -109,4 +112,6 @@ class Outcome:
             fields["reported"] = Reported.from_json(fields["reported"])
         if fields.get("controls") is not None:
             fields["controls"] = Controls.from_json(fields["controls"])
+        if fields.get("verified") is not None:
+            fields["verified"] = Verified.from_json(fields["verified"])
         return cls(**fields)

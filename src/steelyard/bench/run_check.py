@@ -18,12 +18,14 @@ from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.bench.run_tests import Executed, oracle_bench, run_tests
 from steelyard.bench.run_tests import decide as decide_tests
-from steelyard.bench.suite import SuiteOptions
+from steelyard.bench.run_verifier import VerifierOptions, run_verifier, verifier_argv, verifier_places
+from steelyard.bench.suite import Decision, SuiteOptions
+from steelyard.bench.verified import Verified
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.contract.tree import is_within
 from steelyard.errors import AgentFault, InfraFault
-from steelyard.sandboxes.base import Command, Death, Finished, Laid, Sandbox
+from steelyard.sandboxes.base import Command, Death, Finished, Laid, Place, Sandbox
 
 INFRASTRUCTURE_TRIES = 2
 T = TypeVar("T")
@@ -72,6 +74,8 @@ class Bench:
         try:
             if hasattr(entry.grader, "decide"):
                 return self._tested(entry, start)
+            if hasattr(entry.grader, "reward_path"):
+                return self._verified(entry, start)
             return self._commanded(entry, start)
         except AgentFault as fault:
             return self.refuse(entry, str(fault))
@@ -115,6 +119,23 @@ class Bench:
             controls=tested.controls,
         )
 
+    def _verified(self, entry: GraderEntry, start: int) -> Outcome:
+        options: VerifierOptions = entry.grader
+        contract = self.ground.contract
+        (finished, verified), death = self._in_a_fresh_sandbox(
+            self.laid,
+            lambda sandbox: run_verifier(sandbox, contract, options),
+            lambda ran: ran.finished,
+            places=verifier_places(contract, options),
+        )
+        judged = _ended_badly(finished, death, options.timeout_s) or _rewarded(verified, entry.pass_threshold)
+        return replace(
+            self._outcome(entry, finished, death, judged, start),
+            argv=verifier_argv(contract, options),
+            score=verified.reward if judged[0] != "error" else None,
+            verified=verified,
+        )
+
     def _outcome(
         self,
         entry: GraderEntry,
@@ -142,9 +163,13 @@ class Bench:
         )
 
     def _in_a_fresh_sandbox(
-        self, laid: tuple[Laid, ...], use: Callable[[Sandbox], T], finished: Callable[[T], Finished]
+        self,
+        laid: tuple[Laid, ...],
+        use: Callable[[Sandbox], T],
+        finished: Callable[[T], Finished],
+        places: tuple[Place, ...] = (),
     ) -> tuple[T, Death]:
-        box = self.ground.box(laid=laid, env=self.env)
+        box = self.ground.box(laid=laid, places=places, env=self.env)
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:
                 with self.ground.backend.start(box) as sandbox:
@@ -174,6 +199,13 @@ def check_environment(seed: int) -> dict[str, str]:
 
 def _argv(entry: GraderEntry) -> tuple[str, ...]:
     return ("/bin/sh", "-c", getattr(entry.grader, "command", None) or entry.grader.cmd)
+
+
+def _rewarded(verified: Verified, threshold: float) -> tuple[CheckOutcome, str]:
+    if verified.reward is None:
+        return "error", verified.errors[0]
+    why = f"reward {verified.reward:g}"
+    return Decision("pass", verified.reward, why).at(threshold), why
 
 
 def _judge(finished: Finished, death: Death, options: Executing) -> tuple[CheckOutcome, str]:

@@ -52,7 +52,7 @@ def examine_contract(path: Path | str, catalogue: Catalogue, cache: Cache | None
     named = name_files(source, entries, folder)
     problems = [*not_yet(source), *entries.problems, *named.problems]
     spec = _spec(source, problems)
-    problems += _build_problems(entries)
+    problems += [*_build_problems(entries), *_reward_problems(entries)]
     if problems or spec is None:
         raise ContractFault(_in_order(problems))
     snapshot = _snapshot(spec, source, folder, cache or Cache.default())
@@ -111,6 +111,17 @@ def _build_problems(entries: Entries) -> list[Problem]:
     else:
         return []
     return [Problem(entries.source.where(place), dotted(place), message, fix)]
+
+
+def _reward_problems(entries: Entries) -> list[Problem]:
+    """`reward: verifier` needs exactly one verifier to take it from."""
+    verifiers = sum(entry.type == "verifier" for entry in entries.found.values())
+    if entries.source.data.get("reward") != "verifier" or verifiers == 1 or entries.problems:
+        return []
+    message = (
+        f"the reward is the verifier's, and there are {verifiers}" if verifiers else "there is no verifier"
+    )
+    return [Problem(entries.source.where(("reward",)), "reward", message, "say exactly one `type: verifier`")]
 
 
 def _snapshot(spec: ContractSpec, source: Source, folder: Path, cache: Cache) -> Snapshot:

@@ -52,8 +52,6 @@ NOT_YET: tuple[Row, ...] = (
     Row(("environment", "network"), _other_than("none"), "network: none"),
     Row(("setup_network",), lambda value: isinstance(value, list), "setup_network: host"),
     Row(("setup_inputs",), _given),
-    Row(("oracle", "mode"), _one_of("twin"), "mode: in_process"),
-    Row(("oracle", "isolation"), _one_of("process"), "isolation: suite"),
     Row(("oracle", "tolerance"), _given),
     Row(("bench",), _one_of("live"), "bench: fresh"),
     Row(("policy", "read_paths"), _given),

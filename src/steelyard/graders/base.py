@@ -42,6 +42,7 @@ class Case:
     baseline: Mapping[str, Entry] = field(default_factory=dict)
     baseline_tree: Path = Path("/nonexistent")  # where its contents are
     files: Mapping[str, ContractFile] = field(default_factory=dict)  # of the contract
+    brief: str = ""
     trace: Summary = field(default_factory=Summary)
 
 

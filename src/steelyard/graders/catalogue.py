@@ -25,12 +25,14 @@ from steelyard.graders.runs_tests import Pytest, RunsTests
 from steelyard.graders.swebench import SweBench
 from steelyard.graders.trace import Trace
 from steelyard.graders.unmodified import BaselineUnmodified, TestsUnmodified
+from steelyard.graders.verifier import Verifier
 
 BUILT_IN: tuple[type[Grader], ...] = (
     Command,
     RunsTests,
     Pytest,
     SweBench,
+    Verifier,
     Files,
     Implemented,
     AllowedPaths,
@@ -50,7 +52,6 @@ PLANNED = frozenset(
     {
         "model_judge",
         "rubric",
-        "verifier",
     }
 )
 CATALOGUE = Catalogue({grader.TYPE: grader for grader in BUILT_IN}, PLANNED)

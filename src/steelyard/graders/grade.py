@@ -19,6 +19,19 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What a verifier said and how far it may be believed; it becomes the run's evaluation."""
+
+    reward: float
+    output_parseable: bool
+    schema_valid: bool
+    verifier_completed: bool
+    errors: tuple[str, ...] = ()
+    breakdown: Mapping[str, Any] | None = None
+    tags: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Grade:
     """An outcome, a score where one makes sense, and the reason in words."""
 
@@ -28,6 +41,7 @@ class Grade:
     pointers: tuple[str, ...] = ()  # where in the run folder the reason can be read
     findings: tuple[Finding, ...] = ()
     output_tail: str = ""
+    evaluated: Evaluated | None = None
     disqualifies: bool = False  # weighted as its entry is, it fails the run like a gate
     data: Mapping[str, Any] = field(
         default_factory=dict

@@ -48,6 +48,7 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
             baseline=contract.snapshot.entries,
             baseline_tree=contract.snapshot.tree,
             files=contract.files,
+            brief=contract.brief,
             trace=evidence.summary,
         )
 

@@ -18,6 +18,7 @@ from steelyard.evidence.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
 from steelyard.verdict.assurance import Assurance, assure
+from steelyard.verdict.evaluation import evaluate
 from steelyard.verdict.status import decide_status
 from steelyard.verdict.verdict import Rule, Verdict, decide
 
@@ -67,12 +68,14 @@ def _why_invalid(contract: Contract, evidence: Evidence) -> str | None:
 
 def grading_of(record: Record) -> dict[str, Any]:
     """What `gradings/NNNN.json` holds: everything a reader needs to see why the verdict is what it is."""
+    evaluation = evaluate(record.verdict, record.grades)
     return {
         "schema": SCHEMA,
         "contract": {"id": record.contract.id, "digest": record.contract.digest},
         "graders": hashlib.sha256(repr(record.contract.graders).encode()).hexdigest(),
         "grades": [one.to_json() for one in record.grades],
         "verdict": record.verdict.to_json(),
+        "evaluation": None if evaluation is None else evaluation.model_dump(mode="json"),
         "assurance": record.assurance.to_json(),
     }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from steelyard.evidence.finding import Finding
-from steelyard.graders.grade import TOLERANCE, Graded
+from steelyard.graders.grade import TOLERANCE, Evaluated, Graded
 from steelyard.verdict.gates import Gate, decide_gates
 from steelyard.verdict.status import Acceptance, RunStatus, Status
 
@@ -79,7 +79,7 @@ def decide(
         gates=gates,
         score=score,
         mean_score=_mean([one.grade.score for one in grades if one.applies and one.grade.score is not None]),
-        reward=_reward(verdict, score, rule),
+        reward=_reward(verdict, score, grades, rule),
         badge="PASS" if termination == "completed" else "FAIL",
         tags=_tags(grades, gates, termination),
         findings=tuple(findings),
@@ -123,12 +123,20 @@ def _reason(
     return status.reason
 
 
-def _reward(verdict: Decision, score: float | None, rule: Rule) -> float | None:
+def _reward(verdict: Decision, score: float | None, grades: Sequence[Graded], rule: Rule) -> float | None:
     if verdict in ("ungraded", "invalid"):
         return None
+    if rule.reward == "verifier":
+        evaluated = evaluated_by(grades)
+        return None if evaluated is None else evaluated.reward  # as written
     if rule.reward == "binary":
         return 1.0 if verdict == "pass" else 0.0
     return None if score is None else round(score, 4)
+
+
+def evaluated_by(grades: Sequence[Graded]) -> Evaluated | None:
+    """What the contract's verifier said; of several, the first."""
+    return next((one.grade.evaluated for one in grades if one.grade.evaluated is not None), None)
 
 
 def _mean(scores: Sequence[float]) -> float | None:

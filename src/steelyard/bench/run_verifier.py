@@ -1,0 +1,79 @@
+"""A verifier script on a fresh bench -> what it left in its logs.
+
+    /tests            the script and its neighbours from the contract, read-only
+    /logs             empty when it starts, so whatever is there was written while it ran
+    /workspace        snapshot, setup and the change, where it runs
+
+When it ends every process is killed before a file is read: nobody writes a reward behind its back.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import NamedTuple, Protocol
+
+from steelyard.bench.verified import MAX_ARTIFACT_BYTES, Artifacts, Verified, read_artifacts
+from steelyard.contract.contract import Contract
+from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
+
+TESTS, LOGS = "/tests", "/logs"
+READ_S = 20.0
+# A link or a folder in the place of a file says nothing, and neither does a device.
+_READ = 'kill -KILL -1 2>/dev/null; [ -f "$1" ] && [ ! -L "$1" ] && exec head -c "$2" -- "$1"; exit 3'
+
+
+class VerifierOptions(Protocol):
+    script: str
+    reward_path: str
+    details_path: str
+    timeout_s: float
+
+
+class VerifierRan(NamedTuple):
+    finished: Finished
+    verified: Verified
+
+
+def verifier_places(contract: Contract, options: VerifierOptions) -> tuple[Place, ...]:
+    folder = str(PurePosixPath(options.script).parent)
+    prefix = "" if folder == "." else f"{folder}/"
+    laid = tuple(
+        Laid(name.removeprefix(prefix), "file", mode=file.mode, source=file.path)
+        for name, file in contract.files.items()
+        if (name.startswith(prefix) if prefix else name == options.script)
+    )
+    below = {str(PurePosixPath(path).parent) for path in (options.reward_path, options.details_path)}
+    logs = tuple(Laid(path.removeprefix(f"{LOGS}/"), "dir") for path in sorted(below) if path != LOGS)
+    return Place(TESTS, laid, read_only=True), Place(LOGS, logs)
+
+
+def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ...]:
+    """Itself when it is executable; else by its ending, as whoever wrote it would start it."""
+    path = f"{TESTS}/{PurePosixPath(options.script).name}"
+    if contract.files[options.script].mode == "755":
+        return (path,)
+    return ("python3", path) if path.endswith(".py") else ("bash", path)
+
+
+def run_verifier(sandbox: Sandbox, contract: Contract, options: VerifierOptions) -> VerifierRan:
+    finished = sandbox.run(Command(verifier_argv(contract, options), timeout_s=options.timeout_s))
+    if finished.timed_out or finished.lost or finished.not_started:
+        return VerifierRan(finished, Verified(completed=False, reward=None))
+    folder = PurePosixPath(options.reward_path).parent
+    verified = read_artifacts(
+        Artifacts(
+            reward_json=_read(sandbox, options.reward_path),
+            reward_txt=_read(sandbox, str(folder / "reward.txt")),
+            details=_read(sandbox, options.details_path),
+            errors=_read(sandbox, str(folder / "errors.json")),
+        )
+    )
+    return VerifierRan(finished, verified)
+
+
+def _read(sandbox: Sandbox, path: str) -> bytes | None:
+    """A file as it is now, one byte more than allowed at most; None when there is none."""
+    limit = MAX_ARTIFACT_BYTES + 1
+    argv = ("/bin/sh", "-c", _READ, "read", path, str(limit))
+    done = sandbox.run(Command(argv, cwd="/", timeout_s=READ_S, keep_bytes=2 * limit))
+    return done.stdout.head + done.stdout.tail if done.exit_code == 0 else None

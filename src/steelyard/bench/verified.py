@@ -1,0 +1,148 @@
+"""What a verifier script left behind -> a reward that may be believed, or why not.
+
+    reward.json    {"reward": 0.93}, or a flat object of numbers with one called `reward` (or only one)
+    reward.txt     0.93, when there is no reward.json
+    details.json   scores by field; kept as written, never looked into
+    errors.json    [{"category": "unit mismatch", "description": "..."}]
+
+The reward is the verifier's word: finite, within 0..1, a number and neither a bool nor a string. It is never computed
+again from the details. Nothing here raises: what is wrong with a file is said in `errors`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+MAX_ARTIFACT_BYTES = 1 << 20
+MAX_TAGS = 100
+MAX_TEXT = 500
+
+
+class Tag(NamedTuple):
+    category: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What one execution of a verifier came to."""
+
+    completed: bool  # did a reward appear that can be used?
+    reward: float | None  # as written
+    breakdown: Mapping[str, Any] | None = None
+    tags: tuple[Tag, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "tags": [list(tag) for tag in self.tags], "errors": list(self.errors)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Verified:
+        tags = tuple(Tag(*tag) for tag in data["tags"])
+        return cls(**{**data, "tags": tags, "errors": tuple(data["errors"])})
+
+
+class Artifacts(NamedTuple):
+    """The files as they were found; None: not there."""
+
+    reward_json: bytes | None = None
+    reward_txt: bytes | None = None
+    details: bytes | None = None
+    errors: bytes | None = None
+
+
+class _UnusableError(ValueError):
+    """Why a file says nothing, in words."""
+
+
+def read_artifacts(found: Artifacts) -> Verified:
+    errors: list[str] = []
+    reward = None
+    try:
+        reward = _reward(found)
+    except _UnusableError as problem:
+        errors.append(str(problem))
+    breakdown = _optional(found.details, "details.json", _breakdown, errors)
+    tags = _optional(found.errors, "errors.json", _tags, errors) or ()
+    return Verified(reward is not None, reward, breakdown, tags, tuple(errors))
+
+
+def _reward(found: Artifacts) -> float:
+    if found.reward_json is not None:
+        return _number_of(_parsed(found.reward_json, "reward.json"))
+    if found.reward_txt is None:
+        raise _UnusableError("the verifier wrote no reward")
+    try:
+        text = found.reward_txt.decode("ascii").strip()
+        value = float(text)
+    except ValueError:
+        raise _UnusableError("reward.txt does not hold a number") from None
+    return _checked(value, "reward.txt")
+
+
+def _number_of(data: Any) -> float:
+    if not isinstance(data, dict) or not data:
+        raise _UnusableError('reward.json must be an object such as {"reward": 0.5}')
+    if "reward" in data:
+        return _checked(data["reward"], "`reward` in reward.json")
+    if len(data) > 1:
+        raise _UnusableError("reward.json has several numbers and none is called `reward`")
+    ((name, value),) = data.items()
+    return _checked(value, f"`{name[:MAX_TEXT]}` in reward.json")
+
+
+def _checked(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _UnusableError(f"{what} must be a number")
+    if not (math.isfinite(value) and 0 <= value <= 1):
+        raise _UnusableError(f"{what} must be within 0..1, not {value!r}"[:MAX_TEXT])
+    return float(value)
+
+
+def _parsed(data: bytes, name: str) -> Any:
+    if len(data) > MAX_ARTIFACT_BYTES:
+        raise _UnusableError(f"{name} is larger than {MAX_ARTIFACT_BYTES >> 20} MiB")
+    try:
+        return json.loads(data, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise _UnusableError(f"{name} is not JSON: {error}"[:MAX_TEXT]) from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _breakdown(data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise _UnusableError("details.json must be an object")
+    return data
+
+
+def _tags(data: Any) -> tuple[Tag, ...]:
+    rows = data if isinstance(data, list) else None
+    if rows is None or not all(
+        isinstance(row, dict) and isinstance(row.get("category"), str) for row in rows
+    ):
+        raise _UnusableError("errors.json must be a list of objects with a `category`")
+    return tuple(
+        Tag(
+            row["category"][:MAX_TEXT],
+            None if row.get("description") is None else str(row["description"])[:MAX_TEXT],
+        )
+        for row in rows[:MAX_TAGS]
+    )
+
+
+def _optional(data: bytes | None, name: str, read: Any, errors: list[str]) -> Any:
+    """What a file that need not be there says; one that is broken leaves the reward alone."""
+    if data is None:
+        return None
+    try:
+        return read(_parsed(data, name))
+    except _UnusableError as problem:
+        errors.append(str(problem))
+        return None

@@ -1,0 +1,138 @@
+"""A script of the contract's that looks at the result and writes a reward."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from steelyard.bench.run_verifier import LOGS
+from steelyard.contract.catalogue import Doubt, Material
+from steelyard.contract.model import NonEmpty
+from steelyard.graders.base import Case, Grader, TimeoutS
+from steelyard.graders.grade import Evaluated, Grade
+from steelyard.graders.output_format import MAX_OUTPUT_BYTES, Looked, Output, look
+from steelyard.sandboxes.base import WORKSPACE
+
+_IN_WORKSPACE = re.compile(rf"{WORKSPACE}/[\w./-]*\w")
+
+
+def _below(*roots: str) -> AfterValidator:
+    def check(path: str) -> str:
+        parts = PurePosixPath(path).parts
+        if ".." in parts or not any(path.startswith(f"{root}/") for root in roots):
+            raise ValueError(f"must be an absolute path below {' or '.join(roots)}, without `..`")
+        return str(PurePosixPath(path))
+
+    return AfterValidator(check)
+
+
+InLogs = Annotated[NonEmpty, _below(LOGS)]
+InWorkspace = Annotated[NonEmpty, _below(WORKSPACE)]
+
+
+@dataclass(frozen=True)
+class Verifier(Grader):
+    """`script` writes a reward between 0 and 1 to `reward_path`; that is the score, as written.
+
+    It runs in /workspace on a fresh bench, with its folder of the contract at /tests (read-only) and an empty /logs. Every
+    process is dead before the reward is read. A missing or broken reward is an error and not a zero. With `output` the
+    file at `expected_output_path` must parse (json, csv, yaml, text; a regular expression, a JSON Schema): a reward
+    above 0 for an output that does not parse is refused.
+
+    Why: some results need more than tests: numbers within a tolerance, a document, several answers with weights.
+    Example: `{type: verifier, script: tests/test.sh, expected_output_path: /workspace/answer.json, output: {format: json}}`
+    Fooled by: code of the candidate's that the script itself starts, if it writes the reward and the script then does not.
+    """
+
+    TYPE = "verifier"
+    UNDER = "acceptance"
+    REQUIRED = False
+    WEIGHT = 1.0
+    EXECUTES = True
+
+    script: NonEmpty
+    expected_output_path: InWorkspace | None = None
+    reward_path: InLogs = f"{LOGS}/verifier/reward.json"
+    details_path: InLogs = f"{LOGS}/verifier/details.json"
+    output: Output | None = None
+    timeout_s: TimeoutS = 900.0
+
+    @property
+    def injected(self) -> tuple[tuple[str, str], ...]:
+        return ()
+
+    @property
+    def cmd(self) -> str:
+        return self.script
+
+    def contract_files(self) -> tuple[str, ...]:
+        folder = str(PurePosixPath(self.script).parent)
+        schema = self.output.schema if self.output else None
+        return (self.script if folder == "." else folder, *([schema] if schema else []))
+
+    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+        if self.script not in material.files:
+            return (Doubt("script", f"{self.script} is not a file of the contract", fatal=True),)
+        if self.output is not None and self.expected_output_path is None:
+            return (Doubt("expected_output_path", "say which file `output` is about", fatal=True),)
+        return ()
+
+    def grade(self, case: Case) -> Grade:
+        outcome = case.outcome
+        if outcome is None or outcome.verified is None:
+            return Grade.error("never ran" if outcome is None else outcome.why)
+        verified = outcome.verified
+        looked = self._look(case)
+        errors = (*verified.errors, *looked.errors)
+        refused = not looked.parseable and bool(verified.reward)
+        reward = 0.0 if refused else verified.reward
+        evaluated = Evaluated(
+            reward=reward if reward is not None else 0.0,
+            output_parseable=looked.parseable,
+            schema_valid=looked.schema_valid,
+            verifier_completed=verified.completed,
+            errors=errors,
+            breakdown=verified.breakdown,
+            tags=tuple((tag.category, tag.description) for tag in verified.tags),
+        )
+        pointer = (f"checks/{case.name}/",)
+        if refused or verified.reward is None or outcome.outcome == "error":
+            why = (
+                f"a reward of {verified.reward:g} for an output that is {errors[-1]}"
+                if refused
+                else outcome.why
+            )
+            return Grade.error(why, pointers=pointer, evaluated=evaluated)
+        return Grade(outcome.outcome, verified.reward, outcome.why, pointers=pointer, evaluated=evaluated)
+
+    def _look(self, case: Case) -> Looked:
+        if self.output is not None and self.expected_output_path is not None:
+            schema = None if self.output.schema is None else case.files[self.output.schema].path.read_bytes()
+            return look(_content(case, self.expected_output_path), self.output, schema)
+        path = self.expected_output_path or _last_path(case.brief)
+        there = path is None or case.final_tree().kind(_inside(path)) is not None
+        # Nothing was declared of it, so nothing follows from it but a word.
+        return Looked(parseable=True, schema_valid=True, errors=() if there else (f"{path} is not there",))
+
+
+def _last_path(brief: str) -> str | None:
+    return next(reversed(_IN_WORKSPACE.findall(brief)), None)
+
+
+def _inside(path: str) -> str:
+    return path.removeprefix(f"{WORKSPACE}/")
+
+
+def _content(case: Case, path: str) -> bytes | None:
+    """The file in the graded tree, no link followed, one byte more than is looked at."""
+    entry = case.final_tree().entries.get(_inside(path))
+    if entry is None or entry.kind != "file" or not entry.sha256:
+        return None
+    if case.baseline.get(_inside(path)) == entry:
+        return (case.baseline_tree / _inside(path)).read_bytes()
+    with case.blobs.open(entry.sha256) as stream:
+        return stream.read(MAX_OUTPUT_BYTES + 1)

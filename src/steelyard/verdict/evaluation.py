@@ -1,0 +1,102 @@
+"""A run's reward and what stands around it, as one public record: `evaluation` in `gradings/NNNN.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from steelyard.graders.grade import Evaluated, Graded
+from steelyard.verdict.verdict import Verdict, evaluated_by
+
+Reward = Annotated[float, Field(ge=0, le=1)]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class ValidityCheck(Strict):
+    """Whether the output was fit for scoring. Only `output_parseable` binds the reward; the rest is diagnosis."""
+
+    output_parseable: bool
+    schema_valid: bool
+    verifier_completed: bool
+    errors: tuple[str, ...] = ()
+
+
+class ErrorTag(Strict):
+    category: str
+    description: str | None = None
+    source: Literal["mechanical", "human", "judge"] = "mechanical"
+
+
+class ConfidenceMetadata(Strict):
+    annotator_count: int | None = None
+    inter_rater_agreement: float | None = None
+    confidence_interval: tuple[float, float] | None = None
+    confidence_method: str | None = None
+
+
+class Annotation(Strict):
+    """A person's judgement. It stands beside the reward and never replaces it."""
+
+    reviewer_id: str
+    reviewer_discipline: str | None = None
+    timestamp: datetime
+    judgment: Literal["pass", "fail", "defer"]
+    categories: tuple[str, ...] = ()
+    notes: str | None = None
+
+
+class EvaluationResult(Strict):
+    reward: Reward
+    validity: ValidityCheck
+    breakdown: dict[str, Any] | None = None
+    error_taxonomy: tuple[ErrorTag, ...] | None = None
+    confidence: ConfidenceMetadata | None = None
+    annotations: tuple[Annotation, ...] | None = None
+
+    @model_validator(mode="after")
+    def _nothing_for_what_cannot_be_read(self) -> EvaluationResult:
+        if not self.validity.output_parseable and self.reward > 0:
+            raise ValueError("an output that cannot be parsed has no reward above 0")
+        return self
+
+
+def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | None:
+    """The public record of a run that was graded; None for one that was not: unknown is not a zero."""
+    if verdict.verdict in ("invalid", "ungraded"):
+        return None
+    said = evaluated_by(grades)
+    if said is None:
+        said = _without_a_verifier(verdict)
+    taxonomy = [ErrorTag(category=tag) for tag in verdict.tags]
+    taxonomy += [ErrorTag(category=category, description=text) for category, text in said.tags]
+    return EvaluationResult(
+        reward=said.reward,
+        validity=ValidityCheck(
+            output_parseable=said.output_parseable,
+            schema_valid=said.schema_valid,
+            verifier_completed=said.verifier_completed,
+            errors=said.errors,
+        ),
+        breakdown=None if said.breakdown is None else dict(said.breakdown),
+        error_taxonomy=tuple(taxonomy) or None,
+    )
+
+
+def _without_a_verifier(verdict: Verdict) -> Evaluated:
+    """The graders are the verifier, and the patch is the output."""
+    gates = verdict.gates or {}
+    parseable = "patch" not in gates or gates["patch"].outcome == "pass"
+    undecided = tuple(f"{name}: {gate.why}" for name, gate in gates.items() if gate.outcome == "error")
+    return Evaluated(
+        reward=(verdict.reward or 0.0) if parseable else 0.0,
+        output_parseable=parseable,
+        schema_valid=parseable,
+        verifier_completed=not undecided,
+        errors=undecided,
+    )

@@ -1,0 +1,149 @@
+"""`type: verifier` end to end: a script of the contract's writes the reward, and what it does not write is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conftest import FIX, Author, Steelyard
+from steelyard.evidence.folder import RunFolder
+from steelyard.evidence.gradings import read_gradings
+
+REWARD = 'mkdir -p /logs/verifier; echo "{\\"reward\\": $1}" > /logs/verifier/reward.json\n'
+HALF = '[ "$(sh add.sh 2 3)" = 5 ] && set -- 1.0 || set -- 0.5\n' + REWARD
+EXPECTED = "the expected answer"
+
+Graded = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def graded(author: Author, steelyard: Steelyard, script: Callable[[str], str]) -> Graded:
+    """Verify what an agent did with a script; the result line."""
+
+    def run(
+        verifier: str, agent: str = FIX, files: dict[str, str] | None = None, **options: Any
+    ) -> dict[str, Any]:
+        check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30, **options}
+        keys = {"reward": "verifier", "oracle": {"checks": [check]}}
+        folder = author.write(
+            {"tests/test.sh": verifier, "tests/expected": EXPECTED, **(files or {})}, **keys
+        )
+        return steelyard("run", folder, "--agent", script(agent), "--json").line
+
+    return run
+
+
+def evaluation(line: dict[str, Any]) -> dict[str, Any]:
+
+    found: dict[str, Any] = read_gradings(RunFolder(line["folder"]))[-1]["evaluation"]
+    return found
+
+
+def test_the_reward_is_the_verifiers_word(graded: Graded) -> None:
+    line = graded(HALF)
+    assert (line["verdict"], line["reward"], line["score"]) == ("pass", 1.0, 1.0)
+
+
+def test_a_part_of_the_reward_is_a_failure_with_that_reward(graded: Graded) -> None:
+    line = graded(HALF, agent="echo nothing done\n")
+    assert (line["verdict"], line["acceptance"], line["reward"]) == ("fail", "failure", 0.5)
+
+
+def test_a_reward_is_kept_as_written(graded: Graded) -> None:
+    assert graded("set -- 0.123456789\n" + REWARD)["reward"] == 0.123456789
+
+
+def test_a_lower_threshold_passes_a_part(graded: Graded) -> None:
+    line = graded("set -- 0.8\n" + REWARD, pass_threshold=0.7)
+    assert line["grades"][1]["outcome"] == "pass"
+
+
+def test_no_reward_is_an_error_and_not_a_zero(graded: Graded) -> None:
+    line = graded("exit 0\n")
+    assert (line["acceptance"], line["verdict"]) == ("acceptance_error", "fail")
+    assert "evaluation_error" in line["tags"]
+    assert evaluation(line)["validity"] == {
+        "output_parseable": True,
+        "schema_valid": True,
+        "verifier_completed": False,
+        "errors": ["the verifier wrote no reward"],
+    }
+    assert evaluation(line)["reward"] == 0.0
+
+
+def test_a_broken_reward_is_an_error(graded: Graded) -> None:
+    line = graded("echo '{\"reward\": true}' > /logs/verifier/reward.json\n")
+    assert line["grades"][1]["why"] == "`reward` in reward.json must be a number"
+
+
+def test_details_and_errors_are_in_the_evaluation(graded: Graded) -> None:
+    details = 'echo \'{"sum": {"score": 1}}\' > /logs/verifier/details.json\n'
+    errors = 'echo \'[{"category": "rounding"}]\' > /logs/verifier/errors.json\n'
+    found = evaluation(graded(HALF + details + errors))
+    assert found["breakdown"] == {"sum": {"score": 1}}
+    assert found["error_taxonomy"] == [{"category": "rounding", "description": None, "source": "mechanical"}]
+
+
+def test_a_verifier_that_never_ends_is_an_error(graded: Graded) -> None:
+    line = graded("set -- 1.0\n" + REWARD + "sleep 60\n", timeout_s=1)
+    assert (line["acceptance"], line["grades"][1]["outcome"]) == ("acceptance_error", "error")
+
+
+def test_the_exit_code_of_a_verifier_decides_nothing(graded: Graded) -> None:
+    assert graded(HALF + "exit 7\n")["verdict"] == "pass"
+
+
+def test_the_verifiers_folder_is_beside_it_and_read_only(graded: Graded) -> None:
+    look = 'grep -q "expected answer" /tests/expected && ! touch /tests/new 2>/dev/null && set -- 1.0\n'
+    assert graded(look + REWARD)["reward"] == 1.0
+
+
+def test_an_output_that_does_not_parse_has_no_reward(graded: Graded) -> None:
+    line = graded(
+        "set -- 0.9\n" + REWARD,
+        agent=FIX + "echo '{' > out.json\n",
+        expected_output_path="/workspace/out.json",
+        output={"format": "json"},
+    )
+    assert (line["reward"], line["verdict"]) == (0.0, "fail")
+    assert "for an output that is not json" in line["grades"][1]["why"]
+    assert evaluation(line)["validity"]["output_parseable"] is False
+
+
+def test_an_output_of_the_wrong_shape_is_only_diagnosed(graded: Graded) -> None:
+    line = graded(
+        "set -- 1.0\n" + REWARD,
+        agent=FIX + "echo '{}' > out.json\n",
+        files={"answer.schema.json": '{"required": ["sum"]}'},
+        expected_output_path="/workspace/out.json",
+        output={"format": "json", "schema": "answer.schema.json"},
+    )
+    assert (line["reward"], evaluation(line)["validity"]["schema_valid"]) == (1.0, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "said"),
+    [
+        ({"script": "tests/none.sh"}, "script", "not"),
+        ({"reward_path": "/workspace/reward.json"}, "reward_path", "below /logs"),
+        ({"reward_path": "/logs/../etc/x"}, "reward_path", "below /logs"),
+        ({"output": {"format": "json"}}, "expected_output_path", "which file"),
+        ({"output": {"format": "xml"}, "expected_output_path": "/workspace/x"}, "output", "json"),
+    ],
+)
+def test_a_wrong_option_is_named(
+    options: dict[str, Any], field: str, said: str, author: Author, steelyard: Steelyard
+) -> None:
+    check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", **options}
+    found = steelyard("check", author.write({"tests/test.sh": HALF}, oracle={"checks": [check]}))
+    assert found.code == 2
+    assert field in found.out
+    assert said in found.out
+
+
+def test_a_reward_by_a_verifier_needs_a_verifier(author: Author, steelyard: Steelyard) -> None:
+    said = steelyard("check", author.write(reward="verifier"))
+    assert said.code == 2
+    assert "there is no verifier" in said.out
