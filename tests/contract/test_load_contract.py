@@ -179,7 +179,7 @@ def test_a_mistake_is_told_once_in_plain_words(
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(writer: Writer) -> None:
     writer.text(
         "id: 'a b'\nbrief_file: gone.md\nrepository: {tree: ../up}\nwat: 1\noracle:\n"
-        "  checks: [{cmd: 5}, {cmd: x, inject: [gone.py]}]\n  mode: twin\n  reference: /etc/passwd\ngraders:\n  - {type: nope}\n"
+        "  checks: [{cmd: 5}, {cmd: x, inject: [gone.py]}]\n  mode: both\n  reference: /etc/passwd\ngraders:\n  - {type: nope}\n"
     )
     problems = writer.problems()
     assert [(problem.where.rpartition("yaml:")[2], problem.field) for problem in problems] == [

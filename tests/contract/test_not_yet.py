@@ -27,8 +27,6 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("environment.network", ["example.org:443"], "none"),
     ("setup_network", ["example.org:443"], "host"),
     ("setup_inputs", ["lock"], []),
-    ("oracle.mode", "twin", "in_process"),
-    ("oracle.isolation", "process", "suite"),
     ("oracle.tolerance", 0.5, 0.0),
     ("bench", "live", "fresh"),
     ("policy.read_paths", ["a"], []),
@@ -70,10 +68,9 @@ def test_caps_that_nothing_meters_yet_are_accepted(writer: Writer) -> None:
     assert writer.load().spec.budget.tokens == 5
 
 
-@pytest.mark.parametrize("value", ["split", "twin"])
-def test_every_oracle_mode_that_is_missing_is_refused(writer: Writer, value: str) -> None:
-    writer.write(**with_key("oracle.mode", value))
-    assert writer.problem().message == "not supported yet"
+def test_the_tests_of_a_contract_have_a_twin_unless_it_says_otherwise(writer: Writer) -> None:
+    writer.write()
+    assert writer.load().spec.oracle.mode == "twin"
 
 
 @pytest.mark.parametrize("value", ["verifier", "quality", "contract"])

@@ -104,7 +104,7 @@ class Reruns(Strict):
 
 class Oracle(Strict):
     checks: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
-    mode: Literal["in_process", "twin", "split"] = "in_process"
+    mode: Literal["in_process", "twin", "split"] = "twin"
     isolation: Literal["suite", "process"] = "suite"
     tolerance: Fraction = 0.0
     reruns: Reruns = Reruns()

@@ -6,9 +6,14 @@ from collections.abc import Callable, Mapping
 
 from steelyard.bench.suite import Suite
 from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.javascript import twin_javascript
 from steelyard.bench.twin.python import twin_python
 
-TWINS: Mapping[str, Callable[[bytes, str], Twin | None]] = {".py": twin_python}
+_JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+TWINS: Mapping[str, Callable[[bytes, str], Twin | None]] = {
+    ".py": twin_python,
+    **dict.fromkeys(_JAVASCRIPT, twin_javascript),
+}
 
 
 def has_twin(path: str, suite: Suite) -> bool:
