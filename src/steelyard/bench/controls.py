@@ -19,8 +19,8 @@ class Controls:
     changed: int  # passed tests whose expectation was changed in the twin
     counted: int  # of those, how many must fail
     wrong: tuple[str, ...]  # counted ones that passed all the same
-    coverage: float  # counted / passed
-    problem: str = ""  # why the controls could not be run
+    coverage: float  # counted / passed; 0 when there is a problem
+    problem: str = ""  # why there are no controls, or none that came to their end
 
     @property
     def hold(self) -> bool:

@@ -75,6 +75,13 @@ class Outcome:
     controls: Controls | None = None
     verified: Verified | None = None
 
+    @property
+    def forged(self) -> tuple[str, ...]:
+        """Why these results are not the tests' own, if they are not."""
+        tampering = self.reported.tampering if self.reported is not None else ()
+        wrong = self.controls.wrong if self.controls is not None else ()
+        return (*tampering, *(f"{one} passes with a wrong expectation" for one in wrong))
+
     def to_json(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,

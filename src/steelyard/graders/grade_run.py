@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 
 from steelyard.bench.final_tree import FinalTree
 from steelyard.bench.ground import Ground
@@ -19,6 +20,7 @@ from steelyard.contract.contract import Contract
 from steelyard.errors import GraderFault, InfraFault
 from steelyard.evidence.evidence import Evidence
 from steelyard.graders.base import Case
+from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, Graded
 from steelyard.graders.patch_validity import PatchValidity
 
@@ -63,6 +65,7 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
             if outcome is None and entry.executes and not entry.is_check and evidence.change.complete:
                 outcome = bench().run(entry)
             grade = entry.grader.grade(case(entry.name, outcome))
+            grade = replace(grade, findings=(*grade.findings, *forging(outcome)))
             # What executes was held against its threshold on the bench, and the record says how that came out.
             return Graded(entry, grade if entry.executes else grade.at(entry.pass_threshold))
         except (GraderFault, InfraFault) as fault:

@@ -81,7 +81,7 @@ def decide(
         mean_score=_mean([one.grade.score for one in grades if one.applies and one.grade.score is not None]),
         reward=_reward(verdict, score, grades, rule),
         badge="PASS" if termination == "completed" else "FAIL",
-        tags=_tags(grades, gates, termination),
+        tags=_tags(grades, gates, findings, termination),
         findings=tuple(findings),
     )
 
@@ -151,7 +151,13 @@ _GATE_TAGS = (
 )
 
 
-def _tags(grades: Sequence[Graded], gates: Mapping[str, Gate], termination: str) -> tuple[str, ...]:
+# A finding that says what became of the results is a tag too.
+_FINDING_TAGS = ("result_forging",)
+
+
+def _tags(
+    grades: Sequence[Graded], gates: Mapping[str, Gate], findings: Sequence[Finding], termination: str
+) -> tuple[str, ...]:
     tags = [tag for tag, gate, outcome in _GATE_TAGS if gates[gate].outcome == outcome]
     tags += sorted(
         {
@@ -160,6 +166,7 @@ def _tags(grades: Sequence[Graded], gates: Mapping[str, Gate], termination: str)
             if one.entry.under in ("build", "static") and one.entry.required and one.grade.outcome == "fail"
         }
     )
+    tags += [tag for tag in _FINDING_TAGS if any(finding.id == tag for finding in findings)]
     if any(gate.outcome == "error" for gate in gates.values()):
         tags.append("evaluation_error")
     if termination != "completed":
