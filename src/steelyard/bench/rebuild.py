@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.setup_layer import SetupLayer
-from steelyard.bench.steering import may_steer, steers
+from steelyard.bench.steering import Steering, may_steer
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import is_within, shown
 from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change, ChangeEntry, claimed_paths
+from steelyard.evidence.change import Change, ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.oddities import escapes
 from steelyard.sandboxes.base import Laid
@@ -30,15 +30,21 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     findings: list[Finding] = []
     listed = ground.contract.spec.runner_files
     hidden = hidden_places(ground.contract)
-    kept = _kept(ground, change, listed)
+    steering = Steering(
+        ground.baseline,
+        change.changed_paths,
+        hidden,
+        lambda sha256: blobs.read(sha256) if sha256 in blobs else None,
+    )
+    kept = _kept(ground, change, listed, steering)
     for entry in change.entries:
-        finding = _left_behind(entry, ground.setup, kept, listed)
+        finding = _left_behind(entry, ground.setup, kept, listed, steering)
         if finding is None:
             carried.append(entry)
             finding = _carried_with_a_word(entry, listed, hidden)
         if finding is not None:
             findings.append(finding)
-    return Rebuilt(laid_entries(carried, blobs), tuple(findings))
+    return Rebuilt(laid_entries(carried, blobs), tuple(dict.fromkeys(findings)))
 
 
 def hidden_places(contract: Contract) -> tuple[str, ...]:
@@ -54,7 +60,11 @@ def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[Laid, ..
 
 
 def _left_behind(
-    entry: ChangeEntry, setup: SetupLayer | None, kept: tuple[str, ...], listed: tuple[str, ...]
+    entry: ChangeEntry,
+    setup: SetupLayer | None,
+    kept: tuple[str, ...],
+    listed: tuple[str, ...],
+    steering: Steering,
 ) -> Finding | None:
     """Why an entry stays off the bench, or None."""
     where = shown(entry.path)
@@ -62,10 +72,9 @@ def _left_behind(
         return Finding(
             "setup_layer_changed", "warning", where, "setup made this; the bench has its own, unchanged"
         )
-    if any(steers(path) for path in claimed_paths(entry)) and not _is_listed(entry, listed):
-        return Finding(
-            "steers_runner", "warning", where, "steers the test runner; the bench uses the baseline's"
-        )
+    steered = None if _is_listed(entry, listed) else steering.of(entry)
+    if steered is not None:
+        return Finding("steers_runner", "warning", shown(steered.where), steered.why)
     if entry.new is not None and entry.new.kind == "symlink" and escapes(entry.path, entry.new.target):
         return Finding(
             "escaping_symlink_dropped", "warning", where, "points out of the tree; not on the bench"
@@ -79,12 +88,13 @@ def _left_behind(
     return None
 
 
-def _kept(ground: Ground, change: Change, listed: tuple[str, ...]) -> tuple[str, ...]:
+def _kept(ground: Ground, change: Change, listed: tuple[str, ...], steering: Steering) -> tuple[str, ...]:
     """What the bench keeps, whatever becomes of the folders around it; asked for only when a folder went."""
     if not any(entry.old is not None and entry.old.kind == "dir" for entry in change.entries):
         return ()
-    steering = (path for path in ground.baseline if steers(path))
-    own = (path for path in steering if not any(fnmatchcase(path, pattern) for pattern in listed))
+    tree = ground.contract.snapshot.tree
+    steer = (path for path, entry in ground.baseline.items() if steering.keeps(path, entry, tree))
+    own = (path for path in steer if not any(fnmatchcase(path, pattern) for pattern in listed))
     return (*(ground.setup.roots if ground.setup else ()), *own)
 
 

@@ -1,60 +1,135 @@
 """Files that steer a test runner instead of being tested by it.
 
-A change to one of these is a finding. Those that do nothing else are taken from the baseline on the bench,
-whatever the agent made of them, unless the contract lists them in `runner_files`. Those that are also part of
-ordinary work (a `pyproject.toml`, a `Makefile`) are carried, and the finding says so.
+A change to one of these is a finding. Those that do nothing else are taken from the baseline on the bench, whatever
+the agent made of them, unless the contract lists them in `runner_files`; so are files that do other work too, when the
+change concerns what steers in them (steering_parts.py), and files that would be imported in place of a runner or a
+test (shadowing.py). The rest, a `Makefile` or a `pom.xml`, is carried, and a finding says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.bench.shadowing import Shadows, is_idle
+from steelyard.bench.steering_parts import MAX_BYTES, PARTS, same_part
+from steelyard.contract.tree import Entry, prefixes
+from steelyard.evidence.change import ChangeEntry, claimed_paths
 
 # Matched against the base name unless the pattern has a slash.
 NEUTRALISED = (
-    "conftest.py",
-    "pytest.ini",
-    ".pytest.ini",
-    "pytest.toml",
-    ".pytest.toml",
-    "tox.ini",
-    "sitecustomize.py",
-    "usercustomize.py",
-    "*.pth",
-    "*.egg-link",
-    "*.dist-info/*",
-    "*.egg-info/*",
-    ".proverc",
-    ".rspec",
-    ".rspec-local",
-    "phpunit.xml",
-    "phpunit.xml.dist",
-    ".cargo/config",
-    ".cargo/config.toml",
-    "*/.cargo/config",
-    "*/.cargo/config.toml",
-    "playwright.config.*",
-    "cypress.config.*",
-    "karma.conf.*",
-    ".npmrc",
-    ".mocharc*",
-    "jest.config.*",
-    "vitest.config.*",
-    "babel.config.*",
-    ".babelrc*",
+    # Python
+    *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", ".coveragerc"),
+    *("nose.cfg", ".noserc", "nose2.cfg", "unittest.cfg", ".testr.conf", ".stestr.conf"),
+    *("sitecustomize.*", "usercustomize.*", "sitecustomize/*", "*/sitecustomize/*"),
+    *(
+        "usercustomize/*",
+        "*/usercustomize/*",
+        "*.pth",
+        "*.egg-link",
+        "*.dist-info/*",
+        "*.egg-info/*",
+        "pyvenv.cfg",
+    ),
+    # JavaScript
+    *(".npmrc", ".yarnrc", ".yarnrc.*", ".yarn/*", "*/.yarn/*", ".pnp.*", ".pnpmfile.*", "bunfig.toml"),
+    *(
+        ".mocharc*",
+        "mocha.opts",
+        "jest.config.*",
+        "jest.setup.*",
+        "jest-preset.*",
+        "__mocks__/*",
+        "*/__mocks__/*",
+    ),
+    *(
+        "vitest.config.*",
+        "vitest.setup.*",
+        "vitest.workspace.*",
+        "ava.config.*",
+        ".taprc",
+        ".nycrc*",
+        "nyc.config.*",
+    ),
+    *(".c8rc*", "babel.config.*", ".babelrc*", ".swcrc", "jasmine.json", "wdio.conf.*"),
+    *("playwright.config.*", "cypress.config.*", "karma.conf.*"),
+    # others
+    *(".proverc", ".rspec", ".rspec-local", ".irbrc", ".pryrc", ".bundle/*", "*/.bundle/*"),
+    *(
+        "minitest/*_plugin.rb",
+        "*/minitest/*_plugin.rb",
+        "phpunit.xml",
+        "phpunit.xml.dist",
+        "phpunit.dist.xml",
+    ),
+    *(".cargo/*", "*/.cargo/*", "rust-toolchain", "rust-toolchain.toml", ".config/nextest.toml", "go.work"),
+    *(".mvn/*", "*/.mvn/*", "mvnw", "gradlew", "gradle/wrapper/*", "*/gradle/wrapper/*", "init.gradle*"),
+    *("*.runsettings",),
 )
 CARRIED = (
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
-    "package.json",
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "CMakeLists.txt",
-    "build.rs",
-    "Cargo.toml",
-    "go.mod",
+    *(
+        "pyproject.toml",
+        "setup.cfg",
+        "setup.py",
+        "noxfile.py",
+        "package.json",
+        "tsconfig*.json",
+        "vite.config.*",
+    ),
+    *(
+        "deno.json",
+        "deno.jsonc",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "justfile",
+        "Justfile",
+        "Taskfile.y*ml",
+    ),
+    *("CMakeLists.txt", "meson.build", "build.rs", "Cargo.toml", "go.mod", "pom.xml", "build.gradle*"),
+    *("settings.gradle*", "gradle.properties", "Rakefile", "Gemfile", "composer.json", "Directory.Build.*"),
+    *(".bashrc", ".profile", ".bash_profile", ".envrc"),
+)
+_INSTALLED = frozenset(
+    {"node_modules", ".venv", "site-packages", "dist-packages", "__pypackages__", ".tox", ".nox"}
+)
+# Installed in the repository itself they may be patched; those that run or judge the tests may not.
+_JUDGES = frozenset(
+    [
+        "pytest",
+        "_pytest",
+        "pluggy",
+        "iniconfig",
+        "unittest",
+        "nose",
+        "nose2",
+        "jest",
+        "jest-cli",
+        "jest-circus",
+        "jest-runner",
+        "expect",
+        "mocha",
+        "vitest",
+        "ava",
+        "tap",
+        "tape",
+        "jasmine",
+        "jasmine-core",
+        "karma",
+        "uvu",
+        "chai",
+        "sinon",
+        "should",
+        "nyc",
+        "c8",
+        ".bin",
+        "@jest",
+        "@vitest",
+        "@babel",
+    ]
 )
 
 
@@ -67,6 +142,100 @@ def may_steer(path: str) -> bool:
     return _matches(path, CARRIED)
 
 
-def _matches(path: str, patterns: Sequence[str]) -> bool:
+def _matches(path: str, patterns: Collection[str]) -> bool:
     name = path.rsplit("/", 1)[-1]
     return any(fnmatchcase(path if "/" in pattern else name, pattern) for pattern in patterns)
+
+
+class Steers(NamedTuple):
+    where: str
+    why: str
+
+
+class Steering:
+    """What of a change steers, in view of the baseline and of where hidden files go. `read`: bytes by their sha256."""
+
+    def __init__(
+        self,
+        baseline: Collection[str],
+        changed: Collection[str],
+        hidden: Collection[str],
+        read: Callable[[str], bytes | None],
+    ) -> None:
+        self._baseline = baseline
+        self._changed = changed
+        self._hidden = hidden
+        self._read = read
+        self._shadows = Shadows(baseline, changed, hidden)
+
+    def of(self, entry: ChangeEntry) -> Steers | None:
+        """Where and why this entry steers a runner, if it does."""
+        if any(steers(path) for path in claimed_paths(entry)):
+            return Steers(entry.path, "steers the test runner; the bench uses the baseline's")
+        installed = next(filter(None, map(self._installed, entry.paths)), None)
+        if installed is not None:
+            return Steers(installed, "is installed, not written; the bench uses its own")
+        if self._changes_a_part(entry):
+            return Steers(entry.path, "changes what steers the test runner; the bench uses the baseline's")
+        if entry.new is not None and self._shadows.by_name(entry.path, link=entry.new.kind == "symlink"):
+            return Steers(
+                entry.path, "is imported in place of a library, a runner or a test; not on the bench"
+            )
+        if any(self._shadows.is_of_tests(path) for path in entry.paths) and not self._is_idle(entry):
+            return Steers(entry.path, "runs before the tests do; the bench uses the baseline's")
+        return None
+
+    @staticmethod
+    def keeps(path: str, entry: Entry, tree: Path) -> bool:
+        """Whether the bench keeps this file of the baseline, whatever becomes of the folder around it."""
+        part = PARTS.get(path.rsplit("/", 1)[-1])
+        if part is None or entry.kind != "file" or entry.size > MAX_BYTES:
+            return steers(path)
+        return not same_part(part, (tree / path).read_bytes(), None)
+
+    def _content(self, side: Entry | None) -> bytes | None:
+        """None when there is nothing, or nothing that can be looked at."""
+        if side is None or side.kind != "file" or side.size > MAX_BYTES:
+            return None
+        return self._read(side.sha256)
+
+    def _is_idle(self, entry: ChangeEntry) -> bool:
+        sides = [side for side in (entry.old, entry.new) if side is not None]
+        same = len(sides) == 2 and sides[0].sha256 == sides[1].sha256 and entry.renamed_from is None
+        return same or all(is_idle(self._content(side)) for side in sides)
+
+    def _changes_a_part(self, entry: ChangeEntry) -> bool:
+        parts = [PARTS[name] for name in (path.rsplit("/", 1)[-1] for path in entry.paths) if name in PARTS]
+        if not parts or (entry.old is None and self._is_new_place(entry.path)):
+            return False
+        old, new = self._content(entry.old), self._content(entry.new)
+        if entry.new is not None and new is None:
+            return True  # a link, or too large to be looked at
+        if entry.renamed_from is not None:  # from one place to another: whatever steers does it elsewhere now
+            return not all(same_part(part, side, None) for part in parts for side in (old, new))
+        return not all(same_part(part, old, new) for part in parts)
+
+    def _is_new_place(self, path: str) -> bool:
+        """A folder that neither the baseline nor a check has anything in: a package that the change adds."""
+        folder = path.rpartition("/")[0]
+        return folder != "" and folder not in self._folders
+
+    def _installed(self, path: str) -> str | None:
+        """The folder of installed things that holds it, unless the baseline has that folder."""
+        for folder in prefixes(path)[:-1]:
+            if folder in self._environments or folder.rsplit("/", 1)[-1] in _INSTALLED:
+                name = path[len(folder) + 1 :].split("/", 1)[0].removesuffix(".py")
+                if folder not in self._folders or name in _JUDGES:
+                    return folder
+        return None
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        paths = (*self._baseline, *self._hidden)
+        return frozenset(folder for path in paths for folder in prefixes(path)[:-1])
+
+    @cached_property
+    def _environments(self) -> frozenset[str]:
+        """Folders that the change makes a virtual environment."""
+        suffix = "/pyvenv.cfg"
+        return frozenset(path.removesuffix(suffix) for path in self._changed if path.endswith(suffix))

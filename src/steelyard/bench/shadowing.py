@@ -1,0 +1,120 @@
+"""Paths that a change adds -> whether one would be imported in place of the standard library, a runner or a test.
+
+json.py, src/random.py, tests/typing/__init__.py    importable by that name, first: yes
+shop/json.py, shop/types.py                         inside a package: no, they are shop.json and shop.types
+json/data.txt                                       a folder without __init__ gives way to the library: no
+tests/test_cart/__init__.py, tests/test_cart.so     beside the oracle's tests/test_cart.py: yes, they go first
+tests/__init__.py                                   runs before the tests do: yes, unless there is nothing in it
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from collections.abc import Collection
+from functools import cached_property
+
+from steelyard.bench.oracle_files import OracleFiles
+
+# Of other versions than ours, of pytest, and of what starts with every interpreter. `test` is everybody's name.
+_OTHERS = [
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "exceptiongroup",
+    "py",
+    "xdist",
+    "nose",
+    "nose2",
+    "pip",
+    "setuptools",
+    "pkg_resources",
+    "_distutils_hack",
+    "asynchat",
+    "asyncore",
+    "binhex",
+    "distutils",
+    "formatter",
+    "imp",
+    "parser",
+    "smtpd",
+    "symbol",
+    "compression",
+    "annotationlib",
+    "tomllib",
+]
+_NAMES = (sys.stdlib_module_names | frozenset(_OTHERS)) - {"test", "this", "antigravity", "__main__"}
+_MODULE = re.compile(r"(?P<stem>[^./]+)(\.py|(\.[^/]*)?\.(so|pyd))")
+_INIT = re.compile(r"__init__(\.py|(\.[^/]*)?\.(so|pyd))")
+_QUIET = rb"(?:\s|#[^\r\n]*)*+"
+_STRING = rb"""(?:\"{3}[^"\\]*\"{3}|"[^"\\\r\n]*")?"""
+_IDLE = re.compile(_QUIET + _STRING + _QUIET)
+
+
+class Shadows:
+    """`baseline` and `changed` are paths; `hidden` is where checks lay their files."""
+
+    def __init__(self, baseline: Collection[str], changed: Collection[str], hidden: Collection[str]) -> None:
+        self._baseline = baseline
+        self._changed = changed
+        self._hidden = hidden
+
+    def by_name(self, path: str, *, link: bool) -> bool:
+        """Whether an added path is what an import of a well-known name, or of a test, would find."""
+        module = _module_at(path, link=link)
+        if module is None or path in self._baseline:
+            return False
+        folder, stem = posixpath.split(module)
+        if stem in _NAMES and self._is_root(folder):
+            return not any(known in self._baseline for known in (f"{module}.py", f"{module}/__init__.py"))
+        return path != f"{module}.py" and self._is_oracles(f"{module}.py")
+
+    def is_of_tests(self, path: str) -> bool:
+        """Whether it is the `__init__` of a folder of tests: it runs before them."""
+        return bool(_INIT.fullmatch(posixpath.basename(path))) and path in self._tests
+
+    @cached_property
+    def _tests(self) -> OracleFiles:
+        return OracleFiles((*self._baseline, *self._hidden))
+
+    @cached_property
+    def _test_folders(self) -> frozenset[str]:
+        return frozenset(
+            posixpath.dirname(path) for path in (*self._baseline, *self._hidden) if path in self._tests
+        )
+
+    @cached_property
+    def _hidden_folders(self) -> frozenset[str]:
+        return frozenset(posixpath.dirname(path) for path in self._hidden)
+
+    def _is_root(self, folder: str) -> bool:
+        """Whether a runner puts that folder on the path of imports."""
+        if folder == "" or f"{folder}/x" in self._tests:
+            return True
+        package = f"{folder}/__init__.py"
+        if folder in {"src", "lib"} or folder in self._test_folders:
+            return package not in self._baseline
+        return (
+            folder in self._hidden_folders and package not in self._baseline and package not in self._changed
+        )
+
+    def _is_oracles(self, path: str) -> bool:
+        return path in self._hidden or (path in self._baseline and path in self._tests)
+
+
+def _module_at(path: str, *, link: bool) -> str | None:
+    """`a/json.py`, `a/json.cpython-311-x86_64-linux-gnu.so` and `a/json/__init__.py` are all `a/json`."""
+    folder, name = posixpath.split(path)
+    if _INIT.fullmatch(name):
+        return folder or None
+    found = _MODULE.fullmatch(name)
+    if found:
+        return posixpath.join(folder, found["stem"])
+    return path if link and "." not in name else None  # a link to a folder can be a package
+
+
+def is_idle(content: bytes | None) -> bool:
+    """Whether a source has nothing in it but comments and a string; one with a say about its coding could be anything."""
+    return content is not None and b"coding" not in content and bool(_IDLE.fullmatch(content))

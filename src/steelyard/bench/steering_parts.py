@@ -1,0 +1,212 @@
+"""A file that does real work and also steers -> the part of it that steers, to be compared with the baseline's.
+
+    pyproject.toml      [tool.pytest...], tasks of tox, hatch, pdm, poe; plugins that pytest finds by entry point
+    setup.cfg           [tool:pytest], [aliases] and the like
+    package.json        scripts, jest, mocha, babel ...; runners taken from a folder; names that stand for a runner
+    gradle.properties   what the build tool itself obeys
+
+Each part is a value that can be compared, falsy when nothing steers. A parser of ours may read a file otherwise than
+the runner's does, so whatever is doubtful counts as steering.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+MAX_BYTES = 1 << 20
+_UNREADABLE = (ValueError, TypeError, RecursionError)
+
+Part = Callable[[bytes], object]
+
+_TASKS = ("tox", "nox", "poe", "taskipy", "ward", "green")
+_NESTED_TASKS: tuple[tuple[str, ...], ...] = (
+    ("coverage", "run", "plugins"),
+    ("hatch", "envs"),
+    ("pdm", "scripts"),
+    ("rye", "scripts"),
+)
+_PLUGINS: tuple[tuple[str, ...], ...] = (
+    ("project", "entry-points", "pytest11"),
+    ("tool", "poetry", "plugins", "pytest11"),
+)
+
+_INI_SECTIONS = re.compile(
+    r"pytest|^aliases$|nose|^tox|^testenv|^unittest|^coverage:run$|entry_points$", re.IGNORECASE
+)
+_INI_HEADER = re.compile(r"\s*\[(.*?)\]")
+_INI_PLAIN_HEADER = re.compile(r"\[[^\]]*\]\s*([#;].*)?")
+
+_RUNNERS = frozenset(
+    [
+        "node",
+        "npm",
+        "npx",
+        "yarn",
+        "pnpm",
+        "corepack",
+        "jest",
+        "jest-cli",
+        "jest-circus",
+        "jest-runner",
+        "mocha",
+        "vitest",
+        "ava",
+        "tap",
+        "tape",
+        "jasmine",
+        "karma",
+        "uvu",
+        "nyc",
+        "c8",
+        "chai",
+        "expect",
+        "sinon",
+        "should",
+        "playwright",
+        "cypress",
+        "qunit",
+        "lab",
+        "tsx",
+        "ts-node",
+        "ts-jest",
+        "babel-jest",
+        "assert",
+        "test",
+    ]
+)
+_PACKAGE_KEYS = (
+    *(
+        "scripts",
+        "jest",
+        "mocha",
+        "vitest",
+        "ava",
+        "tap",
+        "nyc",
+        "c8",
+        "babel",
+        "jasmine",
+        "uvu",
+        "esm",
+        "ts-node",
+    ),
+    *("ts-jest", "jest-junit", "karma", "qunit", "testem", "swc"),
+)
+_DEPENDENCIES = (
+    "dependencies",
+    "devDependencies",
+    "optionalDependencies",
+    "peerDependencies",
+    "overrides",
+    "resolutions",
+)
+_REDIRECTS = ("file:", "link:", "portal:", "workspace:", "npm:", "git", "http", ".", "/", "~")
+
+
+def same_part(part: Part, old: bytes | None, new: bytes | None) -> bool:
+    """Whether the two steer alike; None: there is no such file. A new one that cannot be read is never alike."""
+    try:
+        told = None if new is None else part(new)
+        return (told or None) == (_part_or_nothing(part, old) or None)
+    except _UNREADABLE:
+        return False
+
+
+def _part_or_nothing(part: Part, old: bytes | None) -> object:
+    """What cannot be read steers nothing: a change may mend it."""
+    try:
+        return None if old is None else part(old)
+    except _UNREADABLE:
+        return None
+
+
+def _pyproject(data: bytes) -> object:
+    whole = tomllib.loads(data.decode())
+    tool = _table(whole.get("tool"))
+    found: dict[str, object] = {
+        name: value for name, value in tool.items() if name in _TASKS or name.startswith("pytest")
+    }
+    for keys in _NESTED_TASKS:
+        found[".".join(keys)] = _reach(tool, keys)
+    for keys in _PLUGINS:
+        found[".".join(keys)] = _reach(whole, keys)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _reach(table: object, keys: Iterable[str]) -> object:
+    for key in keys:
+        table = _table(table).get(key)
+    return table
+
+
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _setup_cfg(data: bytes) -> object:
+    """By the line: the parsers of pytest and of setuptools do not agree on what a section is."""
+    found: list[str] = []
+    steering = False
+    for line in data.decode().splitlines():
+        header = _INI_HEADER.match(line)
+        if header and _INI_SECTIONS.search(header[1].strip()):
+            steering = True
+        elif header and _INI_PLAIN_HEADER.fullmatch(line):
+            steering = False
+        if steering and line.strip() and line.strip()[0] not in "#;":
+            found.append(line.rstrip())
+    return found
+
+
+def _package_json(data: bytes) -> object:
+    whole = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unique, parse_constant=_refuse)
+    if not isinstance(whole, dict):
+        raise TypeError("not an object")
+    found = {key: whole[key] for key in _PACKAGE_KEYS if key in whole}
+    for key in (*_DEPENDENCIES, "bin", "imports"):
+        taken = {
+            name: value
+            for name, value in _table(whole.get(key)).items()
+            if _replaces_runner(key, name, value)
+        }
+        if taken:
+            found[key] = taken
+    return found
+
+
+def _replaces_runner(key: str, name: str, value: object) -> bool:
+    if name.removeprefix("#").removeprefix("node:") not in _RUNNERS and not name.startswith(
+        ("@jest/", "@babel/")
+    ):
+        return False
+    return key not in _DEPENDENCIES or not isinstance(value, str) or value.strip().startswith(_REDIRECTS)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Which of two equal keys counts is a matter of the parser."""
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise ValueError("a key is there twice")
+    return table
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _gradle_properties(data: bytes) -> object:
+    """A backslash continues a line or spells a letter, so such a line could say anything."""
+    lines = re.split(r"[\r\n]+", data.decode("latin-1"))
+    return [line for line in lines if re.match(r"\s*(org\.gradle|systemProp)", line) or "\\" in line]
+
+
+PARTS: dict[str, Part] = {
+    "pyproject.toml": _pyproject,
+    "setup.cfg": _setup_cfg,
+    "package.json": _package_json,
+    "gradle.properties": _gradle_properties,
+}
