@@ -8,6 +8,7 @@ from pathlib import Path
 from steelyard.agents.catalogue import find_agent
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
+from steelyard.cli.requiring import add_required, required_by
 from steelyard.cli.trials import add_jobs, add_run_options, run_trials
 from steelyard.contract.load import find_contracts, load_contract
 from steelyard.errors import OperatorFault
@@ -32,6 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--repeats", type=int, default=1, metavar="K", help="trials of each agent on each contract"
     )
     add_run_options(parser)
+    add_required(parser)
     add_jobs(parser, default=1)
 
 
@@ -39,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.repeats < 1:
         raise OperatorFault("--repeats is at least 1")
     check_out(args.out)
+    required_by(args)  # a wrong word is found before anything is spent
     for agent in args.agent:
         find_agent(agent)  # a wrong name is found before anything is spent
     catalogue = installed_catalogue()

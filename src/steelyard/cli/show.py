@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard.cli.output import console, print_json
+from steelyard.cli.requiring import add_required, required_by
 from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import load_evidence
@@ -18,6 +20,7 @@ from steelyard.evidence.gradings import grading_files, read_gradings
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.report.terminal import print_run, table_of_results
+from steelyard.verdict.required import Required
 
 HELP = "show a run: verdict, gates, grades, findings"
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError)
@@ -31,6 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
     )
     parser.add_argument("--json", action="store_true", help="the result line of the newest grading")
+    add_required(parser)
 
 
 class _Shown(NamedTuple):
@@ -45,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if args.run is None:
         return _show_all(args)
     folder = find_run(args.runs, args.run)
-    shown = _read(folder)
+    shown = _read(folder, required_by(args))
     if shown is None:
         raise OperatorFault(
             f"{folder.run_id} was never finished: it has no seal and no grading, so it counts for nothing"
@@ -54,13 +58,19 @@ def run(args: argparse.Namespace) -> int:
         print_json(_line(shown))
     else:
         _print(console(), shown)
-    return 1 if shown.broken else 0
+    return _code([shown])
+
+
+def _code(found: Sequence[_Shown]) -> int:
+    """1 when a record was altered, or a verdict is worth less than was required."""
+    return 1 if any(one.broken or (one.result and one.result.get("refused")) for one in found) else 0
 
 
 def _show_all(args: argparse.Namespace) -> int:
     folders = find_runs(args.runs)
-    found = [shown for shown in map(_read, folders) if shown is not None]
-    code = 1 if any(shown.broken for shown in found) else 0
+    least = required_by(args)
+    found = [shown for shown in (_read(folder, least) for folder in folders) if shown is not None]
+    code = _code(found)
     if args.json:
         for shown in found:
             print_json(_line(shown))
@@ -81,13 +91,14 @@ def _show_all(args: argparse.Namespace) -> int:
     return code
 
 
-def _read(folder: RunFolder) -> _Shown | None:
+def _read(folder: RunFolder, least: Required) -> _Shown | None:
     """None of a run that was never finished: it has no seal, or no grading."""
     if folder.state != "sealed" or not grading_files(folder):
         return None
     evidence = load_evidence(folder)
     try:
-        return _Shown(folder, result_line(evidence, read_gradings(folder)[-1]), evidence.broken)
+        line = least.applied(result_line(evidence, read_gradings(folder)[-1]))
+        return _Shown(folder, line, evidence.broken)
     except _DAMAGED:
         return _Shown(folder, None, evidence.broken or "its newest grading cannot be read")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.cli.reporter import Reporter
+from steelyard.cli.requiring import required_by
 from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.plan.trial import Trial
@@ -45,12 +46,13 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
         from steelyard.evidence.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
 
         check_private_key(args.sign)  # a wrong key is found before anything is spent
+    least = required_by(args)
     engine = Engine(
         args.out, args.jobs, args.sandbox, args.sign, on_prepare=reporter.preparing, on_start=reporter.started
     )
     results: dict[int, dict[str, Any]] = {}
     for trial, records in engine.run(trials):
-        lines = [result_line(record.evidence, grading_of(record)) for record in records]
+        lines = [least.applied(result_line(record.evidence, grading_of(record))) for record in records]
         reporter.finished(lines)
         results[id(trial)] = lines[-1]
     return [results[id(trial)] for trial in trials]

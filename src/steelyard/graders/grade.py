@@ -82,6 +82,7 @@ class Graded:
 
     entry: GraderEntry
     grade: Grade
+    executed: Mapping[str, Any] | None = None  # how it ended on the bench, if it ran there
 
     @property
     def applies(self) -> bool:

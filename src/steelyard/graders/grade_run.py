@@ -67,7 +67,9 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
             grade = entry.grader.grade(case(entry.name, outcome))
             grade = replace(grade, findings=(*grade.findings, *forging(outcome)))
             # What executes was held against its threshold on the bench, and the record says how that came out.
-            return Graded(entry, grade if entry.executes else grade.at(entry.pass_threshold))
+            executed = outcome.to_json() if outcome is not None and entry.executes else None
+            grade = grade if entry.executes else grade.at(entry.pass_threshold)
+            return Graded(entry, grade, executed)
         except (GraderFault, InfraFault) as fault:
             # Unknown is never zero: what could not be decided says so.
             return Graded(entry, Grade.error(str(fault)))

@@ -104,6 +104,8 @@ def number(value: float | None) -> str:
 def reason(result: Mapping[str, Any]) -> str:
     """How the agent ended, unless by itself, and every gate that was not passed, in its own words."""
     ended = "" if result["termination"] == "completed" else f"agent: {ending(result)}; "
+    if result.get("refused"):
+        return one_line(f"refused by --require-assurance: {result['refused']}")
     if result["gates"] is None:
         return one_line(ended + result["reason"])
     telling = [result["why"][gate] for gate in GATES if result["gates"][gate] != "pass"]
@@ -150,9 +152,10 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     console.print(head)
     console.print(Text.assemble("verdict ", coloured(result["verdict"]), f"  checks {result['checks']}  badge {result['badge']}  "
                                 f"score {number(result['score'])}  reward {number(result['reward'])}"))  # fmt: skip
-    label, unicode = result["assurance"], not console.options.ascii_only
-    console.print(Text(f"assurance: isolation {label['isolation']}, tree {label['tree']}, oracle {label['oracle']}, "
-                       f"network {label['network']}", "dim"))  # fmt: skip
+    if result.get("refused"):
+        console.print(Text(f"refused by --require-assurance: {result['refused']}", "bold yellow"))
+    unicode = not console.options.ascii_only
+    console.print(Text(label_of(result["assurance"]), "dim"))
     for name in GATES if result["gates"] else ():
         console.print(
             Text.assemble(
@@ -177,6 +180,17 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
         console.print(Text("\nagent stderr (tail):", "bold"))
         console.print(Text(quoted(tail)))
     console.print(Text(f"\nevidence in {result['folder']}", "dim"))
+
+
+def label_of(label: Mapping[str, Any]) -> str:
+    """`oracle twin (controls on 90% of the tests)`: coverage is worth a word only where there are controls."""
+    covered = label.get("control_coverage", 0.0)
+    controls = f" (controls on {covered:.0%} of the passed tests)" if label["oracle"] == "twin" else ""
+    runner = f", results by {label['runner']}" if "runner" in label else ""
+    return (
+        f"assurance: isolation {label['isolation']}, tree {label['tree']}, oracle {label['oracle']}{controls}"
+        f"{runner}, network {label['network']}"
+    )
 
 
 def _stderr_tail(folder: Path) -> str:

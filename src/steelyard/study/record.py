@@ -51,7 +51,7 @@ def grade_evidence(
     findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
     rule = Rule(contract.spec.pass_threshold, contract.spec.reward)
     verdict = decide(grades, findings, status, evidence.termination, rule)
-    record = Record(contract, evidence, grades, verdict, assure(evidence.manifest, len(findings)))
+    record = Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
     append_grading(evidence.folder, grading_of(record), signer)
     evidence.folder.write_json("report.json", report_of(record))
     return record

@@ -1,10 +1,22 @@
-"""What really ran -> how much a verdict is worth."""
+"""What really ran -> how much a verdict is worth.
+
+{"isolation": "bubblewrap", "tree": "fresh", "oracle": "twin", "control_coverage": 0.9, "runner": "reporter",
+ "network": "none", "limits": {"cpu": "cgroup", ...}, "findings": 0}
+
+`oracle`, `runner` and `control_coverage` are those of the weakest acceptance check that earned anything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from steelyard.graders.grade import Graded
+
+# Worst first.
+ORACLES = ("in_process", "twin", "split")
+RUNNERS = ("candidate", "exit_code", "report_file", "reporter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +26,8 @@ class Assurance:
     isolation: str  # none | bubblewrap | container | vm
     tree: str  # live | fresh
     oracle: str  # in_process | twin | split
-    control_coverage: float
+    control_coverage: float  # passed tests with a control that counts, of all passed tests
+    runner: str  # candidate | exit_code | report_file | reporter
     network: str
     limits: Mapping[str, str]
     findings: int
@@ -25,21 +38,59 @@ class Assurance:
             "tree": self.tree,
             "oracle": self.oracle,
             "control_coverage": self.control_coverage,
+            "runner": self.runner,
             "network": self.network,
             "limits": dict(self.limits),
             "findings": self.findings,
         }
 
 
-def assure(manifest: Mapping[str, Any], findings: int) -> Assurance:
+def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int) -> Assurance:
     environment = manifest.get("environment", {})
-    configuration = manifest.get("configuration", {})
+    earned = [_Earned.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
+    earned = [one for one in earned if one.passed]
     return Assurance(
         isolation=environment.get("isolation", "none"),
-        tree=configuration.get("bench", "live"),
-        oracle=configuration.get("oracle", "in_process"),
-        control_coverage=0.0,
+        tree=manifest.get("configuration", {}).get("bench", "live"),
+        oracle=min((one.oracle for one in earned), key=ORACLES.index, default=ORACLES[0]),
+        control_coverage=_coverage(earned),
+        runner=min((one.runner for one in earned), key=RUNNERS.index, default="exit_code"),
         network=environment.get("network", "host"),
         limits={name: limit["enforced"] for name, limit in environment.get("limits", {}).items()},
         findings=findings,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Earned:
+    """One acceptance check, as its sealed outcome tells it."""
+
+    oracle: str
+    runner: str
+    passed: int  # tests; a command that says only one thing is one
+    controlled: int
+
+    @classmethod
+    def of(cls, outcome: Mapping[str, Any]) -> _Earned:
+        reported, controls = outcome.get("reported"), outcome.get("controls")
+        if reported is None:
+            return cls("in_process", "exit_code", int(outcome["outcome"] == "pass"), 0)
+        return cls(
+            oracle=outcome["oracle"],
+            runner="candidate" if reported["own_runner"] else reported["channel"],
+            passed=reported["counts"].get("passed", 0),
+            controlled=0 if controls is None or controls["problem"] else controls["counted"],
+        )
+
+
+def _counts(graded: Graded) -> bool:
+    """What can neither fail nor earn anything says nothing about the verdict, and weakens nothing."""
+    entry = graded.entry
+    return entry.under == "acceptance" and (entry.required or entry.gate or entry.weight > 0)
+
+
+def _coverage(earned: Sequence[_Earned]) -> float:
+    """Of the tests that ran beside the candidate; where it was split off there is nothing to control."""
+    beside = [one for one in earned if one.oracle != "split"]
+    passed = sum(one.passed for one in beside)
+    return round(sum(one.controlled for one in beside) / passed, 4) if passed else 0.0

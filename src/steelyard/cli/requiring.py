@@ -1,0 +1,20 @@
+"""`--require-assurance` of the verbs that print verdicts."""
+
+from __future__ import annotations
+
+import argparse
+
+from steelyard.verdict.required import NOTHING, Required, required
+
+
+def add_required(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--require-assurance",
+        metavar="LABEL",
+        help="refuse verdicts that are worth less: twin, or oracle=twin,isolation=bubblewrap,control_coverage=0.5",
+    )
+
+
+def required_by(args: argparse.Namespace) -> Required:
+    text: str | None = getattr(args, "require_assurance", None)
+    return NOTHING if text is None else required(text)

@@ -1,0 +1,96 @@
+"""`--require-assurance` -> result lines whose verdict is worth as much, and refusals of the others.
+
+    twin                                            oracle=twin
+    oracle=twin,isolation=bubblewrap,control_coverage=0.5
+
+A result below is not a pass: its verdict is `ungraded`, its reward null, and `refused` says what is missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.errors import OperatorFault
+
+# Key -> its values, worst first; those in one group are worth the same.
+_SCALES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "oracle": (("in_process",), ("twin",), ("split",)),
+    "isolation": (("none",), ("bubblewrap", "container"), ("vm",)),
+    "tree": (("live",), ("fresh",)),
+    "runner": (("candidate",), ("exit_code",), ("report_file",), ("reporter",)),
+    "network": (("host",), ("none",)),
+}
+COVERAGE = "control_coverage"
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """The least that a verdict must be worth; nothing when empty."""
+
+    least: Mapping[str, str | float]
+
+    def missing(self, label: Mapping[str, Any]) -> str | None:
+        """`oracle in_process < twin`, or None when the label is good enough. An unknown value is the worst."""
+        for name, least in self.least.items():
+            value = label.get(name)
+            if isinstance(least, float):
+                enough = label.get("oracle") == "split" or (isinstance(value, int | float) and value >= least)
+            else:
+                enough = _rank(name, value) >= _rank(name, least)
+            if not enough:
+                return f"{name} {value} < {least}"
+        return None
+
+    def applied(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """The result, or the same refused. What was not scorable stays as it is."""
+        missing = self.missing(result["assurance"]) if result["status"] == "scorable" else None
+        if missing is None:
+            return {**result, "refused": None}
+        verdict = "ungraded" if result["verdict"] == "pass" else result["verdict"]
+        return {**result, "verdict": verdict, "reward": None, "refused": f"assurance: {missing}"}
+
+
+NOTHING = Required({})
+
+
+def required(text: str) -> Required:
+    """What the operator typed; a wrong word is found before anything is spent."""
+    least: dict[str, str | float] = {}
+    for word in filter(None, (part.strip() for part in text.split(","))):
+        name, given, value = word.partition("=")
+        if not given:
+            name, value = "oracle", word
+        least[name] = _checked(name, value, word)
+    if not least:
+        raise OperatorFault("--require-assurance needs something like oracle=twin")
+    return Required(least)
+
+
+def _checked(name: str, value: str, word: str) -> str | float:
+    if name == COVERAGE:
+        share = _number(value)
+        if not 0 <= share <= 1:
+            raise OperatorFault(f"--require-assurance {word}: {COVERAGE} is a number in 0..1")
+        return share
+    if name not in _SCALES:
+        raise OperatorFault(
+            f"--require-assurance {word}: there is no {name!r}; there are {', '.join((*_SCALES, COVERAGE))}"
+        )
+    values = [one for group in _SCALES[name] for one in group]
+    if value not in values:
+        raise OperatorFault(f"--require-assurance {word}: {name} is one of {', '.join(values)}")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _rank(name: str, value: object) -> int:
+    return next((rank for rank, group in enumerate(_SCALES[name]) if value in group), -1)
