@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conftest import FIX, Author, Steelyard
+from authoring import FIX, Author, Steelyard
 
 Script = Callable[[str], str]
 

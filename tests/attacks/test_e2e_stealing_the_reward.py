@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Author, Steelyard
+from authoring import Author, Steelyard
 
 VERIFIER = '[ "$(sh add.sh 2 3)" = 5 ] && reward=1.0 || reward=0.0\n'
 WRITES = 'echo "{\\"reward\\": $reward}" > /logs/verifier/reward.json\n'

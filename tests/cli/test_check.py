@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Author, Steelyard
+from authoring import Author, Steelyard
 
 
 def test_a_sound_contract_is_ok_with_its_digest(steelyard: Callable[..., Any], author: Any) -> None:

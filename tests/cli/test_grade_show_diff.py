@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as api
-from conftest import DEFAULT_FILES, FIX, Author, Steelyard
+from authoring import DEFAULT_FILES, FIX, Author, Steelyard
 
 Script = Callable[[str], str]
 GOOD = DEFAULT_FILES["reference.patch"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from conftest import FIX, ROOT, Author, Steelyard
+from authoring import FIX, ROOT, Author, Steelyard
 from steelyard.report.result import result_schema
 
 Script = Callable[[str], str]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conftest import FIX, Author, Steelyard
+from authoring import FIX, Author, Steelyard
 from steelyard.evidence.folder import RunFolder
 from steelyard.evidence.gradings import read_gradings
 
@@ -36,8 +37,7 @@ def graded(author: Author, steelyard: Steelyard, script: Callable[[str], str]) -
 
 
 def evaluation(line: dict[str, Any]) -> dict[str, Any]:
-
-    found: dict[str, Any] = read_gradings(RunFolder(line["folder"]))[-1]["evaluation"]
+    found: dict[str, Any] = read_gradings(RunFolder(Path(line["folder"])))[-1]["evaluation"]
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from conftest import Author, Steelyard
+from authoring import Author, Steelyard
 from steelyard.cli import verify
 from steelyard.contract.tree import Entry
 from steelyard.errors import OperatorFault

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Author, Steelyard
+from authoring import Author, Steelyard
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Author, Steelyard
+from authoring import Author, Steelyard
 from steelyard.contract.cache import Cache
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder import find_runs
