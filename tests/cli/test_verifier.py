@@ -31,7 +31,8 @@ def graded(author: Author, steelyard: Steelyard, script: Callable[[str], str]) -
         folder = author.write(
             {"tests/test.sh": verifier, "tests/expected": EXPECTED, **(files or {})}, **keys
         )
-        return steelyard("run", folder, "--agent", script(agent), "--json").line
+        line: dict[str, Any] = steelyard("run", folder, "--agent", script(agent), "--json").line
+        return line
 
     return run
 

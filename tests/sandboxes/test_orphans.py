@@ -23,7 +23,7 @@ from steelyard.sandboxes.orphans import end_marked, mark
 from steelyard.sandboxes.watching import descendants
 
 if TYPE_CHECKING:
-    from tests.conftest import Steelyard
+    from authoring import Steelyard
     from tests.sandboxes.conftest import Start, Tree
 
 SEED = 20261115
