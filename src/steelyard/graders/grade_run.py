@@ -19,10 +19,12 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.errors import GraderFault, InfraFault
 from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.finding import Finding
 from steelyard.graders.base import Case
 from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, Graded
 from steelyard.graders.patch_validity import PatchValidity
+from steelyard.graders.special_cased import special_cased_inputs
 
 PATCH_GATE = GraderEntry(
     "patch", PatchValidity.TYPE, PatchValidity(), under="patch", required=True, weight=0.0
@@ -59,13 +61,17 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
         laid = rebuild(ground(), evidence.change, evidence.blobs).laid
         return Bench(ground(), laid, check_environment(evidence.seed))
 
+    def beside(entry: GraderEntry) -> tuple[Finding, ...]:
+        """What belongs to no check: it is said with the patch."""
+        return special_cased_inputs(contract, evidence.change, evidence.blobs) if entry is PATCH_GATE else ()
+
     def graded(entry: GraderEntry) -> Graded:
         outcome = outcomes.get(entry.name)
         try:
             if outcome is None and entry.executes and not entry.is_check and evidence.change.complete:
                 outcome = bench().run(entry)
             grade = entry.grader.grade(case(entry.name, outcome))
-            grade = replace(grade, findings=(*grade.findings, *forging(outcome)))
+            grade = replace(grade, findings=(*grade.findings, *forging(outcome), *beside(entry)))
             # What executes was held against its threshold on the bench, and the record says how that came out.
             executed = outcome.to_json() if outcome is not None and entry.executes else None
             grade = grade if entry.executes else grade.at(entry.pass_threshold)

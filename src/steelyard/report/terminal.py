@@ -104,8 +104,8 @@ def number(value: float | None) -> str:
 def reason(result: Mapping[str, Any]) -> str:
     """How the agent ended, unless by itself, and every gate that was not passed, in its own words."""
     ended = "" if result["termination"] == "completed" else f"agent: {ending(result)}; "
-    if result.get("refused"):
-        return one_line(f"refused by --require-assurance: {result['refused']}")
+    if result.get("refused") and result["verdict"] == "ungraded":
+        return one_line(f"refused: {result['refused']}")
     if result["gates"] is None:
         return one_line(ended + result["reason"])
     telling = [result["why"][gate] for gate in GATES if result["gates"][gate] != "pass"]
@@ -153,7 +153,7 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     console.print(Text.assemble("verdict ", coloured(result["verdict"]), f"  checks {result['checks']}  badge {result['badge']}  "
                                 f"score {number(result['score'])}  reward {number(result['reward'])}"))  # fmt: skip
     if result.get("refused"):
-        console.print(Text(f"refused by --require-assurance: {result['refused']}", "bold yellow"))
+        console.print(Text(f"refused: {result['refused']}", "bold yellow"))
     unicode = not console.options.ascii_only
     console.print(Text(label_of(result["assurance"]), "dim"))
     for name in GATES if result["gates"] else ():
