@@ -108,7 +108,7 @@ def test_what_is_not_plainly_a_known_tool_has_an_exit_code_only(command: str) ->
         ("A='x y' jest", f"A='x y' jest --json --outputFile={R}/report"),
         ("npx mocha -R spec a.js", f"npx mocha --reporter json --reporter-option output={R}/report a.js"),
         ("rspec", f"rspec --format progress --format json --out {R}/report"),
-        ("cd a && bats b", f"cd a && bats --report-formatter junit --output {R} b"),
+        ("cd a && ctest", f"cd a && ctest --output-junit {R}/report"),
         ("go test -run 'A|B' ./...", "go test -json -run 'A|B' ./... > ..."),
         ("go test -json", "go test -json > ..."),
         (

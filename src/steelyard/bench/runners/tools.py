@@ -101,6 +101,16 @@ def _mocha(step: Step, folder: str) -> Asked | None:
 _MOCHA = ("mocha", "_mocha", "mocha.js", "mocha.cjs")
 
 
+def _bats(step: Step, folder: str) -> Asked | None:
+    """Its report is written by a process that outlives it for a moment."""
+    told = _adding(("bats",), "--report-formatter", "junit", "--output", "{}")(step, folder)
+    if told is None:
+        return None
+    ended = f"grep -qs '</testsuites>' {folder}/report.xml"
+    wait = f"for _ in $(seq 50); do {ended} && break; sleep 0.1; done"
+    return told._replace(text=f"{told.text}; ended=$?; {wait}; exit $ended")
+
+
 def _go(step: Step, folder: str) -> Asked | None:
     del folder
     words = step.plain_words()
@@ -184,7 +194,7 @@ TOOLS: tuple[ReportRunner, ...] = (
     ReportRunner(
         "phpunit", _adding(("phpunit", "pest"), "--log-junit", "{}/report"), parse_junit, makes=_COMPOSER
     ),
-    ReportRunner("bats", _adding(("bats",), "--report-formatter", "junit", "--output", "{}"), parse_junit),
+    ReportRunner("bats", _bats, parse_junit),
     ReportRunner("ctest", _adding(("ctest",), "--output-junit", "{}/report"), parse_junit, makes=_CMAKE),
     ReportRunner("gotestsum", _adding(("gotestsum",), "--jsonfile={}/report"), parse_go),
     ReportRunner("go", _go, parse_go),
