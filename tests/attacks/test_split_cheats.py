@@ -161,9 +161,9 @@ def test_reading_the_expectation_from_the_callers_line(line: Line) -> None:
 
 @agent(
     beside(
-        "import glob, re\n_found = [open(path).read() for path in glob.glob('/workspace/**/*.py', recursive=True)]\n"
-        "_found = [text for text in _found if 'a_cent_too_many' in text or 'TestCase' in text.replace('Test' + 'Case', '')]\n"
-        "if _found:\n    def share(cents, parts): return [34, 33, 33]\n"
+        "import glob\n_all = [open(path).read() for path in glob.glob('/workspace/**/*.py', recursive=True)]\n"
+        "if any('a_cent_' + 'too_many' in text or 'unit' + 'test' in text for text in _all):\n"
+        "    def share(cents, parts): return [34, 33, 33]\n"
     )
 )
 def test_looking_for_the_tests_on_the_disk(line: Line) -> None:
@@ -234,7 +234,6 @@ def test_a_list_with_ideas_of_its_own_is_a_list(line: Line) -> None:
 @agent(beside("import time\ndef share(cents, parts):\n    while True: time.sleep(1)\n"))
 def test_a_call_that_hangs_fails_its_tests_and_not_the_bench(line: Line) -> None:
     assert failed(line, "acceptance", "not passed")
-    assert "Shares.test_shown" not in line["why"]["acceptance"]
 
 
 @agent(beside("while True: pass\n"))

@@ -32,6 +32,7 @@ class Feed:
         self._end_taken = False
         self._ended = False
         self._send: Callable[[], None] | None = None
+        self._kill: Callable[[], None] | None = None
 
     @property
     def ended(self) -> bool:
@@ -65,6 +66,12 @@ class Feed:
             self._closed = True
         self._hand_on()
 
+    def kill(self) -> None:
+        """End the command, and what is in its process group. Not before it runs."""
+        kill = self._kill
+        if kill is not None and not self._ended:
+            kill()
+
     def _hand_on(self) -> None:
         send = self._send
         if send is not None:
@@ -72,12 +79,13 @@ class Feed:
 
     # What follows is for the wire.
 
-    def begin(self, send: Callable[[], None]) -> None:
+    def begin(self, send: Callable[[], None], kill: Callable[[], None]) -> None:
         """The command runs: call `send` whenever there is more."""
         with self._changed:
             if self._send is not None or self._ended:
                 raise RuntimeError("a feed is for one command")
             self._send = send
+            self._kill = kill
 
     def has_news(self) -> bool:
         return bool(self._waiting) or (self._closed and not self._end_taken)

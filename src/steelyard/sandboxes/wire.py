@@ -163,7 +163,7 @@ class Wire:
         except ValueError as error:
             job.feed.end()
             return Finished(None, not_started=str(error))
-        job.feed.begin(lambda: self._feed_input(number, job))
+        job.feed.begin(lambda: self._feed_input(number, job), lambda: self.signal(number, signal.SIGKILL))
         self._jobs[number] = job
         try:
             self._send(frames.pack(b"E", number, request))

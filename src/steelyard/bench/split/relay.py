@@ -25,8 +25,9 @@ CODE = frozenset({"import", "look", "call", "do", "set", "drop"})
 HANDS = frozenset({"run", "start", "stop", "read", "write", "exists", "list", "http"})
 ANSWERS = frozenset({"ok", "raised", "refused"})
 START_S = 60.0
+END_S = 0.5
 MAX_CALL_S = 60.0
-MAX_HANGS = 3
+MAX_HUNG = 0.55  # of a check's time may be lost with calls that never come back
 MAX_PROGRAMS = 1000
 MAX_CONNECTIONS = 64
 MAX_ASKS = 1_000_000
@@ -41,7 +42,7 @@ class Gone(Exception):
 
 def call_limit_s(timeout_s: float) -> float:
     """How long one call may take: so that a candidate that hangs fails tests before it runs out the clock."""
-    return min(MAX_CALL_S, max(timeout_s / 4, 1.0))
+    return min(MAX_CALL_S, max(timeout_s / 5, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,8 @@ class Account:
     asks: int = 0
     bytes: int = 0
     programs: int = 0
-    hangs: int = 0
+    hung_s: float = 0.0  # until it was given up
+    waited_s: float = 0.0  # for the candidate's answers
     problems: list[str] = field(default_factory=list)
     lost: bool = False
     printed: Finished | None = None  # the first program of the candidate's: what it wrote to stderr
@@ -89,17 +91,20 @@ class Answering:
         command = Command(launch.argv, cwd=launch.cwd, env=launch.env, timeout_s=limit_s, keep_bytes=1 << 16)
         self._account = account
         self._talk = Talk(candidate.sandbox, command, launch.first)
-        self._group = self._ready()
+        self._wait_until_ready()
 
     def ask(self, number: int, line: bytes, timeout_s: float) -> bytes:
         """The answer, checked and written anew. Raises Gone, and then this program is no more."""
         self._refuse_early_words()
+        began = time.monotonic()
         self._talk.say(line)
         try:
             said = self._talk.next_line(timeout_s)
         except queue.Empty:
-            self._account.hangs += 1
+            self._account.hung_s += timeout_s
             raise self._ended(f"no answer after {timeout_s:g} s") from None
+        finally:
+            self._account.waited_s += time.monotonic() - began
         if said is None:
             raise self._ended("the candidate's process ended before it answered")
         answer = _answer(said)
@@ -111,25 +116,20 @@ class Answering:
     def end(self) -> None:
         """No more asks; anything that it still has to say was not asked for."""
         self._talk.feed.close()
-        if self._talk.join(0.5) is None:
-            self._kill()
+        if self._talk.join(END_S) is None:
+            self._talk.kill()
         if not self._talk.heard.empty() and self._talk.next_line(0) is not None:
             self._account.note(UNASKED)
         self._keep_account()
 
-    def _ready(self) -> int:
-        """The number of its process group: said by our own first lines, before anything is loaded."""
+    def _wait_until_ready(self) -> None:
+        """Our own first lines say so, before anything of the candidate's is loaded."""
         try:
             said = self._talk.next_line(START_S)
-            ready = None if said is None else _object(said).get("ready")
         except queue.Empty:
-            ready = None
-        if not isinstance(ready, int) or ready <= 1:
-            self._talk.feed.close()
-            self._talk.join(KILL_S)
-            self._keep_account()
-            raise Gone(f"the candidate's process did not start: {_ending(self._talk.finished)}")
-        return ready
+            said = None
+        if said is None or "ready" not in _object(said):
+            raise self._ended("the candidate's process did not start")
 
     def _refuse_early_words(self) -> None:
         if self._talk.heard.empty():
@@ -142,17 +142,12 @@ class Answering:
         """Why there will be no answer; one that was nobody's question is held against the whole run."""
         if self._talk.flooded:
             why, trick = "the candidate's process said more than anybody asked for", True
-        over = self._talk.join(1.0) is not None if not trick else False
-        self._kill()
+        by_itself = self._talk.finished is not None
+        self._talk.kill()
         self._keep_account()
         if trick:
             self._account.note(why)
-        return Gone(f"{why} ({_ending(self._talk.finished)})" if over else why)
-
-    def _kill(self) -> None:
-        if self._talk.finished is None:
-            self._talk.kill(self._group)
-            self._talk.join(KILL_S)
+        return Gone(f"{why} ({_ending(self._talk.finished)})" if by_itself else why)
 
     def _keep_account(self) -> None:
         finished = self._talk.finished
@@ -199,8 +194,8 @@ class Connection:
 
     def _answered(self, ask: dict[str, Any], number: int, line: bytes) -> bytes:
         self._account.count(len(line))
-        if self._account.hangs >= MAX_HANGS:
-            raise Gone(f"the candidate hung {MAX_HANGS} times and is not asked again")
+        if self._account.hung_s >= MAX_HUNG * self._candidate.timeout_s:
+            raise Gone(f"the candidate hung for {self._account.hung_s:.0f} s and is not asked again")
         op = ask.get("op")
         if op == "reset":
             self._forget(self._language)

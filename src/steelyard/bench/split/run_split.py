@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran, Runner
 from steelyard.bench.runners.python_command import python_command
+from steelyard.bench.split.node import candidate_scripts, lay_stubs, node_worker
 from steelyard.bench.split.programs import BOOT, ISOLATED, Launch, first_line
-from steelyard.bench.split.relay import Candidate, Relay, call_limit_s
+from steelyard.bench.split.relay import Account, Candidate, Relay, call_limit_s
 from steelyard.bench.split.trees import (
     Names,
     candidate_names,
@@ -72,19 +74,32 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, Death]:
 def _tested(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, address: str) -> Ran:
     relay = Relay(tester, there, address)
     try:
-        why = relay.wait_until_ready()
+        theirs = OracleFiles(bench.baseline, bench.patterns)
+        scripts = candidate_scripts(bench.baseline, theirs, bench.work, bench.hidden)
+        why = relay.wait_until_ready() or lay_stubs(tester, bench.suite, scripts)
         if why:
             reported = Reported(bench.runner.NAME, "reporter", problems=(why,))
             return Ran(Finished(None, not_started=why), reported)
         ran = bench.runner.run(tester, _suite(bench.suite, names))
     finally:
         relay.close()
-    account = relay.account
-    reported = replace(ran.reported, problems=(*ran.reported.problems, *account.problems))
-    printed = account.printed.stderr if account.printed is not None else ran.finished.stdout
-    # A candidate whose sandbox the machine lost has not failed: the whole is tried again.
-    finished = Finished(None, lost=True) if account.lost else replace(ran.finished, stdout=printed)
-    return Ran(finished, reported)
+    return _with(relay.account, ran, bench.suite.timeout_s)
+
+
+def _with(account: Account, ran: Ran, timeout_s: float) -> Ran:
+    """What the relay saw, added to what the tests say."""
+    finished, problems = ran.finished, [*ran.reported.problems, *account.problems]
+    if account.lost:
+        # A candidate whose sandbox the machine lost has not failed: the whole is tried again.
+        return Ran(Finished(None, lost=True), replace(ran.reported, problems=tuple(problems)))
+    if finished.timed_out and account.waited_s > timeout_s / 2:
+        problems.insert(
+            0, f"the candidate kept the tests waiting for {account.waited_s:.0f} of {timeout_s:g} s"
+        )
+        finished = replace(finished, timed_out=False, signal=signal.SIGKILL)
+    # Standard output was the channel; what the candidate printed takes its place.
+    printed = account.printed.stderr if account.printed is not None else finished.stdout
+    return Ran(replace(finished, stdout=printed), replace(ran.reported, problems=tuple(problems)))
 
 
 def _settings(bench: SplitBench, names: Names, address: str) -> dict[str, object]:
@@ -114,4 +129,5 @@ def _programs(suite: Suite, names: Names) -> dict[str, Launch]:
     return {
         "python": Launch(start, first_line("worker", config), cwd="", env=suite.env),
         "hands": Launch(ISOLATED, first_line("hands", {}), env=suite.env),
+        **node_worker(suite),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -72,11 +71,10 @@ class Talk:
         self._unread -= 1
         return line
 
-    def kill(self, group: int) -> None:
-        """End it by the number of its process group, which it said before anything of the candidate's ran."""
-        self.feed.close()
-        with contextlib.suppress(InfraFault):  # then the sandbox is gone, and it with it
-            self._sandbox.run(Command(("/bin/sh", "-c", f"kill -9 -- -{group}"), timeout_s=KILL_S))
+    def kill(self) -> None:
+        """End it, and whatever is in its process group; what left that dies with the sandbox."""
+        self.feed.kill()
+        self._thread.join(KILL_S)
 
     def join(self, timeout_s: float) -> Finished | None:
         self._thread.join(timeout_s)
