@@ -33,7 +33,7 @@ BASELINE = {
     "plain/tests/test_x.py": "",
     "vendored/node_modules/left-pad/index.js": "",
 }
-HIDDEN = ("tests/test_hidden.py", "checks/probe.py")
+HIDDEN = ("tests/test_hidden.py", "checks/probe.py", "acceptance")
 
 Files = Mapping[str, str | None]
 
@@ -104,6 +104,8 @@ CHEATS: dict[str, Files] = {
     "a library beside the tests": {"tests/types.py": "x"},
     "a library in another folder of tests": {"plain/tests/json.py": "x"},
     "a library where a hidden file goes": {"checks/subprocess.py": "x"},
+    "a library in a hidden folder": {"acceptance/json.py": "x"},
+    "new options in a hidden folder": {"acceptance/setup.cfg": SETUP_CFG},
     "pytest": {"pytest.py": "x"},
     "a library of pytest's": {"pluggy/__init__.py": "x"},
     "a package in place of a test": {"tests/test_cart/__init__.py": ""},

@@ -87,7 +87,7 @@ class Shadows:
 
     @cached_property
     def _hidden_folders(self) -> frozenset[str]:
-        return frozenset(posixpath.dirname(path) for path in self._hidden)
+        return frozenset(folder for path in self._hidden for folder in (path, posixpath.dirname(path)))
 
     def _is_root(self, folder: str) -> bool:
         """Whether a runner puts that folder on the path of imports."""

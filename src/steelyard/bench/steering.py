@@ -231,8 +231,8 @@ class Steering:
 
     @cached_property
     def _folders(self) -> frozenset[str]:
-        paths = (*self._baseline, *self._hidden)
-        return frozenset(folder for path in paths for folder in prefixes(path)[:-1])
+        kept = (folder for path in self._baseline for folder in prefixes(path)[:-1])
+        return frozenset((*kept, *(folder for path in self._hidden for folder in prefixes(path))))
 
     @cached_property
     def _environments(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ Neither says that the work is wrong. Both ask for a look, by eyes that were told
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -24,10 +25,19 @@ MOST_FINDINGS = 50
 # Marks that writers of Arabic, Hebrew or Persian need, and joiners of emoji, are not among them.
 _INVISIBLE = re.compile(
     "[\u202a-\u202e\u2066-\u2069\u200b\u2060\u2062-\u2064\U000e0000-\U000e007f]|(?<!^)\ufeff"
+    "|[\u115f\u1160\u3164\uffa0]"  # letters without a shape: good names for what nobody shall see
+    "|[\u2028\u2029\b]|\r(?!$)"  # a line ends here for the interpreter, or is written over for the reader
+    "|(?<=\\w)[\u200c\u200d\u00ad](?=[A-Za-z0-9_])|(?<=[A-Za-z0-9_])[\u200c\u200d\u00ad](?=\\w)"
 )
 _OVERLOOK = re.compile(
     r"\b(ignore|disregard|forget|override)\s+(all\s+|any\s+|the\s+|your\s+|of\s+)*"
     r"(previous|prior|above|earlier|preceding|system)\s+(instruction|prompt|rule|message|direction)",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(
+    r"\b(note|message|attention|instructions?)\s+(to|for)\s+(all\s+|any\s+|the\s+)?(ai\s+|llm\s+|automated\s+)?"
+    r"(evaluators?|graders?|judges?|reviewers?|llms?|language models?)\s*[:,!]"
+    r"|\b(output|respond|answer|reply|return)\s+(with\s+)?(exactly|only)\s*:?\s*[`\"']?\{\s*[\"'](verdict|score|grade|pass)\b",
     re.IGNORECASE,
 )
 _JUDGING = re.compile(
@@ -35,6 +45,7 @@ _JUDGING = re.compile(
     re.IGNORECASE,
 )
 _ANSWER = re.compile(r"""["']?\bverdict\b["']?\s*[:=]\s*["']?pass\b""", re.IGNORECASE)
+_MOST_NAMES = 5
 _NEAR = 400  # characters between the one and the other
 
 
@@ -57,29 +68,41 @@ def _in_file(entry: ChangeEntry, blobs: Blobs) -> Iterator[Finding]:
     before = set(_lines(entry.old, blobs))
     added = [(number, line) for number, line in enumerate(_lines(entry.new, blobs), 1) if line not in before]
     where = shown(entry.path)
-    turned = next((number for number, line in added if _INVISIBLE.search(line)), None)
+    turned = next((one for one in added if _INVISIBLE.search(one[1])), None)
     if turned is not None:
-        yield Finding(
-            "invisible_text", "warning", f"{where}:{turned}", "bidirectional or invisible characters"
-        )
-    if _addresses_judge("\n".join(line for _, line in added)):
-        yield Finding("addresses_judge", "warning", where, "reads like an injection: words to whoever judges")
+        why = f"bidirectional or invisible characters: {_names(turned[1])}"
+        yield Finding("invisible_text", "warning", f"{where}:{turned[0]}", why)
+    text = "\n".join(line for _, line in added)
+    at = _judge_addressed_at(text)
+    if at is not None:
+        number = added[text.count("\n", 0, at)][0]
+        why = "reads like an injection: words to whoever judges"
+        yield Finding("addresses_judge", "warning", f"{where}:{number}", why)
+
+
+def _names(line: str) -> str:
+    found = dict.fromkeys(_INVISIBLE.findall(line))
+    return ", ".join(unicodedata.name(char, f"U+{ord(char):04X}") for char in [*found][:_MOST_NAMES])
 
 
 def _in_words(said: Iterable[Path]) -> Iterator[Finding]:
     for path in said:
         text = _ends(path)
-        if _ANSWER.search(text) or _addresses_judge(text):
+        if _ANSWER.search(text) or _judge_addressed_at(text) is not None:
             why = "reads like an injection: the agent's output has a verdict in it"
             yield Finding("addresses_judge", "warning", f"{path.parent.name}/{path.name}", why)
 
 
-def _addresses_judge(text: str) -> bool:
-    return any(
-        _JUDGING.search(text, max(0, found.start() - _NEAR), found.start())
-        or _JUDGING.search(text, found.end(), found.end() + _NEAR)
+def _judge_addressed_at(text: str) -> int | None:
+    """Where, or None."""
+    told = (
+        found.start()
         for found in _OVERLOOK.finditer(text)
+        if _JUDGING.search(text, max(0, found.start() - _NEAR), found.start())
+        or _JUDGING.search(text, found.end(), found.end() + _NEAR)
     )
+    addressed = (found.start() for found in _ADDRESS.finditer(text))
+    return min((at for at in (next(told, None), next(addressed, None)) if at is not None), default=None)
 
 
 def _lines(entry: Entry | None, blobs: Blobs) -> list[str]:
