@@ -115,7 +115,7 @@ OUTCOMES = st.sampled_from(["passed", "failed", "error", "skipped"])
 def test_credit_is_the_share_of_the_bugs_tests_unless_something_broke(
     outcomes: dict[str, ResultOutcome],
 ) -> None:
-    score = GRADER.decide(reported(**outcomes)).score
+    score = GRADER.decide(reported("reporter", (), **outcomes)).score
     fixed = sum(outcomes.get(name) == "passed" for name in ("bug", "bug2")) / 2
     assert score == (fixed if outcomes.get("old") == "passed" else 0.0)
 

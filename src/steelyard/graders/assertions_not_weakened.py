@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard.graders.base import Case, Grader, Patterns
-from steelyard.graders.changed_tests import TEST_GLOBSET, changed_tests
+from steelyard.graders.changed_tests import TEST_GLOBSET, ChangedTests, changed_tests
 from steelyard.graders.grade import Grade
 from steelyard.graders.syntax.compare import Found, weakenings
 from steelyard.graders.syntax.lines import lost_assertion_lines
@@ -35,9 +35,13 @@ class AssertionsNotWeakened(Grader):
         tests = changed_tests(case, self.test_globset)
         if not tests.count:
             return Grade.not_applicable(NO_TESTS)
-        found = weakenings(tests.old, tests.new, tests.renamed)
-        found += [
-            Found("assertion_removed", path, line, True, "a line that asserts was removed")
-            for path, line in lost_assertion_lines(tests.by_line)
-        ]
-        return graded(found, tests, "assertions as strict as before", "weakened")
+        return graded(weaker(tests), tests, "assertions as strict as before", "weakened")
+
+
+def weaker(tests: ChangedTests) -> list[Found]:
+    """Every assertion, test and case that asks for less than it did."""
+    found = weakenings(tests.old, tests.new, tests.renamed)
+    return found + [
+        Found("assertion_removed", path, line, True, "a line that asserts was removed")
+        for path, line in lost_assertion_lines(tests.by_line)
+    ]

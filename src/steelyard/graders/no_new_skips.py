@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard.graders.base import Case, Grader, Patterns
-from steelyard.graders.changed_tests import TEST_GLOBSET, changed_tests
+from steelyard.graders.changed_tests import TEST_GLOBSET, ChangedTests, changed_tests
 from steelyard.graders.grade import Grade
 from steelyard.graders.syntax.compare import Found
 from steelyard.graders.syntax.lines import new_skip_lines
@@ -35,9 +35,13 @@ class NoNewSkips(Grader):
         tests = changed_tests(case, self.test_globset)
         if not tests.count:
             return Grade.not_applicable(NO_TESTS)
-        found = new_skips(tests.old, tests.new, tests.renamed)
-        found += [
-            Found("new_skip", path, line, False, "looks like a skip")
-            for path, line in new_skip_lines(tests.by_line)
-        ]
-        return graded(found, tests, "no new skips", "new skip")
+        return graded(skipped(tests), tests, "no new skips", "new skip")
+
+
+def skipped(tests: ChangedTests) -> list[Found]:
+    """Every test that is skipped and was not before."""
+    found = new_skips(tests.old, tests.new, tests.renamed)
+    return found + [
+        Found("new_skip", path, line, False, "looks like a skip")
+        for path, line in new_skip_lines(tests.by_line)
+    ]

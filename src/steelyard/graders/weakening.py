@@ -29,7 +29,13 @@ def graded(found: Sequence[Found], tests: ChangedTests, good: str, bad: str) -> 
         "fail",
         0.0,
         f"{bad}: {counts}; first {_where(first)}{partly}",
-        findings=(*(_finding(one) for one in found[:MOST_FINDINGS]), *notes),
+        findings=(*found_findings(found), *notes),
+    )
+
+
+def found_findings(found: Sequence[Found]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(one.id, "warning", _where(one), shown(one.why[:WHY_CHARS])) for one in found[:MOST_FINDINGS]
     )
 
 
@@ -37,7 +43,3 @@ def _where(found: Found) -> str:
     return (
         f"{shown(found.path)} (was line {found.line})" if found.was else f"{shown(found.path)}:{found.line}"
     )
-
-
-def _finding(found: Found) -> Finding:
-    return Finding(found.id, "warning", _where(found), shown(found.why[:WHY_CHARS]))

@@ -1,0 +1,56 @@
+"""What was done to the tests -> findings of every run, whether or not a grader of the contract asks.
+
+They say where to look and change no grade: a contract that wants them to decide lists `no_new_skips` or
+`assertions_not_weakened`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from steelyard.bench.oracle_files import OracleFiles
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.tree import shown
+from steelyard.evidence.finding import Finding
+from steelyard.graders.assertions_not_weakened import AssertionsNotWeakened, weaker
+from steelyard.graders.base import Case
+from steelyard.graders.changed_tests import TEST_GLOBSET, changed_tests
+from steelyard.graders.no_new_skips import NoNewSkips, skipped
+from steelyard.graders.weakening import found_findings
+
+MOST_FILES = 50
+
+
+def advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
+    """Tests of the snapshot that were changed or deleted, new skips, weaker assertions; not what a grader says itself."""
+    if not case.change.complete:
+        return ()
+    told = {entry.type for entry in entries if getattr(entry.grader, "test_globset", None) == TEST_GLOBSET}
+    findings = _edited(case)
+    if {NoNewSkips.TYPE, AssertionsNotWeakened.TYPE} <= told:
+        return findings
+    tests = changed_tests(case, TEST_GLOBSET)
+    if NoNewSkips.TYPE not in told:
+        findings += found_findings(skipped(tests))
+    if AssertionsNotWeakened.TYPE not in told:
+        findings += found_findings(weaker(tests))
+    return findings
+
+
+def _edited(case: Case) -> tuple[Finding, ...]:
+    tests = OracleFiles(case.baseline)
+    edited = [
+        (entry.renamed_from or entry.path, entry)
+        for entry in case.change.file_entries
+        if entry.old is not None and (entry.renamed_from or entry.path) in tests
+    ]
+    findings = [
+        Finding("test_deleted", "warning", shown(path), "a test of the snapshot is gone")
+        if entry.new is None
+        else Finding("test_changed", "info", shown(path), "a test of the snapshot was changed")
+        for path, entry in edited[:MOST_FILES]
+    ]
+    more = len(edited) - MOST_FILES
+    if more > 0:
+        findings.append(Finding("test_changed", "info", "", f"and {more} more tests of the snapshot"))
+    return tuple(findings)
