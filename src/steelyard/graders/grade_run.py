@@ -20,6 +20,7 @@ from steelyard.contract.contract import Contract
 from steelyard.errors import GraderFault, InfraFault
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
+from steelyard.graders.advice import advice
 from steelyard.graders.base import Case
 from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, Graded
@@ -63,7 +64,13 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
 
     def beside(entry: GraderEntry) -> tuple[Finding, ...]:
         """What belongs to no check: it is said with the patch."""
-        return special_cased_inputs(contract, evidence.change, evidence.blobs) if entry is PATCH_GATE else ()
+        if entry is not PATCH_GATE:
+            return ()
+        try:
+            advised = advice(case(entry.name, None), contract.graders)
+        except Exception as defect:  # noqa: BLE001  # advice must not cost anybody the gate that it is said with
+            advised = (Finding("no_advice", "info", "", f"a defect in looking at the tests: {defect!r}"),)
+        return (*special_cased_inputs(contract, evidence.change, evidence.blobs), *advised)
 
     def graded(entry: GraderEntry) -> Graded:
         outcome = outcomes.get(entry.name)
