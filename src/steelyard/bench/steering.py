@@ -8,9 +8,10 @@ test (shadowing.py). The rest, a `Makefile` or a `pom.xml`, is carried, and a fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
-from fnmatch import fnmatchcase
-from functools import cached_property
+from fnmatch import translate
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -142,9 +143,17 @@ def may_steer(path: str) -> bool:
     return _matches(path, CARRIED)
 
 
-def _matches(path: str, patterns: Collection[str]) -> bool:
-    name = path.rsplit("/", 1)[-1]
-    return any(fnmatchcase(path if "/" in pattern else name, pattern) for pattern in patterns)
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    names, paths = _compiled(patterns)
+    return bool(names.match(path.rsplit("/", 1)[-1]) or paths.match(path))
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """One for base names and one for paths; a change may have ten thousand entries."""
+    names = [translate(pattern) for pattern in patterns if "/" not in pattern]
+    paths = [translate(pattern) for pattern in patterns if "/" in pattern]
+    return re.compile("|".join(names) or "(?!)"), re.compile("|".join(paths) or "(?!)")
 
 
 class Steers(NamedTuple):
