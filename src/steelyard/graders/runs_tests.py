@@ -136,6 +136,8 @@ class RunsTests(ReadsResults):
         failing = tuple(one.id for one in reported.results if one.outcome in {"failed", "error"})
         total = passed + len(failing)
         why = f"{passed} of {total} passed" + (f"; not passed: {some(failing)}" if failing else "")
+        if reported.channel == "exit_code":  # one result for everything, and the weakest that there is
+            why = f"{reported.results[0].detail or 'exit 0'}, exit code only"
         return Decision("fail" if failing else "pass", passed / total, why, failing)
 
     def _decide_declared(self, reported: Reported) -> Decision:
