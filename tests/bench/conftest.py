@@ -11,7 +11,8 @@ from offline_pytest import home_with_pytest
 @pytest.fixture(scope="session")
 def home_of_pytest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A HOME that has pytest, as setup would leave it."""
-    return home_with_pytest(tmp_path_factory.mktemp("home"))
+    home: Path = home_with_pytest(tmp_path_factory.mktemp("home"))
+    return home
 
 
 @pytest.fixture
