@@ -42,7 +42,7 @@ ROWS: list[tuple[Reported, str, float, str]] = [
     (reported(), "fail", 0.0, "no test ran"),
     (reported("skipped", "skipped"), "fail", 0.0, "no test ran: 2 skipped"),
     (reported("passed", problems=("died \x1b",)), "fail", 0.0, "died \\x1b"),
-    (reported("passed", channel="exit_code"), "pass", 1.0, "1 of 1"),
+    (reported("passed", channel="exit_code"), "pass", 1.0, "exit 0, exit code only"),
 ]
 
 
