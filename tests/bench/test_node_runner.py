@@ -346,6 +346,14 @@ def test_filtered_tests_are_not_missed(run: RunNode) -> None:
     assert not ran.reported.problems
 
 
+def test_what_a_reporter_of_nodes_cannot_show_is_reported_all_the_same(run: RunNode) -> None:
+    """Node's own TAP reporter ends the process over an invalid date."""
+    text = "const a = require('assert'); require('node:test')('m', () => { a.deepEqual([new Date(NaN)], [1]); });"
+    ran = run({"a.test.js": text})
+    assert outcomes(ran.reported) == {"m": "failed"}
+    assert not ran.reported.problems
+
+
 def test_no_test_file_is_a_problem(run: RunNode) -> None:
     assert run({"index.js": ""}).reported.problems == ("no file of tests was found",)
 

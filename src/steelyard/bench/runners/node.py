@@ -155,7 +155,9 @@ class _Run:
         return replace(started, stdout=Captured())
 
     def _argv(self, path: str) -> tuple[str, ...]:
-        return (self.command.program, f"--import={_witness()}", *self.command.options, path)
+        # What it prints is for people; Node's default reporter breaks down over some values.
+        shown = (*self.command.options, "--test-reporter=spec")
+        return (self.command.program, f"--import={_witness()}", *shown, path)
 
     def _understand(self, path: str, story: Story, finished: Finished) -> None:
         file = posixpath.normpath(posixpath.join(self.suite.cwd, path))

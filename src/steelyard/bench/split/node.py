@@ -1,0 +1,70 @@
+"""Split oracles for JavaScript: stubs where the candidate's scripts were, and a worker that loads the real ones.
+
+A stub asks the candidate's sandbox for each use of what its script exports (`inside/split_link.cjs`). They are
+written inside the tests' sandbox, where the tests and package.json say what kind of module each of them is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Sequence
+
+from steelyard.bench.oracle_files import OracleFiles
+from steelyard.bench.runners.exit_code import how_it_ended
+from steelyard.bench.runners.node import INSIDE
+from steelyard.bench.runners.node_command import node_command
+from steelyard.bench.split.programs import Launch
+from steelyard.bench.split.trees import is_oracles
+from steelyard.bench.suite import Suite
+from steelyard.sandboxes.base import Command, Laid, Sandbox
+
+MAX_SCRIPTS = 20_000
+STUBS_S = 60.0
+FOR_TESTS = {"split.cjs": "split_link.cjs", "values.cjs": "split_values.cjs"}
+_SCRIPT = re.compile(r"\.[cm]?[jt]sx?$")
+_NOT_THEIRS = re.compile(r"(^|/)node_modules/|^candidate/")
+# The asks on 4 and the answers on 3: what the candidate prints goes to stderr, and what it reads is empty.
+_OWN_CHANNEL = 'exec "$@" 3>&1 1>&2 4<&0 0</dev/null'
+
+
+def candidate_scripts(
+    baseline: Collection[str], theirs: OracleFiles, work: Sequence[Laid], hidden: Sequence[Laid]
+) -> list[str]:
+    """The scripts of the candidate's side, the change's own among them."""
+    paths = {*baseline, *(one.path for one in work if one.kind != "gone")} - {one.path for one in hidden}
+    return sorted(
+        path
+        for path in paths
+        if _SCRIPT.search(path) and not _NOT_THEIRS.search(path) and not is_oracles(path, theirs)
+    )
+
+
+def lay_stubs(tester: Sandbox, suite: Suite, scripts: Sequence[str]) -> str:
+    """Write the stubs, before any test runs. Why it cannot be done, or ""."""
+    command = node_command(suite)
+    if command is None:
+        return ""
+    if len(scripts) > MAX_SCRIPTS:
+        return f"{len(scripts)} scripts; a split can stand for {MAX_SCRIPTS}"
+    files = [(name, (INSIDE / source).read_text()) for name, source in FOR_TESTS.items()]
+    done = tester.run(
+        Command(
+            (command.program, "--input-type=commonjs", "-e", (INSIDE / "split_stubs.cjs").read_text()),
+            stdin=json.dumps({"scripts": scripts, "files": files}).encode(),
+            timeout_s=STUBS_S,
+        )
+    )
+    return "" if done.exit_code == 0 else f"no stubs for the candidate's scripts: {how_it_ended(done)}"
+
+
+def node_worker(suite: Suite) -> dict[str, Launch]:
+    """The program that loads the candidate's scripts, with the options that the tests' own processes have."""
+    command = node_command(suite)
+    if command is None:
+        return {}
+    program = (INSIDE / "candidate_worker.cjs").read_text()
+    start = (command.program, *command.options, "--input-type=commonjs", "-e", program)
+    order = {"parts": [["values", (INSIDE / "split_values.cjs").read_text()]], "config": {}}
+    argv = ("/bin/sh", "-c", _OWN_CHANNEL, "sh", *start)
+    return {"node": Launch(argv, json.dumps(order).encode() + b"\n", env=command.env)}
