@@ -74,9 +74,10 @@ def disguise(hidden: Iterable[Laid], others: Iterable[str]) -> Disguise:
         match = next((one for name in _NAMES if (one := name.fullmatch(posixpath.basename(path)))), None)
         if match is None or _ASKS.search(text):
             continue
-        stem = f"{match['head']}{match['word']}{match['tail'].partition('.')[0]}"
+        stem = f"{match['head']}{match['word']}{match['tail'].rpartition('.')[0]}"
         if len(stem) > 4 and paths.count(stem) == 1 and stem.encode() not in everything:
-            words[stem] = stem.replace(match["word"], f"{match['word'][0]}{secrets.token_hex(4)}")
+            other = f"{match['word'][0]}{secrets.token_hex(4)}"
+            words[stem] = stem.replace(match["word"], other, 1)
     return Disguise(words)
 
 

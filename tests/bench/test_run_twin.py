@@ -1,0 +1,195 @@
+"""What the controls of a suite say, from what its runs reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from steelyard.bench.controls import Controls
+from steelyard.bench.reported import NEVER_RAN, Reported, Result
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.suite import Suite
+from steelyard.bench.twin.pairs import key_of, pairs
+from steelyard.bench.twin.run_twin import Trusted, run_twin
+from steelyard.sandboxes.base import Death, Finished
+
+FILE = "tests/test_x.py"
+SUITE = Suite("pytest")
+SOURCE = (
+    b"def test_a():\n    assert f() == 1\n\n"
+    b"def test_b():\n    assert f() == 2\n\n"
+    b"def test_maybe():\n    if x:\n        assert f() == 3\n\n"
+    b"def test_none():\n    f()\n"
+)
+
+
+def result(name: str, outcome: str = "passed", detail: str = "", file: str = FILE) -> Result:
+    return Result(f"{file}::{name}", outcome, detail, file)  # type: ignore[arg-type]  # one of the four
+
+
+def reported(**outcomes: str) -> Reported:
+    return Reported("pytest", "reporter", tuple(result(name, one) for name, one in outcomes.items()))
+
+
+REAL = reported(test_a="passed", test_b="passed", test_maybe="passed", test_none="passed")
+FAILING = reported(test_a="failed", test_b="failed", test_maybe="passed", test_none="passed")
+
+
+@dataclass
+class Bench:
+    """Runs that are known beforehand, one after the other."""
+
+    twins: list[Ran]
+    suite: Suite = SUITE
+    asked: list[Mapping[str, bytes]] = field(default_factory=list)
+
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, Death]:
+        self.asked.append(instead or {})
+        return self.twins[min(len(self.asked), len(self.twins)) - 1], Death()
+
+    def source(self, path: str) -> bytes | None:
+        return SOURCE if path == FILE else None
+
+
+def nobody(contents: Mapping[str, bytes]) -> Trusted:
+    raise AssertionError(f"nobody was to be asked about {contents}")
+
+
+def ended(told: Reported, exit_code: int = 1) -> Ran:
+    return Ran(Finished(exit_code), told)
+
+
+def controls(
+    *twins: Reported, real: Reported = REAL, trusted: Trusted | None = None, reference: bool = False
+) -> Controls:
+    def ask(contents: Mapping[str, bytes]) -> Trusted:
+        assert set(contents) == {FILE}
+        return trusted or nobody(contents)
+
+    return run_twin(Bench([ended(one) for one in twins]), real, has_reference=reference, trusted=ask)
+
+
+def test_honest_work_fails_what_it_must() -> None:
+    made = controls(FAILING)
+    assert (made.changed, made.counted, made.wrong, made.coverage, made.problem) == (3, 2, (), 0.5, "")
+    assert made.hold
+
+
+def test_a_certain_twin_that_passes_twice_and_fails_on_the_trusted_tree_is_forged() -> None:
+    made = controls(REAL, REAL, trusted=Trusted(None, FAILING))
+    assert made.wrong == (f"{FILE}::test_a", f"{FILE}::test_b")
+
+
+def test_what_passes_on_the_trusted_tree_too_is_honest() -> None:
+    made = controls(REAL, trusted=Trusted(None, REAL))
+    assert (made.wrong, made.counted) == ((), 0)
+    assert not made.hold
+
+
+def test_what_does_not_pass_again_is_unsteady_and_not_forged() -> None:
+    made = controls(REAL, FAILING, trusted=Trusted(None, FAILING))
+    assert (made.wrong, made.counted) == ((), 0)
+
+
+def test_one_forged_test_among_honest_ones_is_found() -> None:
+    forged = reported(test_a="failed", test_b="passed", test_maybe="passed", test_none="passed")
+    made = controls(forged, forged, trusted=Trusted(None, FAILING))
+    assert (made.wrong, made.counted) == ((f"{FILE}::test_b",), 2)
+
+
+def test_an_uncertain_change_counts_when_it_fails_with_the_reference() -> None:
+    everything = reported(test_a="failed", test_b="failed", test_maybe="failed", test_none="passed")
+    made = controls(everything, trusted=Trusted(REAL, everything), reference=True)
+    assert (made.counted, made.coverage) == (3, 0.75)
+
+
+def test_an_uncertain_change_that_passes_with_the_reference_says_nothing() -> None:
+    made = controls(FAILING, trusted=Trusted(REAL, FAILING), reference=True)
+    assert (made.counted, made.wrong) == (2, ())
+
+
+def test_an_uncertain_change_of_a_test_that_the_reference_fails_says_nothing() -> None:
+    everything = reported(test_a="failed", test_b="failed", test_maybe="failed", test_none="passed")
+    broken = replace(REAL, results=tuple(replace(one, outcome="failed") for one in REAL.results))
+    made = controls(FAILING, trusted=Trusted(broken, everything), reference=True)
+    assert (made.counted, made.wrong) == (2, ())
+
+
+def test_a_control_run_with_a_problem_is_no_control() -> None:
+    made = controls(replace(FAILING, problems=("the tests' process ended before it reported its end",)))
+    assert (made.counted, made.coverage, made.hold) == (0, 0.0, False)
+    assert made.problem.startswith("the control run: ")
+
+
+def test_a_forged_test_is_found_in_a_control_run_with_a_problem_too() -> None:
+    told = replace(REAL, problems=("it vanished",))
+    assert controls(told, told, trusted=Trusted(None, FAILING)).wrong
+
+
+@pytest.mark.parametrize(
+    "finished", [Finished(None, timed_out=True), Finished(None, lost=True), Finished(None, not_started="x")]
+)
+def test_a_control_run_that_does_not_end_is_no_control(finished: Finished) -> None:
+    bench = Bench([Ran(finished, FAILING)])
+    made = run_twin(bench, REAL, has_reference=False, trusted=lambda _: Trusted(None, FAILING))
+    assert not made.hold
+    assert made.problem
+
+
+def test_a_test_that_never_ran_the_second_time_is_not_counted() -> None:
+    first = result("test_a", "failed")
+    other = result("test_b", "error", NEVER_RAN)
+    made = controls(Reported("pytest", "reporter", (first, other)))
+    assert made.counted == 1
+
+
+def test_nothing_is_run_when_no_expectation_can_be_changed() -> None:
+    bench = Bench([])
+    made = run_twin(bench, reported(test_none="passed"), has_reference=True, trusted=nobody)
+    assert (made.changed, made.coverage, made.hold, bench.asked) == (0, 0.0, False, [])
+
+
+@pytest.mark.parametrize(
+    "suite", [Suite("x", argv=("python3", "-O", "-m", "pytest")), Suite("x", env={"PYTHONOPTIMIZE": "1"})]
+)
+def test_without_assertions_there_are_no_controls(suite: Suite) -> None:
+    made = run_twin(Bench([], suite), REAL, has_reference=False, trusted=nobody)
+    assert made.changed == 0
+
+
+def test_the_control_run_gets_the_same_files_with_other_contents() -> None:
+    bench = Bench([ended(FAILING)])
+    run_twin(bench, REAL, has_reference=False, trusted=lambda _: Trusted(None, FAILING))
+    ((path, text),) = bench.asked[0].items()
+    assert path == FILE
+    assert text != SOURCE
+    assert len(text.splitlines()) == len(SOURCE.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "key"),
+    [
+        ("tests/test_x.py::test_a", "tests/test_x.py", "test_a"),
+        ("tests/test_x.py::test_a[1-x::y]", "tests/test_x.py", "test_a"),
+        ("tests/test_x.py::Cls::Inner::test_a", "tests/test_x.py", "Cls::Inner::test_a"),
+        ("tests.test_x.Cls.test_a", "tests/test_x.py", "Cls::test_a"),
+        ("test/a.test.js::cart > adds [1]", "test/a.test.js", "cart > adds [1]"),
+    ],
+)
+def test_a_test_is_known_by_what_it_is_called_in_its_file(name: str, file: str, key: str) -> None:
+    assert key_of(Result(name, "passed", file=file)) == key
+
+
+def test_parameters_that_changed_their_ids_are_paired_in_order() -> None:
+    real = [result("test_a[1-2]"), result("test_a[2-4]")]
+    twin = [result("test_a[1-7]", "failed"), result("test_a[2-9]")]
+    found = pairs(real, twin)
+    assert [found[one.id].outcome for one in real] == ["failed", "passed"]
+
+
+def test_parameters_are_not_paired_in_order_when_one_of_them_failed() -> None:
+    real = [result("test_a[1-2]", "failed"), result("test_a[2-4]")]
+    twin = [result("test_a[2-9]", "failed"), result("test_a[1-7]")]
+    assert not pairs(real, twin)

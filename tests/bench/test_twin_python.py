@@ -1,0 +1,357 @@
+"""A Python twin: the same shape, another expectation, and never certain where honest work might pass it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from decimal import Decimal
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, Self
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.python import twin_python
+from steelyard.bench.twin.python_literals import other_literal
+
+
+def twin(source: str) -> Twin:
+    made = twin_python(source.encode(), "test_x.py")
+    assert made is not None
+    return made
+
+
+def certainty(body: str, head: str = "") -> bool | None:
+    """Whether the change of a test with this body is certain; None when nothing was changed."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    made = twin_python(f"{head}\ndef test_it(fixture=None):\n{lines}\n".encode(), "test_x.py")
+    return None if made is None else made.changed["test_it"]
+
+
+class Raises:
+    """What `pytest.raises` does, for sources that are executed here."""
+
+    def __init__(self, kind: Any, *_: object, **__: object) -> None:
+        self.kind = kind
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        assert kind is not None, "did not raise"
+        return issubclass(kind, self.kind)
+
+
+def passes(source: str | bytes, **names: Any) -> bool:
+    """Whether `test_it` of this source passes, with these names in reach."""
+    space: dict[str, Any] = {
+        "pytest": SimpleNamespace(raises=Raises, approx=pytest.approx),
+        "Decimal": Decimal,
+        "Fraction": Fraction,
+        **names,
+    }
+    exec(compile(source, "test_x.py", "exec"), space)  # noqa: S102  # sources of these tests
+    try:
+        space["test_it"]()
+    except Exception:  # noqa: BLE001  # however a test ends, it did not pass
+        return False
+    return True
+
+
+values = st.recursive(
+    st.one_of(
+        st.integers(-(10**9), 10**9),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(max_size=12),
+        st.binary(max_size=8),
+        st.booleans(),
+        st.none(),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.tuples(inner, inner),
+        st.dictionaries(st.one_of(st.text(max_size=5), st.integers(0, 99)), inner, max_size=3),
+    ),
+    max_leaves=6,
+)
+TEMPLATES = (
+    "assert answer() == {value}",
+    "assert {value} == answer()",
+    "assert answer() == {value}, 'why'",
+    "expected = {value}\n    assert answer() == expected",
+    "result = answer()\n    assert result == {value}\n    assert result == answer()",
+    "assert answer() == {value} and True",
+    "assert not answer() != {value}",
+    "assert (answer() == {value}) is True",
+    "assert answer() in ({value},)",
+    "assert (\n        answer()\n        == {value}\n    )",
+    "with open('/dev/null') as nothing:\n        assert answer() == {value}",
+    "try:\n        assert answer() == {value}\n    finally:\n        pass",
+    "assert str(answer()) == str({value})",
+    "with pytest.raises(ValueError):\n        refuse({value})",
+)
+
+
+def refuse(value: object) -> None:
+    raise ValueError(value)
+
+
+@given(value=values, template=st.sampled_from(TEMPLATES))
+def test_what_an_honest_function_passes_its_twin_makes_fail(value: Any, template: str) -> None:
+    source = f"def test_it():\n    {template.format(value=repr(value))}\n"
+    made = twin_python(source.encode(), "test_x.py")
+    assert made is not None
+    assert made.changed == {"test_it": True}
+    assert made.source != source.encode()
+    assert made.source.count(b"\n") == source.count("\n")
+    ast.parse(made.source)
+    assert passes(source, answer=lambda: value, refuse=refuse)
+    assert not passes(made.source, answer=lambda: value, refuse=refuse)
+
+
+@given(number=st.floats(allow_nan=False, allow_infinity=False, width=32), error=st.floats(-1, 1))
+def test_a_twin_of_an_approximation_is_further_away_than_it_reaches(number: float, error: float) -> None:
+    source = f"def test_it():\n    assert answer() == pytest.approx({number!r})\n"
+    made = twin(source)
+    honest = number + error * max(1e-6 * abs(number), 1e-12)
+    if passes(source, answer=lambda: honest):
+        assert not passes(made.source, answer=lambda: honest)
+
+
+@pytest.mark.parametrize("expected", ["Decimal('1.50')", "Decimal('0E3')", "Fraction(0, 7)", "Fraction('0/7')", "2 ** 10", "0 * 7",
+                                      "'a' * 3", "'%d' % 5", "f'{1}'", "''", "[]", "()", "{}", "set()", "{1, 2}", "[*[1], 2]",
+                                      "{'a': [1, {'b': 2}]}", "{**{}, 'a': 1}", "10 / 4", "-0.0", "1e300", "'\\n'", "'é'",
+                                      "r'\\d+'", "b'\\x00'", "'a' 'b'", "'''x\n    y'''", "None", "True", "0x1F", "1_000", "len('abc')"])  # fmt: skip
+def test_expected_values_of_all_kinds_become_others(expected: str) -> None:
+    source = f"def test_it():\n    assert answer() == {expected}\n"
+    value = eval(expected, {"Decimal": Decimal, "Fraction": Fraction})  # noqa: S307  # sources of these tests
+    made = twin(source)
+    assert made.changed == {"test_it": True}
+    assert passes(source, answer=lambda: value)
+    assert not passes(made.source, answer=lambda: value)
+
+
+@given(
+    value=st.one_of(st.integers(), st.floats(allow_nan=False), st.text(), st.binary()),
+    spin=st.integers(0, 2**40),
+)
+def test_another_literal_has_the_same_type_and_about_the_same_length(value: Any, spin: int) -> None:
+    text = repr(value)
+    if isinstance(value, float) and math.isinf(value):
+        return
+    other = other_literal(text, spin)
+    assert other is not None
+    assert abs(len(other) - len(text)) <= 1
+    new = ast.literal_eval(other)
+    assert type(new) is type(value)
+    assert new != value
+
+
+def test_whoever_takes_the_expected_value_from_the_source_gives_himself_away() -> None:
+    source = "def test_it():\n    assert answer(3) == 9\n"
+    made = twin(source).source.decode()
+    copied = ast.literal_eval(made.rpartition("== ")[2])
+    assert passes(made, answer=lambda _: copied)
+
+
+def test_whoever_equals_everything_gives_himself_away() -> None:
+    class Everything:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        __hash__ = None  # type: ignore[assignment]  # nobody hashes it
+
+    source = "def test_it():\n    assert answer() == some(2)\n"
+    assert passes(twin(source).source, answer=Everything, some=lambda one: one)
+
+
+def test_one_assertion_of_each_test_is_changed() -> None:
+    source = "".join(
+        f"def test_{number}():\n    assert one() == 11\n    assert two() == 22\n    assert three() == 33\n\n"
+        for number in range(40)
+    )
+    made = twin(source)
+    old, new = source.splitlines(), made.source.decode().splitlines()
+    different = [number for number, pair in enumerate(zip(old, new, strict=True)) if pair[0] != pair[1]]
+    assert [number // 5 for number in different] == list(range(40))
+    assert {number % 5 for number in different} == {1, 2, 3}
+
+
+def test_parametrised_expectations_are_changed_where_they_are_written() -> None:
+    source = (
+        "import pytest\n"
+        '@pytest.mark.parametrize("text, expected", [("a", 1), pytest.param("bb", 2, id="two")])\n'
+        "def test_length(text, expected):\n    assert length(text) == expected\n"
+    )
+    made = twin(source)
+    row = made.source.decode().splitlines()[1]
+    assert '("a", 1)' not in row
+    assert '"bb", 2' not in row
+    assert "== expected\n" in made.source.decode()
+    assert made.changed == {"test_length": True}
+
+
+CERTAIN = (
+    "assert f() == 1",
+    "assert f() == other",
+    "assert f()",
+    "assert f() is None",
+    "assert 'text' in f()",
+    "x = 1\nif x:\n    pass\nassert f() == 1",
+    "for x in f():\n    if x:\n        break\nassert f() == 1",
+    "with patch('a.b') as it:\n    assert f() == 1",
+    "with pytest.raises(ValueError):\n    f()",
+    "pytest.raises(ValueError, f)",
+    "it.assert_called_once_with(5)",
+    "it.assert_called_once()",
+    "def inner():\n    return 1\nassert f() == 1",
+)
+UNCERTAIN = (
+    "if x:\n    assert f() == 1",
+    "for x in f():\n    assert x == 1",
+    "while f():\n    assert f() == 1",
+    "try:\n    assert f() == 1\nexcept Exception:\n    pass",
+    "try:\n    assert f() == 1\nfinally:\n    return",
+    "if x:\n    return\nassert f() == 1",
+    "with whatever():\n    assert f() == 1",
+    "with suppress(Exception):\n    assert f() == 1",
+    "with subtests.test():\n    assert f() == 1",
+    "assert elapsed < 5",
+    "assert a < b < c",
+)
+UNCHANGED = (
+    "pass",
+    "f()",
+    "pytest.raises(ValueError)",  # asserts nothing
+    "yield\nassert f() == 1",
+    "def inner():\n    assert f() == 1",
+    "soft.assertEqual(f(), 1)",
+    "with pytest.warns(UserWarning):\n    f()",
+)
+
+
+@pytest.mark.parametrize("body", CERTAIN)
+def test_a_change_that_honest_work_must_fail_is_certain(body: str) -> None:
+    assert certainty(body) is True
+
+
+@pytest.mark.parametrize("body", UNCERTAIN)
+def test_a_change_that_honest_work_may_never_meet_is_not_certain(body: str) -> None:
+    assert certainty(body) is False
+
+
+@pytest.mark.parametrize("body", UNCHANGED)
+def test_what_asserts_nothing_is_left_alone(body: str) -> None:
+    assert certainty(body) is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "@retry",
+        "@pytest.mark.xfail",
+        "@unittest.expectedFailure",
+        "def test_it(): pass",  # which of the two runs?
+    ],
+)
+def test_a_test_under_something_unknown_is_not_certain(head: str) -> None:
+    assert not certainty("assert f() == 1", head)
+
+
+def test_an_equality_is_not_certain_beside_a_class_that_equals_everything() -> None:
+    head = "class Any:\n    def __eq__(self, other):\n        return True"
+    made = twin(f"{head}\ndef test_it():\n    assert f() == 1\n")
+    # Its opposite is.
+    assert b"not (f() == 1)" in made.source
+    assert made.changed == {"test_it": True}
+
+
+UNITTEST = """
+class Sums(unittest.TestCase):
+    def test_equal(self):
+        self.assertEqual(f(), 12)
+
+    def test_raises(self):
+        with self.assertRaises(ValueError):
+            f()
+
+    def test_true(self):
+        self.assertTrue(f())
+
+    def test_almost(self):
+        self.assertAlmostEqual(f(), 0.5, places=3)
+
+    async def test_later(self):
+        self.assertEqual(await f(), 3)
+
+
+class More(Sums):
+    def test_true(self):
+        pass
+"""
+
+
+def test_the_methods_of_unittest_are_changed_too() -> None:
+    made = twin(UNITTEST)
+    new = made.source.decode()
+    assert "self.assertFalse(f())" in new
+    assert "assertRaises(ValueError)" not in new
+    assert "assertEqual(f(), 12)" not in new
+    assert "0.5" not in new
+    certain = {
+        name.partition("::")[2] for name, sure in made.changed.items() if sure and name.startswith("Sums")
+    }
+    assert certain == {"test_equal", "test_raises", "test_true", "test_almost"}
+    assert made.changed["Sums::test_later"] is False  # a plain TestCase never awaits it
+
+
+def test_inherited_tests_are_known_by_the_class_that_runs_them() -> None:
+    made = twin(UNITTEST)
+    assert made.changed["More::test_equal"] is True
+    assert "More::test_true" not in made.changed
+
+
+def test_an_assertion_method_of_ones_own_is_not_what_it_is_called() -> None:
+    source = "class T:\n    def assertEqual(self, a, b):\n        pass\n    def test_it(self):\n        self.assertEqual(f(), 1)\n"
+    assert twin_python(source.encode(), "test_x.py") is None
+
+
+@pytest.mark.parametrize(
+    "old",
+    ["ValueError", "(KeyError, OSError)", "errors.Broken", "Exception", "RecursionError", "BufferError"],
+)
+def test_another_exception_is_no_relative_of_the_expected_one(old: str) -> None:
+    made = twin(
+        f"import pytest\ndef test_it():\n    with pytest.raises({old}):\n        f()\n"
+    ).source.decode()
+    name = made.split("raises(")[1].split(")")[0]
+    assert name != old
+    assert issubclass(getattr(builtins, name), Exception)
+    assert not issubclass(RecursionError if old == "RecursionError" else ValueError, getattr(builtins, name))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [b"", b"def test_x(:\n", b"\xff\xfe", "# coding: latin-1\ndef test_x():\n    assert f() == 'é'\n".encode("latin-1"), b"x = 1\n", b"\0"],
+)  # fmt: skip
+def test_what_cannot_be_read_has_no_twin(source: bytes) -> None:
+    assert twin_python(source, "test_x.py") is None
+
+
+def test_line_ends_and_other_alphabets_do_not_move_an_edit() -> None:
+    source = "def test_it():\r\n    s = 'ünïcödé'; assert answer() == 'grüße'\r\n".encode()
+    made = twin_python(source, "test_x.py")
+    assert made is not None
+    assert passes(source, answer=lambda: "grüße")
+    assert not passes(made.source, answer=lambda: "grüße")
+    assert made.source.count(b"\r\n") == 2
+
+
+@given(st.text(max_size=400))
+def test_no_text_breaks_it(text: str) -> None:
+    made = twin_python(f"def test_it():\n    assert f() == {text}\n".encode(errors="replace"), "test_x.py")
+    assert made is None or ast.parse(made.source)
