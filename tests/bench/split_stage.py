@@ -14,7 +14,7 @@ from pathlib import Path
 from steelyard.bench.command_words import command_words
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
-from steelyard.bench.split.run_split import SplitBench, run_split
+from steelyard.bench.split.run_split import InSandbox, SplitBench, run_split
 from steelyard.bench.suite import Suite
 from steelyard.contract.owner import run_uid
 from steelyard.sandboxes.base import Box, Death, Laid, Limits, Sandbox
@@ -60,9 +60,7 @@ class SplitStage:
         ran, _ = run_split(bench, scratch)
         return ran
 
-    def _in_sandbox(
-        self, tree: Path
-    ) -> Callable[[tuple[Laid, ...], Callable[[Sandbox], Ran]], tuple[Ran, Death]]:
+    def _in_sandbox(self, tree: Path) -> InSandbox:
         def run(laid: tuple[Laid, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, Death]:
             box = Box(layers=(tree,), home_layers=(self.home,), laid=laid, limits=SMALL)
             with BubblewrapBackend().start(box) as sandbox:
