@@ -203,6 +203,31 @@ TAMPERING = {
         ),
         "a hook of the runner was added by shop.py",
     ),
+    "the manager's own way to call": (
+        (
+            "import gc\nfrom _pytest.config import PytestPluginManager\n"
+            "m = next(o for o in gc.get_objects() if type(o) is PytestPluginManager)\nold = m._inner_hookexec\n"
+            "def new(name, impls, kwargs, first):\n"
+            "    return None if name == 'pytest_pyfunc_call' else old(name, impls, kwargs, first)\n"
+            "m._inner_hookexec = new"
+        ),
+        "pluginmanager._inner_hookexec",
+    ),
+    "a name that hides an inherited one": (
+        (
+            "import _pytest.python as p\np.Function.listchain = lambda self: []\n"
+            "p.Function.obj = property(lambda self: lambda **k: None, lambda self, value: None)"
+        ),
+        "",
+    ),
+    "a hook in the place of another": (
+        (
+            "import gc\nfor o in gc.get_objects():\n"
+            "    if type(o).__name__ == 'HookImpl' and o.function.__name__ == 'pytest_pyfunc_call':\n"
+            "        o.function = lambda pyfuncitem: True"
+        ),
+        "hook",
+    ),
     "equality of everything": ("import operator\noperator.eq = lambda a, b: True", "operator.eq"),
     "a builtin": ("import builtins\nbuiltins.all = lambda *a: True", "builtins.all"),
     "a clock": ("import time\ntime.time = lambda: 0.0", "time.time"),
@@ -272,6 +297,29 @@ OLD_TAMPERING = {
 @pytest.mark.parametrize("code", OLD_TAMPERING.values(), ids=OLD_TAMPERING)
 def test_hands_on_unittest_are_seen(python_bench: PythonBench, code: str) -> None:
     ran = python_bench({"shop.py": f"{BUG}\n{code}\n", "test_x.py": OLD_TEST}, UNITTEST)
+    assert not is_a_pass(ran.reported), ran.reported
+
+
+SKIPPING = {
+    "pytest.skip": "import pytest\ndef add(a, b): pytest.skip('not here')",
+    "pytest.xfail": "import pytest\ndef add(a, b): pytest.xfail('known')",
+    "unittest.SkipTest": "import unittest\ndef add(a, b): raise unittest.SkipTest('not here')",
+    "its whole module": "import pytest\npytest.skip('not here', allow_module_level=True)",
+    "its whole module, the old way": "import unittest\nraise unittest.SkipTest('not here')",
+}
+
+
+@pytest.mark.parametrize("code", SKIPPING.values(), ids=SKIPPING)
+@pytest.mark.parametrize(
+    ("command", "test"), [(PYTEST, TEST), (UNITTEST, OLD_TEST)], ids=["pytest", "unittest"]
+)
+def test_changed_code_cannot_skip_its_tests(
+    python_bench: PythonBench, command: str, test: str, code: str
+) -> None:
+    other = "import unittest\nclass Other(unittest.TestCase):\n    def test_other(self): pass\n"
+    files = {"shop.py": f"{BUG}\n{code}\n", "test_x.py": test, "test_y.py": other}
+    ran = python_bench(files, command, changed=frozenset({"shop.py"}))
+    assert outcomes(ran.reported)["test_other"] != "failed"
     assert not is_a_pass(ran.reported), ran.reported
 
 

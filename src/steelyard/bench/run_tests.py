@@ -205,6 +205,7 @@ def _on(ground: Ground, suite: Suite, work: Sequence[Laid]) -> Suite:
     return replace(
         suite,
         env=env,
+        changed=frozenset(one.path for one in work),
         theirs=frozenset(theirs),
         settings=kept_settings(ground, work, words),
         own_modules=python_modules(ground.baseline),

@@ -80,6 +80,7 @@ class Suite:
     report: str = ""
     isolation: Literal["suite", "process"] = "suite"
     declared: tuple[str, ...] = ()
+    changed: frozenset[str] = frozenset()  # paths of the change, without its tests
     theirs: frozenset[str] = frozenset()  # words of argv that lead to something which the change brought
     settings: Mapping[str, str] = field(
         default_factory=dict

@@ -45,6 +45,8 @@ class Watcher:
         self.broken = []
         self.numbers = {}
         self.codes = {}
+        self.shapes = {}
+        self.changed = frozenset(config["changed"])
         self.now = None
         self.tripwire = None
         self.manager = None
@@ -52,8 +54,8 @@ class Watcher:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config):
         """Plugins are loaded, nothing of the tree is."""
-        self.manager = early_config.pluginmanager
-        self.tripwire = Tripwire([Watcher, Told, Voice])
+        self.tripwire = Tripwire(globals())
+        self.remember_hooks(early_config.pluginmanager)
         self.kept.put_back()
         sys.meta_path.remove(self.early)
         put_the_tree_on_the_path(self.settings)
@@ -80,6 +82,7 @@ class Watcher:
         for number, item in enumerate(self.items, len(self.broken)):
             self.numbers[id(item)] = number
             self.codes[id(item)] = code_of(getattr(item, "obj", None))
+            self.shapes[id(item)] = _shape(item)
             self.say("plan", item.nodeid, self.file(item))
         self.say("planned")
         for number in range(len(self.broken)):
@@ -90,11 +93,16 @@ class Watcher:
         self.look_again(everything=False)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_collectreport(self, report):
-        if report.failed:
-            self.say("problem", "could not collect " + (report.nodeid or "the tests"))
-            self.broken.append(report.nodeid or "collection")
-        yield
+    def pytest_make_collect_report(self, collector):
+        report = (yield).get_result()
+        error = getattr(getattr(report, "call", None), "excinfo", None)
+        by = passes_through(error and error.value, self.changed, self.root)
+        if report.failed or (report.skipped and by):
+            name = report.nodeid or "collection"
+            self.say(
+                "problem", "could not collect " + name + (": skipped by " + by if report.skipped else "")
+            )
+            self.broken.append(name)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
@@ -102,7 +110,7 @@ class Watcher:
         if number is None or self.now is not None:
             yield  # a test inside a test is its own affair
             return
-        self.now = Told(item.nodeid)
+        self.now = Told(item.nodeid, self.changed, self.root)
         self.say("start", number)
         yield
         now, self.now = self.now, None
@@ -119,7 +127,7 @@ class Watcher:
         code = self.codes.get(id(item))
         if code is not None and code_of(getattr(item, "obj", None)) is not code:
             self.say("tampering", "the code of " + item.nodeid + " was replaced")
-        if "runtest" in vars(item):
+        if _shape(item) != self.shapes.get(id(item), _shape(item)):
             self.say("tampering", "the method that runs " + item.nodeid + " was replaced")
         return self.phase(item, "call", (yield))
 
@@ -159,16 +167,31 @@ class Watcher:
         for where in self.strange_hooks() if everything else ():
             self.say("tampering", "a hook of the runner was added by " + where)
 
+    def remember_hooks(self, manager):
+        self.manager = manager
+        held = vars(manager)
+        self.tripwire.cheap += [
+            (held, name, held[name], code_of(held[name]), "pluginmanager." + name)
+            for name in ("_inner_hookexec", "hook")
+            if name in held
+        ]
+        self.hooks = [(found, found.function) for found in self.critical_hooks()]
+
+    def critical_hooks(self):
+        callers = [getattr(self.manager.hook, name, None) for name in CRITICAL]
+        return [found for hook in callers if hook is not None for found in hook.get_hookimpls()]
+
     def strange_hooks(self):
         """Where hooks that decide about tests were written, other than in plugins and conftest files."""
         named = self.named_plugins()
-        for name in CRITICAL:
-            hook = getattr(self.manager.hook, name, None)
-            for found in hook.get_hookimpls() if hook is not None else ():
-                where = getattr(code_of(found.function), "co_filename", "")
-                plain = where.startswith(self.root + "/") and "site-packages" not in where
-                if plain and os.path.basename(where) != "conftest.py" and where not in named:
-                    yield where[len(self.root) + 1 :]
+        for found, function in self.hooks:
+            if found.function is not function:
+                yield "somebody in the place of " + str(found.plugin_name)
+        for found in self.critical_hooks():
+            where = getattr(code_of(found.function), "co_filename", "")
+            plain = where.startswith(self.root + "/") and "site-packages" not in where
+            if plain and os.path.basename(where) != "conftest.py" and where not in named:
+                yield where[len(self.root) + 1 :]
 
     def named_plugins(self):
         """Files of the plugins that a conftest, the command or an installed package asks for by name."""
@@ -236,8 +259,10 @@ def settings_text(config, name):
 class Told:
     """What became of one test, the worst of it."""
 
-    def __init__(self, nodeid):
+    def __init__(self, nodeid, changed, root):
         self.id = nodeid
+        self.changed, self.root = changed, root
+        self.pending = None
         self.seen = set()
         self.outcome = "passed"
         self.detail = ""
@@ -248,35 +273,38 @@ class Told:
 
     def saw(self, phase, excinfo):
         self.seen.add(phase)
-        self.expected = excinfo
-        if excinfo is not None and not issubclass(excinfo[0], pytest.skip.Exception):
-            self.pending = (phase, excinfo)
-        elif excinfo is not None:
-            self.worse("skipped", "skip: " + text_of(excinfo[1], ""))
-        else:
-            self.pending = None
+        self.pending = excinfo and excinfo[1]
 
     def raised(self, phase, excinfo, report):
         """One report for each phase; an expected failure is the report's to say, and at best a skip."""
-        pending, self.pending = getattr(self, "pending", None), None
+        error, self.pending = self.pending or (excinfo and excinfo.value), None
         marked = hasattr(report, "wasxfail")
-        if pending is None and excinfo is None:
+        if error is None:
             if marked:
                 self.worse("skipped", "xpass" if report.passed else "xfail")
             return
-        error = pending[1][1] if pending is not None else excinfo.value
         skip = isinstance(error, (pytest.skip.Exception, unittest.SkipTest))
-        if skip or (marked and report.skipped):
+        by = passes_through(error, self.changed, self.root)
+        called = skip or isinstance(error, pytest.xfail.Exception)
+        if called and by:
+            self.worse("failed", "skipped by the code under test (" + by + "): " + text_of(error, ""))
+        elif skip or (marked and report.skipped):
             self.worse("skipped", ("xfail: " if marked else "skip: ") + text_of(error, ""))
         else:
             self.worse("failed" if phase == "call" else "error", text_of(error))
 
     def verdict(self):
-        if getattr(self, "pending", None) is not None:
-            self.worse("error", text_of(self.pending[1][1]))
+        if self.pending is not None:
+            self.worse("error", text_of(self.pending))
         if self.outcome == "passed" and self.seen != set(PHASES):
             return "error", "not all of setup, call and teardown were seen"
         return self.outcome, self.detail
+
+
+def _shape(item):
+    """Its class, and which methods of it the item hides behind its own."""
+    own = [name for name, value in vars(item).items() if callable(value) and hasattr(type(item), name)]
+    return type(item), sorted(own)
 
 
 def _line(report):

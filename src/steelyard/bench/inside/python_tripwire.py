@@ -27,32 +27,25 @@ EVERYWHERE = (
     (ast, ("parse", "walk")),
     (io, ("open_code", "open")),
 )
-RUNNERS = (
-    *("_pytest.runner", "_pytest.python", "_pytest.reports", "_pytest.outcomes", "_pytest.skipping"),
-    *("_pytest.assertion", "_pytest.assertion.rewrite", "_pytest.assertion.util", "_pytest.main"),
-    *("_pytest.unittest", "_pytest.python_api", "_pytest.raises", "_pytest.nodes", "_pytest.fixtures"),
-    *(
-        "pluggy._callers",
-        "pluggy.callers",
-        "pluggy._hooks",
-        "pluggy.hooks",
-        "pluggy._manager",
-        "pluggy._result",
-    ),
-    *("unittest.case", "unittest.result", "unittest.runner", "unittest.suite", "unittest.loader"),
-)
+RUNNERS = ("_pytest", "pytest", "pluggy", "unittest")
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type, classmethod, staticmethod, property)
 
 
 class Tripwire:
     def __init__(self, ours):
         self.cheap = [entry for module, names in EVERYWHERE for entry in _named(module, names)]
-        modules = [sys.modules[name] for name in RUNNERS if name in sys.modules]
-        self.runner = [entry for module in modules for entry in _identities(module)]
-        self.runner += _members(loading.SourceFileLoader, "importlib.SourceFileLoader")
-        self.runner += _named(sys.modules["pytest"], None) if "pytest" in sys.modules else []
-        self.runner += [entry for one in ours for entry in _members(one, one.__name__)]
-        self.modules = [(module.__name__, module) for module in modules]
+        loaded = sys.modules.copy().items()
+        self.modules = [(name, module) for name, module in loaded if name.partition(".")[0] in RUNNERS]
+        self.runner, self.classes = [], [(loading.SourceFileLoader, "importlib.SourceFileLoader")]
+        for name, module in self.modules:
+            self.runner += _named(module, None)
+            held = vars(module).values()
+            self.classes += [(one, name + "." + one.__name__) for one in held if _is_class_of(one, name)]
+        self.classes += [(value, name) for name, value in ours.items() if isinstance(value, type)]
+        self.runner += [entry for one, label in self.classes for entry in _members(one, label)]
+        functions = [name for name, value in ours.items() if isinstance(value, types.FunctionType)]
+        self.runner += [(ours, name, ours[name], code_of(ours[name]), name) for name in functions]
+        self.names = [(one, label, frozenset(vars(one))) for one, label in self.classes]
         self.said = set()
 
     def differences(self, everything):
@@ -60,10 +53,24 @@ class Tripwire:
         found = [label for label, new in _changed(self.cheap) if not _is_by(new, installed=True)]
         if everything:
             found += [label for label, new in _changed(self.runner) if not _is_by(new, installed=False)]
+            found += [label for one, label, names in self.names for label in _gained(one, label, names)]
             found += [name for name, module in self.modules if sys.modules.get(name, module) is not module]
         new = [label for label in dict.fromkeys(found) if label not in self.said]
         self.said.update(new)
         return ["`" + label + "` was replaced" for label in new]
+
+
+def _is_class_of(value, module):
+    return isinstance(value, type) and value.__module__ == module
+
+
+def _gained(owner, label, before):
+    """A name that a class did not have may hide one that it inherits."""
+    if len(vars(owner)) == len(before):
+        return []
+    held = vars(owner)
+    new = [name for name in held if name not in before and isinstance(held[name], CALLABLE)]
+    return [label + "." + name for name in new if not _is_by(held[name], installed=True)]
 
 
 def _changed(entries):
@@ -90,19 +97,6 @@ def _named(module, names):
         for name in names
         if name in held
     ]
-
-
-def _identities(module):
-    """The functions that a module defines, and the members of its classes."""
-    found = []
-    for name, value in vars(module).items():
-        if getattr(value, "__module__", None) == module.__name__ and isinstance(
-            value, (types.FunctionType, type)
-        ):
-            label = module.__name__ + "." + name
-            found.append((vars(module), name, value, code_of(value), label))
-            found += _members(value, label) if isinstance(value, type) else []
-    return found
 
 
 def _members(owner, label):
@@ -145,3 +139,15 @@ def text_of(error, kind=None):
         lines = []
     kind = type(error).__name__ if kind is None else kind
     return ": ".join(part for part in [kind] + lines[:1] if part)[:500]
+
+
+def passes_through(error, changed, root):
+    """The first changed file of the tree on the way that an exception took, or ""."""
+    entry = getattr(error, "__traceback__", None)
+    while entry is not None:
+        where = entry.tb_frame.f_code.co_filename
+        name = where[len(root) + 1 :] if where.startswith(root + "/") else where
+        if name in changed:
+            return name
+        entry = entry.tb_next
+    return ""

@@ -8,9 +8,10 @@ ORDER = ("passed", "skipped", "failed", "error")
 
 
 def run_tests(config, say):
-    tripwire = Tripwire([Watching, Watched, Voice])
+    watch_skipped_modules(config, say)
+    Watched.config, Watched.say = config, staticmethod(say)
+    Watched.tripwire = tripwire = Tripwire(globals())
     put_the_tree_on_the_path(config)
-    Watched.config, Watched.say, Watched.tripwire = config, staticmethod(say), tripwire
     sys.argv[:] = [os.path.join(os.path.dirname(unittest.__file__), "__main__.py")] + config["arguments"]
     name = os.path.basename(sys.executable) + " -m unittest"
     code, program = 2, None
@@ -110,7 +111,11 @@ class Watched(unittest.TextTestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        self.became(test, "skipped", "skip: " + str(reason))
+        by = passes_through(sys.exc_info()[1], self.config["changed"], self.config["root"])
+        if by:
+            self.became(test, "failed", "skipped by the code under test (" + by + "): " + str(reason))
+        else:
+            self.became(test, "skipped", "skip: " + str(reason))
 
     def addExpectedFailure(self, test, err):
         super().addExpectedFailure(test, err)
@@ -125,6 +130,19 @@ class Watched(unittest.TextTestResult):
         if err is not None:
             failed = issubclass(err[0], test.failureException)
             self.became(test, "failed" if failed else "error", text_of(err[1]))
+
+
+def watch_skipped_modules(config, say):
+    """A module that skips itself is one skipped test; unless code under test made it."""
+    make = unittest.loader._make_skipped_test
+
+    def watched(name, error, *more):
+        by = passes_through(error, config["changed"], config["root"])
+        if by:
+            say("problem", "could not load " + name + ": skipped by " + by)
+        return make(name, error, *more)
+
+    unittest.loader._make_skipped_test = watched
 
 
 def _each(test):

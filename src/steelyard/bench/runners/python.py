@@ -246,6 +246,7 @@ def _config(suite: Suite, command: PythonCommand) -> dict[str, Any]:
         "env": {**dict.fromkeys(LATER, ""), **suite.env},
         "own_modules": sorted(suite.own_modules),
         "settings": dict(suite.settings),
+        "changed": sorted(suite.changed),
     }
 
 
