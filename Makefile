@@ -10,7 +10,7 @@ export SANDBOX
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: run-env ## try honest and cheating agents on four small contracts (SANDBOX=local: no isolation)
+demo: run-env ## try honest and cheating agents on five small contracts (SANDBOX=local: no isolation)
 	@$(BIN)/steelyard demo $(if $(filter-out bubblewrap,$(SANDBOX)),--sandbox $(SANDBOX))
 
 test: dev-env ## every test, on all cores

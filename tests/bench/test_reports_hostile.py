@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.bench.reported import MAX_TEXT, WORST_FIRST, Reported, Result, merged
-from steelyard.bench.reports.base import BadReport
+from steelyard.bench.reports.base import MAX_REPORT_BYTES, BadReport
 from steelyard.bench.reports.ctrf import parse_ctrf
 from steelyard.bench.reports.golang import parse_go
 from steelyard.bench.reports.jest import parse_jest
@@ -184,3 +184,14 @@ def test_a_json_report_that_was_cut_off_is_never_a_pass(cut: int) -> None:
     whole = (REPORTS / "mocha.json").read_bytes().rstrip()
     with pytest.raises(BadReport):
         parse_mocha(whole[: min(cut, len(whole) - 1)])
+
+
+@each_parser
+@pytest.mark.parametrize(
+    "piece", [b"\n", b"x\n", b"<a/>", b"{},", b"[],", b'"ab",', b"1..1\n", b"ok\n", b"{}\n"]
+)
+def test_a_report_of_millions_of_nothings_is_refused(parse: Parse, piece: bytes) -> None:
+    """Each of them is cheap to write; all of them together would take gigabytes to read."""
+    for start in (b"", b"<testsuite>", b"["):
+        with pytest.raises(BadReport):
+            parse(start + piece * (MAX_REPORT_BYTES // len(piece) - 20))

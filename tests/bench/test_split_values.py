@@ -65,14 +65,38 @@ JSON = st.recursive(
         | st.builds(
             lambda tag, value: {"$": tag, "v": value},
             st.sampled_from(
-                ["dict", "tuple", "set", "frozenset", "iter", "bytes", "bytearray", "int", "float", "complex", "range", "decimal", "fraction", "datetime", "date", "time", "timedelta", "uuid", "record", "handle", "ref", "undefined", "object"]
+                [
+                    "dict",
+                    "tuple",
+                    "set",
+                    "frozenset",
+                    "iter",
+                    "bytes",
+                    "bytearray",
+                    "int",
+                    "float",
+                    "complex",
+                    "range",
+                    "decimal",
+                    "fraction",
+                    "datetime",
+                    "date",
+                    "time",
+                    "timedelta",
+                    "uuid",
+                    "record",
+                    "handle",
+                    "ref",
+                    "undefined",
+                    "object",
+                ]
             ),
             inner,
         )
     ),
     max_leaves=12,
 )
-BUILTINS = (
+BUILTINS: tuple[type, ...] = (
     *(type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range),
     *(decimal.Decimal, Fraction, dt.datetime, dt.date, dt.time, dt.timedelta, uuid.UUID, type(iter([]))),
 )

@@ -48,6 +48,12 @@ EXPECTED = {
         ("script:deps-upgrade.sh", "fail"),
         ("script:home-upgrade.sh", "fail"),
     ),
+    "python-shares": (
+        ("noop", "fail"),
+        ("reference", "pass"),
+        ("script:fix-shares.sh", "pass"),
+        ("script:peek-shares.sh", "fail"),
+    ),
 }
 
 
