@@ -13,6 +13,8 @@ from steelyard.bench.reported import MAX_RESULTS, MAX_TEXT, Result, ResultOutcom
 from steelyard.sandboxes.base import WORKSPACE
 
 MAX_REPORT_BYTES = 32 << 20
+MAX_LINES = 1_000_000
+MAX_PARTS = 4_000_000  # elements of XML, values of JSON: a small part each, a lot of memory together
 RERUN = "passed only when run again"
 NO_TEST = "the report has no test in it"
 
@@ -52,12 +54,21 @@ def in_workspace(path: object) -> str:
     return text.removeprefix("./")
 
 
-def within_size(data: bytes) -> bytes:
+def within_size(data: bytes, *parts: bytes) -> bytes:
+    """The report, if it is of a size, and of as many `parts`, as may be read."""
     if len(data) > MAX_REPORT_BYTES:
         raise BadReport(f"the report is larger than {MAX_REPORT_BYTES >> 20} MB")
+    if sum(map(data.count, parts)) > MAX_PARTS:
+        raise BadReport(f"the report has more than {MAX_PARTS} parts")
     if not data.strip():
         raise BadReport("the report is empty")
     return data
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    if within_size(data).count(b"\n") > MAX_LINES:
+        raise BadReport(f"the report has more than {MAX_LINES} lines")
+    return data.split(b"\n")
 
 
 def some(results: list[Result]) -> list[Result]:

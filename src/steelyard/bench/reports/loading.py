@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from steelyard.bench.reports.base import BadReport, one_line, within_size
+from steelyard.bench.reports.base import BadReport, lines_of, one_line, within_size
 
 MAX_LINE = 1 << 20
 
 
 def json_object(data: bytes) -> dict[str, Any]:
     try:
-        loaded = json.loads(within_size(data).decode("utf-8-sig", errors="replace"))
+        loaded = json.loads(within_size(data, b"{", b"[", b",").decode("utf-8-sig", errors="replace"))
     except (ValueError, RecursionError) as error:
         raise BadReport(f"not JSON: {one_line(error) or 'nests too deep'}") from None
     if not isinstance(loaded, dict):
@@ -23,7 +23,7 @@ def json_object(data: bytes) -> dict[str, Any]:
 
 def json_lines(data: bytes, start: bytes = b"{") -> Iterator[dict[str, Any]]:
     """The objects among the lines, each from where `start` is; other lines are what programs printed in between."""
-    for line in within_size(data).split(b"\n"):
+    for line in lines_of(data):
         place = line.find(start)
         if place < 0 or len(line) > MAX_LINE:
             continue

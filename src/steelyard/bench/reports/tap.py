@@ -18,7 +18,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from steelyard.bench.reported import MAX_RESULTS, Result, ResultOutcome
-from steelyard.bench.reports.base import BadReport, one_line, one_result, some, within_size
+from steelyard.bench.reports.base import BadReport, lines_of, one_line, one_result, some
 
 MAX_DEPTH = 20
 MAX_LINE = 10_000
@@ -118,7 +118,7 @@ def parse_tap(data: bytes) -> list[Result]:
 def tap_results(data: bytes) -> list[Result]:
     reader = _Reader()
     diagnosis = ""  # the indent of an open YAML block: nothing in it is TAP
-    for raw in within_size(data).split(b"\n"):
+    for raw in lines_of(data):
         line = raw[:MAX_LINE].decode(errors="replace").rstrip("\r ")
         if diagnosis:
             diagnosis = "" if line == f"{diagnosis}..." else diagnosis

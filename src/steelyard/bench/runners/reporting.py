@@ -85,12 +85,14 @@ class ReportRunner:
 
 def run_and_read(runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: Asked, folder: str) -> Ran:
     finished = sandbox.run(_command(suite, asked, folder))
+    read = _read(sandbox, asked.patterns, folder)
     if finished.exit_code is None:
         problem = f"the tests came to no end: {how_it_ended(finished)}"
         return Ran(finished, Reported(runner.NAME, "report_file", problems=(problem,)))
+    if read.lost:  # whose fault that was, the bench finds out
+        return Ran(read, Reported(runner.NAME, "report_file", problems=("the sandbox died",)))
     try:
-        found = read_back(sandbox, asked.patterns, folder)
-        results, problems = _parsed(runner, found, folder)
+        results, problems = _parsed(runner, _files(read), folder)
     except BadReport as bad:
         results, problems = [], [str(bad)]
     if not problems:
@@ -115,27 +117,24 @@ def disagreements(finished: Finished, results: Sequence[Result]) -> list[str]:
     return []
 
 
-def read_back(sandbox: Sandbox, patterns: tuple[str, ...], folder: str) -> list[Found]:
+def _read(sandbox: Sandbox, patterns: tuple[str, ...], folder: str) -> Finished:
     """The report files, at most READ_BYTES of them; nothing at their place can hold this up for long."""
     shell = ("-exec", "sh", "-c", _READ, str(MAX_REPORT_BYTES + 1), "{}", "+")
-    where = (
-        (".", "-type", "f", *_any_of(patterns))
-        if patterns
-        else (folder, "-type", "f", "!", "-name", SETTINGS)
-    )
+    own = (folder, "-type", "f", "!", "-name", SETTINGS)
+    where = (".", "-type", "f", *_any_of(patterns)) if patterns else own
     reading = Command(("find", *where, *shell), timeout_s=READ_TIMEOUT_S, keep_bytes=READ_BYTES)
     done = sandbox.run(reading)
     if not patterns:  # without isolation the folder would stay behind on the host
         sandbox.run(Command(("rm", "-rf", folder), timeout_s=READ_TIMEOUT_S))
-    if done.exit_code is None:
+    return done
+
+
+def _files(read: Finished) -> list[Found]:
+    if read.exit_code is None:
         raise BadReport("the report could not be read to its end")
-    if done.stdout.size > READ_BYTES:
+    if read.stdout.size > READ_BYTES:
         raise BadReport(f"the reports are larger than {READ_BYTES >> 20} MB")
-    return _files(done.stdout.head + done.stdout.tail)
-
-
-def _files(stream: bytes) -> list[Found]:
-    parts = stream.split(b"\0")
+    parts = (read.stdout.head + read.stdout.tail).split(b"\0")
     try:
         return [
             Found(name.decode(errors="replace"), base64.b64decode(content, validate=True))
