@@ -54,6 +54,17 @@ def test_bats_is_read() -> None:
     }
 
 
+def test_deno_is_read() -> None:
+    results = parse_junit((REPORTS / "deno.xml").read_bytes())
+    assert [(one.id, one.outcome, one.file) for one in results] == [
+        ("b_test.ts::adds", "passed", "b_test.ts"),
+        ("b_test.ts::removes", "failed", "b_test.ts"),
+        ("b_test.ts::later", "skipped", "b_test.ts"),
+        ("b_test.ts::steps", "passed", "b_test.ts"),
+        ("b_test.ts::steps > one", "passed", "b_test.ts"),
+    ]
+
+
 def test_ctest_is_read() -> None:
     assert outcomes((REPORTS / "ctest.xml").read_bytes()) == {
         "adds": "passed",

@@ -38,6 +38,7 @@ def told(command: str) -> str:
         ("npx vitest", "vitest"),
         ("npx mocha 'test/**/*.js'", "mocha"),
         ("npx mocha test/*.js", "mocha"),
+        ("deno test --allow-read", "deno"),
         ("rspec", "rspec"),
         ("bundle exec rspec spec/models", "rspec"),
         ("bin/rspec", "rspec"),
@@ -110,6 +111,7 @@ def test_what_is_not_plainly_a_known_tool_has_an_exit_code_only(command: str) ->
         ("rspec", f"rspec --format progress --format json --out {R}/report"),
         ("cd a && ctest", f"cd a && ctest --output-junit {R}/report"),
         ("go test -run 'A|B' ./...", "go test -json -run 'A|B' ./... > ..."),
+        ("deno test -A src", f"deno test --junit-path={R}/report -A src"),
         ("go test -json", "go test -json > ..."),
         (
             "npx vitest",

@@ -71,6 +71,7 @@ _MULTIBYTE = frozenset(
         "iso-2022-jp",
     ]
 )
+_PATH = re.compile(r"[^\s:]{1,300}\.(?:bats|[cm]?[jt]sx?)")
 _NOT_XML = bytes(set(range(32)) - {9, 10, 13})
 
 
@@ -148,6 +149,8 @@ class _Reader:
         said = (attributes.get(name, "").lower() for name in ("status", "result"))
         outcome: ResultOutcome = next((_STATUS[word] for word in said if word in _STATUS), "passed")
         file = attributes.get("file") or attributes.get("filepath") or ""
+        if not file and _PATH.fullmatch(group):  # bats and deno write the file where others write the class
+            file = group
         self.cases.append(_Case(joined(in_workspace(group), attributes.get("name")), file, outcome))
         for suite in self.suites:
             suite.tests += 1

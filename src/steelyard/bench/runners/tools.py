@@ -119,6 +119,13 @@ def _go(step: Step, folder: str) -> Asked | None:
     return Asked((step if "-json" in words else step.with_words(1, "-json")).text, prints=True)
 
 
+def _deno(step: Step, folder: str) -> Asked | None:
+    words = step.plain_words()
+    if words[:2] != ["deno", "test"] or {"--no-run", "--watch"} & set(words):
+        return None
+    return Asked(step.with_words(1, f"--junit-path={folder}/report").text)
+
+
 # libtest speaks JSON only where unstable options are allowed. The tests are compiled first without that, so that no
 # build script sees it; then each program is started by a line that says which it is.
 _EACH_TARGET = (
@@ -190,6 +197,7 @@ TOOLS: tuple[ReportRunner, ...] = (
     ReportRunner("jest", _JEST, parse_jest, makes=_NODE_MODULES),
     ReportRunner("vitest", _vitest, parse_jest, makes=_NODE_MODULES),
     ReportRunner("mocha", _mocha, parse_mocha, makes=_NODE_MODULES),
+    ReportRunner("deno", _deno, parse_junit, makes=_NODE_MODULES),
     ReportRunner("rspec", _RSPEC, parse_rspec),
     ReportRunner(
         "phpunit", _adding(("phpunit", "pest"), "--log-junit", "{}/report"), parse_junit, makes=_COMPOSER
