@@ -1,0 +1,258 @@
+"""Each type of grader through the command line, on the real bench: what it credits, what it refuses, what it says."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Author, Said, Steelyard
+from offline_pytest import ARCHIVE, SETUP, pytest_archive
+
+Script = Callable[[str], str]
+
+CART = "def total(prices):\n    return 0\n\n\ndef first(prices):\n    return prices[0]\n"
+FIXED = CART.replace("return 0", "return sum(prices)")
+BROKEN = FIXED.replace("prices[0]", "prices[1]")
+HALF = CART.replace("return 0", "return 6 if len(prices) == 3 else 0")
+TESTS = (
+    "from cart import first, total\n\n\n"
+    "def test_total():\n    assert total([1, 2, 3]) == 6\n\n\n"
+    "def test_of_two():\n    assert total([1, 2]) == 3\n\n\n"
+    "def test_first():\n    assert first([7, 8]) == 7\n"
+)
+FILES = {"repo/cart.py": CART, "repo/README.md": "carts\n", "hidden/test_cart.py": TESTS}
+BY_HAND = "test -f cart.py"
+PYTHON = ("pytest", "swebench")
+
+
+def patch(before: str, after: str, path: str = "cart.py") -> str:
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    body = "".join(f"-{line}" for line in old) + "".join(f"+{line}" for line in new)
+    return f"--- a/{path}\n+++ b/{path}\n@@ -1,{len(old)} +1,{len(new)} @@\n{body}"
+
+
+def added(path: str, text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(lines)} @@\n"
+    return head + "".join(f"+{line}" for line in lines)
+
+
+class Stage:
+    """A contract about a cart, and patches to grade against it."""
+
+    def __init__(self, steelyard: Steelyard, author: Author, tmp_path: Path, archive: Path) -> None:
+        self.steelyard, self.author, self.tmp_path, self.archive = steelyard, author, tmp_path, archive
+
+    def grade(
+        self, change: str, *graders: dict[str, Any], files: Mapping[str, str] | None = None, **keys: Any
+    ) -> Said:
+        oracle = {"checks": [{"id": "there", "cmd": BY_HAND}], **keys.pop("oracle", {})}
+        if any(one["type"] in PYTHON for one in (*graders, *oracle["checks"]) if "type" in one):
+            self._bring_pytest()
+            keys["setup"] = [SETUP]
+        folder = self.author.write({**FILES, **(files or {})}, oracle=oracle, graders=list(graders), **keys)
+        (self.tmp_path / "p.diff").write_text(change)
+        return self.steelyard("grade", folder, "--patch", self.tmp_path / "p.diff", "--json")
+
+    def _bring_pytest(self) -> None:
+        place = self.author.folder / "repo" / ARCHIVE
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.archive, place)
+
+
+@pytest.fixture(scope="session")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made: Path = pytest_archive(tmp_path_factory.mktemp("pytest"))
+    return made
+
+
+@pytest.fixture
+def stage(steelyard: Steelyard, author: Author, tmp_path: Path, archive: Path) -> Stage:
+    return Stage(steelyard, author, tmp_path, archive)
+
+
+def graded(said: Said, name: str) -> dict[str, Any]:
+    assert said.out, said.err
+    return next(one for one in said.line["grades"] if one["name"] == name)
+
+
+PYTEST = {"type": "pytest", "inject": ["hidden/test_cart.py"]}
+
+
+@pytest.mark.parametrize(
+    ("after", "outcome", "score"),
+    [
+        (FIXED, "pass", 1.0),
+        (HALF, "fail", 2 / 3),
+        (CART + "# later\n", "fail", 1 / 3),
+        (BROKEN, "fail", 2 / 3),
+    ],
+    ids=["fixed", "half", "nothing", "broken"],
+)
+def test_hidden_tests_give_the_part_that_passes(stage: Stage, after: str, outcome: str, score: float) -> None:
+    said = stage.grade(patch(CART, after), PYTEST)
+    grade = graded(said, "pytest")
+    assert (grade["outcome"], grade["score"]) == (outcome, pytest.approx(score)), grade
+    # Half of the weight is the check's, which passes.
+    assert said.line["score"] == pytest.approx((1 + score) / 2)
+    assert said.line["verdict"] == ("pass" if outcome == "pass" else "fail")
+
+
+def test_a_part_that_reaches_both_thresholds_passes(stage: Stage) -> None:
+    said = stage.grade(patch(CART, HALF), {**PYTEST, "pass_threshold": 0.5}, pass_threshold=0.8)
+    assert (graded(said, "pytest")["outcome"], said.line["verdict"]) == ("pass", "pass")
+
+
+def test_a_gate_of_tests_zeroes_the_score(stage: Stage) -> None:
+    said = stage.grade(patch(CART, HALF), {**PYTEST, "gate": True})
+    assert (said.line["score"], said.line["verdict"], said.line["gates"]["acceptance"]) == (
+        0.0,
+        "fail",
+        "fail",
+    )
+
+
+def test_a_check_of_tests_must_reach_its_threshold(stage: Stage) -> None:
+    check = {**PYTEST, "id": "hidden", "pass_threshold": 0.6}
+    said = stage.grade(patch(CART, HALF), oracle={"checks": [check]}, pass_threshold=0.5)
+    assert (said.line["acceptance"], said.line["verdict"]) == ("success", "pass")
+    assert said.line["score"] == pytest.approx(2 / 3)
+    said = stage.grade(patch(CART, CART + "#\n"), oracle={"checks": [check]}, pass_threshold=0.5)
+    assert (said.line["acceptance"], said.line["score"]) == ("failure", 0.0)
+
+
+def test_declared_ids_decide(stage: Stage) -> None:
+    ids = ["test_cart.py::test_total", "test_first"]
+    said = stage.grade(patch(CART, HALF), {**PYTEST, "ids": ids})
+    assert graded(said, "pytest")["score"] == 1.0
+    said = stage.grade(patch(CART, FIXED), {**PYTEST, "ids": [*ids, "test_absent"]})
+    assert graded(said, "pytest")["score"] == pytest.approx(2 / 3)
+    assert "not among the results: test_absent" in graded(said, "pytest")["why"]
+
+
+def test_a_candidates_own_tests_earn_nothing(stage: Stage) -> None:
+    own = added("test_mine.py", "def test_mine():\n    assert True\n")
+    said = stage.grade(own, {"type": "pytest"})
+    grade = graded(said, "pytest")
+    assert (grade["outcome"], grade["score"]) == ("fail", 0.0), grade
+
+
+def test_code_that_cannot_be_imported_fails(stage: Stage) -> None:
+    said = stage.grade(patch(CART, "raise SystemExit(0)\n"), PYTEST)
+    assert (graded(said, "pytest")["outcome"], graded(said, "pytest")["score"]) == ("fail", 0.0)
+
+
+def test_a_command_that_nobody_can_read_is_one_result(stage: Stage) -> None:
+    tests = {"type": "tests", "cmd": "sh run.sh", "inject": ["hidden/run.sh"]}
+    said = stage.grade(patch(CART, FIXED), tests, files={"hidden/run.sh": "exit 1\n"})
+    assert (graded(said, "tests")["outcome"], graded(said, "tests")["score"]) == ("fail", 0.0)
+
+
+def test_a_suite_that_does_not_end_is_an_error(stage: Stage) -> None:
+    tests = {"type": "tests", "cmd": "sleep 30", "timeout_s": 1}
+    assert graded(stage.grade(patch(CART, FIXED), tests), "tests")["outcome"] == "error"
+
+
+# ---- swebench
+OLD_TESTS = "from cart import first\n\n\ndef test_first():\n    assert first([7, 8]) == 7\n"
+IN_REPO = {"repo/tests/test_cart.py": OLD_TESTS, "repo/conftest.py": "", "tests.patch": patch(OLD_TESTS, TESTS, "tests/test_cart.py")}  # fmt: skip
+SWEBENCH = {
+    "type": "swebench",
+    "patch": "tests.patch",
+    "fail_to_pass": ["tests/test_cart.py::test_total", "tests/test_cart.py::test_of_two"],
+    "pass_to_pass": ["tests/test_cart.py::*"],
+}
+
+
+@pytest.mark.parametrize(
+    ("after", "resolution", "score", "combined"),
+    [
+        (FIXED, "full", 1.0, 1.0),
+        (HALF, "partial", 0.5, 0.75),
+        (CART + "#\n", "no", 0.0, 0.5),
+        (BROKEN, "no", 0.0, 0.0),
+    ],
+    ids=["full", "partial", "nothing", "broken"],
+)
+def test_swebench_by_a_test_patch(
+    stage: Stage, after: str, resolution: str, score: float, combined: float
+) -> None:
+    said = stage.grade(patch(CART, after), SWEBENCH, files=IN_REPO)
+    grade = graded(said, "swebench")
+    assert (grade["data"]["resolution"], grade["score"]) == (resolution, score), grade
+    assert said.line["score"] == pytest.approx(combined)
+    assert said.line["verdict"] == ("pass" if resolution == "full" else "fail")
+    assert f"resolution {resolution}" in grade["why"]
+
+
+def test_the_candidates_version_of_a_patched_test_is_not_what_runs(stage: Stage) -> None:
+    cheat = patch(CART, CART + "#\n") + patch(
+        OLD_TESTS, "def test_total(): pass\ndef test_of_two(): pass\n", "tests/test_cart.py"
+    )
+    assert graded(stage.grade(cheat, SWEBENCH, files=IN_REPO), "swebench")["score"] == 0.0
+
+
+def test_a_test_patch_that_does_not_apply_is_found_by_check(stage: Stage, steelyard: Steelyard) -> None:
+    wrong = {**IN_REPO, "tests.patch": IN_REPO["tests.patch"].replace("-def test_first", "-def test_last")}
+    folder = stage.author.write(
+        {**FILES, **wrong}, oracle={"checks": [{"id": "x", "cmd": BY_HAND}]}, graders=[SWEBENCH]
+    )
+    said = steelyard("check", folder)
+    assert said.code == 2
+    assert "graders[0].patch: does not apply: tests/test_cart.py" in said.out
+
+
+# ---- evidence only
+def test_expected_files_and_patterns(stage: Stage) -> None:
+    files = {"expected/docs/cart.md": "# Carts\n"}
+    grader = {"type": "files", "expect_dir": "expected", "patterns": ["sum\\(", "retry"]}
+    said = stage.grade(patch(CART, FIXED) + added("docs/cart.md", "# Carts\n"), grader, files=files)
+    grade = graded(said, "files")
+    assert (grade["score"], grade["outcome"]) == (pytest.approx(2 / 3), "fail")
+    assert "nowhere: retry" in grade["why"]
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [
+        (patch(CART, FIXED), "pass"),
+        (patch(CART, CART.replace("return 0", "raise NotImplementedError")), "fail"),
+        (patch("carts\n", "more carts\n", "README.md"), "fail"),
+        (added("tests/test_new.py", TESTS), "fail"),
+    ],
+    ids=["code", "stub", "document", "test"],
+)
+def test_implemented_is_a_gate(stage: Stage, change: str, outcome: str) -> None:
+    said = stage.grade(change, {"type": "implemented"})
+    assert graded(said, "implemented")["outcome"] == outcome
+    assert graded(said, "implemented")["gate"] is True
+    assert (said.line["verdict"], said.line["score"]) == (
+        ("pass", 1.0) if outcome == "pass" else ("fail", 0.0)
+    )
+
+
+def test_a_trace_that_is_not_there_changes_nothing(
+    steelyard: Steelyard, author: Author, script: Script
+) -> None:
+    graders = [
+        {"type": "trace", "require_tools": [{"kind": "write"}], "weight": 5},
+        {"type": "efficiency", "target_cost_usd": 0.1, "weight": 5},
+    ]
+    folder = author.write(graders=graders)
+    said = steelyard("run", folder, "--agent", script("echo 'echo $(($1 + $2))' > add.sh\n"), "--json")
+    assert [graded(said, name)["outcome"] for name in ("trace", "efficiency")] == ["not_applicable"] * 2
+    assert (said.line["verdict"], said.line["score"]) == ("pass", 1.0)
+
+
+# ---- advice
+def test_what_was_done_to_the_tests_is_said_with_its_line_and_costs_nothing(stage: Stage) -> None:
+    weaker = OLD_TESTS.replace("    assert first([7, 8]) == 7\n", "    first([7, 8])\n")
+    said = stage.grade(patch(CART, FIXED) + patch(OLD_TESTS, weaker, "tests/test_cart.py"), files=IN_REPO)
+    found = {(one["id"], one["severity"]): one["where"] for one in said.line["findings"]}
+    assert found["assertion_removed", "warning"] == "tests/test_cart.py (was line 5)"
+    assert found["test_changed", "info"] == "tests/test_cart.py"
+    assert said.line["verdict"] == "pass"
