@@ -155,6 +155,22 @@ HONEST = {
             "require('node:test')('m', () => { require('assert').equal('a'.shout(), 'A'); });"
         ),
     ),
+    "polyfills that replace and answer alike": (
+        "a.test.js",
+        (
+            "for (const [P, k] of [[Array.prototype, 'includes'], [String.prototype, 'startsWith'], [RegExp.prototype,"
+            " 'exec'], [Promise.prototype, 'then'], [JSON, 'stringify']]) { const real = P[k];\n"
+            "P[k] = function (...args) { return real.apply(this, args); }; }\n"
+            "require('node:test')('m', () => { require('assert')([1].includes(1)); });"
+        ),
+    ),
+    "a run of tests inside a test": (
+        "a.test.js",
+        (
+            "const { test, run } = require('node:test'); test('m', async () => { let n = 0;\n"
+            "for await (const one of run({ files: [__dirname + '/kid.js'] })) n++; require('assert')(n > 0); });"
+        ),
+    ),
     "process.exit mocked and not put back": (
         "a.test.js",
         (

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.bench.runners.node_story import heard, results, tampering, unfinished
+from steelyard.bench.reported import NEVER_RAN, Result
+from steelyard.bench.runners.node_story import heard, results, tampering, unfinished, unheard
 
 NONCE = "ab" * 16
 BEGIN = ["B", "v20.0.0", 1, 1, 0, 1, 0]
@@ -20,7 +21,7 @@ def told(*records: list[Any]) -> bytes:
 
 def passing(n: int, name: str) -> list[list[Any]]:
     return [
-        ["P", n, name, ""],
+        ["P", n, name, "", name],
         ["W", n, "ok"],
         ["S", 0, name],
         ["E", "pass", 0, name, "", "", "", "", ""],
@@ -49,8 +50,13 @@ def test_words_after_the_last_word_are_a_problem() -> None:
 
 
 def test_a_test_that_was_registered_and_not_reported_is_named() -> None:
-    story = heard(NONCE, told(BEGIN, *passing(1, "adds"), ["P", 2, "adds", ""], ["Z", 1, 0]))
+    story = heard(NONCE, told(BEGIN, *passing(1, "adds"), ["P", 2, "adds", "", "adds"], ["Z", 1, 0]))
     assert unfinished(story) == "adds"
+
+
+def test_a_test_that_was_not_heard_of_is_an_error_of_its_own() -> None:
+    story = heard(NONCE, told(BEGIN, ["P", 1, "adds", "", "sums > adds"]))
+    assert unheard(story, "a.js") == [Result("a.js::sums > adds", "error", NEVER_RAN, "a.js")]
 
 
 def test_a_pass_whose_body_threw_is_tampering() -> None:

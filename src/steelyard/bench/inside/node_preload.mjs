@@ -5,7 +5,7 @@
 //
 //   ["B", version, mentions node:test, registers tests, mentions exit, asserts,
 //         mentions uncaughtException]                               begin
-//   ["P", n, name, "suite" | ""]                                    a test was registered
+//   ["P", n, name, "suite" | "", path]                              a test was registered
 //   ["W", n, "ok" | "threw"]                                        its body ended
 //   ["H"]                                                           a hook threw
 //   ["S", nesting, name]                                            events of the test runner, in its order
@@ -91,40 +91,63 @@ function harden(object) {
   }
 }
 
-// What comparisons in tests rely on. Only these: a polyfill or a mock elsewhere is nobody's cheat.
+// What comparisons in tests rely on, and what each must answer. A polyfill that answers alike is nobody's cheat.
+const has = (f, on, args, expected) => apply(f, on, args) === expected;
+const more = (n) => n > 1;
 const RELIED_ON = [
-  ['Object', Object, ['is', 'keys', 'entries', 'values', 'getPrototypeOf', 'getOwnPropertyNames', 'freeze']],
-  ['Object.prototype', Object.prototype, ['hasOwnProperty', 'isPrototypeOf', 'toString', 'valueOf', '__proto__']],
-  ['Function.prototype', Function.prototype, ['call', 'apply', 'bind', 'toString']],
-  ['Array', Array, ['isArray', 'from']],
-  ['Array.prototype', Array.prototype, ['every', 'some', 'includes', 'indexOf', 'forEach', 'map', 'filter', 'join', 'sort', 'find', 'slice', 'push']],
-  ['String.prototype', String.prototype, ['includes', 'indexOf', 'startsWith', 'endsWith', 'trim', 'split', 'toString', 'valueOf']],
-  ['Number', Number, ['isNaN', 'isInteger', 'isFinite']],
-  ['Number.prototype', Number.prototype, ['toString', 'valueOf']],
-  ['RegExp.prototype', RegExp.prototype, ['test', 'exec']],
-  ['Promise.prototype', Promise.prototype, ['then', 'catch', 'finally']],
-  ['Map.prototype', Map.prototype, ['get', 'has']],
-  ['Set.prototype', Set.prototype, ['has']],
-  ['JSON', JSON, ['stringify', 'parse']],
-  ['Math', Math, ['abs']],
-  ['Reflect', Reflect, ['ownKeys', 'apply', 'get']],
+  ['Object', Object, 'is', (f) => has(f, Object, [1, 1], true) && has(f, Object, [1, 2], false)],
+  ['Object', Object, 'keys', (f) => apply(f, Object, [{ a: 1 }])[0] === 'a'],
+  ['Object', Object, 'entries', (f) => apply(f, Object, [{ a: 7 }])[0][1] === 7],
+  ['Object', Object, 'getPrototypeOf', (f) => has(f, Object, [[]], Array.prototype) && has(f, Object, [{}], Object.prototype)],
+  ['Object.prototype', Object.prototype, 'hasOwnProperty', (f) => has(f, { a: 1 }, ['a'], true) && has(f, {}, ['a'], false)],
+  ['Object.prototype', Object.prototype, 'toString', (f) => has(f, [], [], '[object Array]')],
+  ['Function.prototype', Function.prototype, 'call', (f) => has(f, (n) => n, [null, 7], 7)],
+  ['Function.prototype', Function.prototype, 'apply', (f) => has(f, (n) => n, [null, [7]], 7)],
+  ['Array', Array, 'isArray', (f) => has(f, Array, [[]], true) && has(f, Array, [{}], false)],
+  ['Array.prototype', Array.prototype, 'every', (f) => has(f, [1, 2], [more], false) && has(f, [2], [more], true)],
+  ['Array.prototype', Array.prototype, 'some', (f) => has(f, [1], [more], false) && has(f, [2], [more], true)],
+  ['Array.prototype', Array.prototype, 'includes', (f) => has(f, [1], [2], false) && has(f, [1], [1], true)],
+  ['Array.prototype', Array.prototype, 'indexOf', (f) => has(f, [1], [2], -1) && has(f, [1], [1], 0)],
+  ['Array.prototype', Array.prototype, 'find', (f) => has(f, [1], [more], undefined) && has(f, [2], [more], 2)],
+  ['Array.prototype', Array.prototype, 'forEach', (f) => { let n = 0; apply(f, [3, 4], [(m) => { n += m; }]); return n === 7; }],
+  ['Array.prototype', Array.prototype, 'join', (f) => has(f, [1, 2], ['-'], '1-2')],
+  ['String.prototype', String.prototype, 'includes', (f) => has(f, 'ab', ['c'], false) && has(f, 'ab', ['b'], true)],
+  ['String.prototype', String.prototype, 'indexOf', (f) => has(f, 'ab', ['c'], -1) && has(f, 'ab', ['b'], 1)],
+  ['String.prototype', String.prototype, 'startsWith', (f) => has(f, 'ab', ['b'], false) && has(f, 'ab', ['a'], true)],
+  ['String.prototype', String.prototype, 'endsWith', (f) => has(f, 'ab', ['a'], false) && has(f, 'ab', ['b'], true)],
+  ['Number', Number, 'isNaN', (f) => has(f, Number, [1], false) && has(f, Number, [NaN], true)],
+  ['Number', Number, 'isInteger', (f) => has(f, Number, [0.5], false) && has(f, Number, [1], true)],
+  ['RegExp.prototype', RegExp.prototype, 'test', (f) => has(f, /a/, ['b'], false) && has(f, /a/, ['a'], true)],
+  ['RegExp.prototype', RegExp.prototype, 'exec', (f) => has(f, /a/, ['b'], null) && apply(f, /a/, ['a'])[0] === 'a'],
+  ['Promise.prototype', Promise.prototype, 'then', (f) => isPromise(apply(f, Promise.resolve(), []))],
+  ['Map.prototype', Map.prototype, 'get', (f) => has(f, new Map([[1, 7]]), [1], 7) && has(f, new Map(), [1], undefined)],
+  ['Map.prototype', Map.prototype, 'has', (f) => has(f, new Map(), [1], false) && has(f, new Map([[1, 7]]), [1], true)],
+  ['Set.prototype', Set.prototype, 'has', (f) => has(f, new Set(), [1], false) && has(f, new Set([1]), [1], true)],
+  ['JSON', JSON, 'stringify', (f) => has(f, JSON, [{ a: 7 }], '{"a":7}')],
+  ['JSON', JSON, 'parse', (f) => has(f, JSON, ['7'], 7)],
+  ['Math', Math, 'abs', (f) => has(f, Math, [-7], 7)],
+  ['Reflect', Reflect, 'apply', (f) => has(f, Reflect, [(n) => n, null, [7]], 7)],
 ];
 const originals = [];
 
 function remember() {
-  for (const [name, object, keys] of RELIED_ON) {
-    for (const key of keys) {
-      const { value, get } = getOwnPropertyDescriptor(object, key) ?? {};
-      originals[originals.length] = { __proto__: null, object, key, value, get, name: `${name}.${key}` };
-    }
+  for (let i = 0; i < RELIED_ON.length; i++) {
+    const [name, object, key, answers] = RELIED_ON[i];
+    originals[i] = { __proto__: null, name: `${name}.${key}`, object, key, answers, value: object[key] };
+  }
+}
+
+function isSound({ object, key, value, answers }) {
+  try {
+    return object[key] === value || answers(object[key]) === true;
+  } catch {
+    return false;
   }
 }
 
 function compare(require) {
   for (let i = 0; i < originals.length; i++) {
-    const { object, key, value, get, name } = originals[i];
-    const now = getOwnPropertyDescriptor(object, key);
-    if (now === undefined || now.value !== value || now.get !== get) tampered(`${name} was replaced`);
+    if (!isSound(originals[i])) tampered(`${originals[i].name} was replaced`);
   }
   let same = false;
   try {
@@ -183,6 +206,7 @@ function takeHold(root) {
   const { createSubtest, createHook: addHook } = Test;
 
   function witness(...args) {
+    if (this.root !== root) return apply(createSubtest, this, args); // a run of tests inside a test
     const n = ++registered;
     let at = 1;
     while (at < 4 && typeof args[at] !== 'function') at++;
@@ -190,7 +214,9 @@ function takeHold(root) {
     args[at < 4 ? at : 3] = witnessed(fn, (how) => send(['W', n, how]));
     harden(args[0].prototype);
     const made = apply(createSubtest, this, args);
-    send(['P', n, `${made.name}`, made.reportedType === 'suite' ? 'suite' : '']);
+    let path = `${made.name}`;
+    for (let above = made.parent; above?.parent; above = above.parent) path = `${above.name} > ${path}`;
+    send(['P', n, `${made.name}`, made.reportedType === 'suite' ? 'suite' : '', path]);
     own(made);
     return made;
   }

@@ -32,7 +32,7 @@ from steelyard.bench.reported import Reported, Result, merged
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.exit_code import how_it_ended
 from steelyard.bench.runners.node_command import NodeCommand, chosen, node_command
-from steelyard.bench.runners.node_story import Source, Story, heard, results, tampering, unfinished
+from steelyard.bench.runners.node_story import Source, Story, heard, results, tampering, unfinished, unheard
 from steelyard.bench.suite import Suite
 from steelyard.sandboxes.base import Captured, Command, Finished, Sandbox
 
@@ -167,6 +167,7 @@ class _Run:
         problem = self._problem(story, finished)
         if problem:
             self.problems.append(f"{file}: {problem}")
+            self.found += [] if self.command.filters else unheard(story, file)
         elif not any(one.outcome in {"failed", "error"} for one in found):
             self.found += _of_the_file(story, finished, file)
 
@@ -177,7 +178,7 @@ class _Run:
         if story.begun is None:
             return f"no witness: {how_it_ended(finished)} {_last_line(finished.stderr)}".strip()
         if story.natural is None:
-            return f"ended before its last word: {how_it_ended(finished)}"
+            return f"ended before its last word: {next(iter(story.uncaught), how_it_ended(finished))}"
         left = "" if self.command.filters else unfinished(story)
         return f"{left}: registered and never reported" if left else self._cut_short(story, finished)
 

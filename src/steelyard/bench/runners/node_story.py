@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from steelyard.bench.reported import MAX_RESULTS, Result, ResultOutcome
+from steelyard.bench.reported import MAX_RESULTS, NEVER_RAN, Result, ResultOutcome
 
 MAX_RECORDS = 8 * MAX_RESULTS
 MAX_DEPTH = 100
 _BROKEN = frozenset({"hookFailed", "cancelledByParent", "parentAlreadyFinished"})
 _FIELDS: dict[str, tuple[type, ...]] = {
     "B": (str, int, int, int, int, int),
-    "P": (int, str, str),
+    "P": (int, str, str, str),
     "W": (int, str),
     "H": (),
     "S": (int, str),
@@ -60,6 +60,7 @@ class Source(NamedTuple):
 class Story:
     begun: Source | None = None
     names: dict[int, str] = field(default_factory=dict)  # of the tests that were registered
+    paths: list[str] = field(default_factory=list)  # of those that are no suites, from the outermost title on
     ended: dict[int, set[str]] = field(default_factory=dict)  # how their bodies ended
     hooks_threw: int = 0
     events: list[Event] = field(default_factory=list)
@@ -73,8 +74,9 @@ class Story:
         match record:
             case ["B", _, mentions, calls, *others]:
                 self.begun = Source(bool(mentions and calls), *map(bool, others))
-            case ["P", n, name, _]:
+            case ["P", n, name, kind, path]:
                 self.names[n] = name
+                self.paths += [] if kind else [path]
             case ["W", n, how]:
                 self.ended.setdefault(n, set()).add(how)
             case ["H"]:
@@ -118,6 +120,12 @@ def results(story: Story, file: str) -> list[Result]:
         again = f" #{seen[name]}" if seen[name] > 1 else ""
         found.append(Result(name + again, _outcome(event), _line(event.detail), file))
     return found
+
+
+def unheard(story: Story, file: str) -> list[Result]:
+    """The tests that were registered and then not heard of."""
+    reported = Counter(" > ".join(event.path) for event in story.events)
+    return [Result(f"{file}::{path}", "error", NEVER_RAN, file) for path in Counter(story.paths) - reported]
 
 
 def tampering(story: Story) -> Iterator[str]:
