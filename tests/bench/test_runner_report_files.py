@@ -171,12 +171,13 @@ def test_a_tool_that_the_change_brought_is_not_started(tmp_path: Path) -> None:
     del tmp_path
     suite = Suite("./ctest", argv=("./ctest",), theirs=frozenset({"./ctest"}))
     reported = BY_NAME["ctest"].run(None, suite).reported  # type: ignore[arg-type]  # nothing is to be run
-    assert "what the change brought" in reported.problems[0]
+    assert reported.problems == ("`./ctest` was brought by the change",)
 
 
 def test_a_runner_that_cannot_run_a_command_says_so() -> None:
-    reported = BY_NAME["jest"].run(None, Suite("make check")).reported  # type: ignore[arg-type]
-    assert reported.problems == ("runner jest does not know how to run this command",)
+    ran = BY_NAME["jest"].run(None, Suite("make check"))  # type: ignore[arg-type]
+    assert ran.finished.not_started == "`make check` is not a command of jest"
+    assert ran.reported.problems
 
 
 def test_files_at_the_contract_s_pattern_are_read(run: RunTool) -> None:

@@ -75,11 +75,11 @@ class ReportRunner:
         step = last_step(suite.command)
         asked = self.adapt(step, folder) if step is not None else None
         if asked is None:
-            problem = f"runner {self.NAME} does not know how to run this command"
-            return Ran(Finished(0), Reported(self.NAME, "report_file", problems=(problem,)))
+            why = f"`{suite.command}` is not a command of {self.NAME}"
+            return Ran(Finished(None, not_started=why), Reported(self.NAME, "report_file", problems=(why,)))
         if asked.program in suite.theirs:
-            problem = f"{asked.program} is what the change brought, not the project's {self.NAME}"
-            return Ran(Finished(0), Reported(self.NAME, "report_file", problems=(problem,)))
+            why = f"`{asked.program}` was brought by the change"
+            return Ran(Finished(126), Reported(self.NAME, "report_file", problems=(why,)))
         return run_and_read(self, sandbox, suite, asked, folder)
 
 
