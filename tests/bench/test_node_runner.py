@@ -316,6 +316,18 @@ def test_a_cheat_that_replaces_assert_is_named(run: RunNode) -> None:
     assert set(outcomes(ran.reported).values()) == {"failed"}
 
 
+def test_a_test_file_that_another_process_of_tests_wrote_anew_is_tampering(run: RunNode) -> None:
+    easy = "require('node:test')('n', () => {});"
+    ran = run(
+        {
+            "src/a.js": f"require('fs').writeFileSync('b.test.js', {easy!r});",
+            "a.test.js": "require('./src/a.js'); require('node:test')('m', () => {});",
+            "b.test.js": "require('node:test')('n', () => { throw new Error('no'); });",
+        }
+    )
+    assert ran.reported.tampering == ("b.test.js: the file was written anew while tests ran",)
+
+
 def test_a_pass_without_a_body_is_tampering(run: RunNode) -> None:
     ran = run({"src/slug.js": WRONG + CHEATS["makes running tests pass"], "test/slug.test.js": CHECKED})
     assert any("its body did not end well" in one for one in ran.reported.tampering)

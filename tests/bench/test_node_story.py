@@ -12,7 +12,7 @@ from steelyard.bench.reported import NEVER_RAN, Result
 from steelyard.bench.runners.node_story import heard, results, tampering, unfinished, unheard
 
 NONCE = "ab" * 16
-BEGIN = ["B", "v20.0.0", 1, 1, 0, 1, 0]
+BEGIN = ["B", "v20.0.0", 1, 1, 0, 1, 0, ""]
 
 
 def told(*records: list[Any]) -> bytes:

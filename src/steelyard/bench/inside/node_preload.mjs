@@ -4,7 +4,7 @@
 // fd 4: the nonce, read to its end and closed.
 //
 //   ["B", version, mentions node:test, registers tests, mentions exit, asserts,
-//         mentions uncaughtException]                               begin
+//         mentions uncaughtException, digest of the file]           begin
 //   ["P", n, name, "suite" | "", path]                              a test was registered
 //   ["W", n, "ok" | "threw"]                                        its body ended
 //   ["H"]                                                           a hook threw
@@ -19,6 +19,7 @@
 
 import assert from 'node:assert';
 import { createHook } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import nodeTest from 'node:test';
@@ -296,9 +297,10 @@ function begin() {
   process.execArgv = process.execArgv.slice(1); // processes that tests fork are not ours to watch
   const main = process.argv[1] ?? '';
   const source = fs.existsSync(main) ? fs.readFileSync(main, 'latin1') : '';
+  const digest = source && createHash('sha256').update(source, 'latin1').digest('hex');
   const says = (shape) => shape.test(source);
   send(['B', process.version, says(/['"`](node:)?test['"`]/), says(/\b(test|it|describe|suite)(\.\w+)?\(\s*['"`]/),
-    says(/\bexit\b/) && says(/\bprocess\b/), says(/assert|expect|should/i), says(/uncaughtException/)]);
+    says(/\bexit\b/) && says(/\bprocess\b/), says(/assert|expect|should/i), says(/uncaughtException/), digest]);
 }
 
 function sealed() {

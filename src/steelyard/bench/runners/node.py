@@ -68,6 +68,7 @@ class Node:
 
 class _Files(NamedTuple):
     paths: list[str]
+    digests: dict[str, str]  # none of a file that is alone
     problem: str = ""
     finished: Finished | None = None  # when there is nothing to go on with
 
@@ -90,7 +91,7 @@ class _Run:
         self.problems += [files.problem] if files.problem else []
         self.ends += [files.finished] if files.finished else []
         for path in files.paths:
-            finished = self._file(path)
+            finished = self._file(path, files.digests.get(path))
             self.ends.append(finished)
             if finished.timed_out or finished.lost or finished.not_started:
                 break
@@ -109,31 +110,49 @@ class _Run:
 
     def _files(self) -> _Files:
         """What is to be run, as the tree was before anything in it ran."""
-        listing = (self.command.program, "--input-type=commonjs", "-e", _program("node_files.cjs"))
-        done = self.sandbox.run(
-            Command(
-                ("/bin/sh", "-c", _SHELL, "sh", *listing),
-                cwd=self.suite.cwd,
-                env={**self.command.env, "NODE_OPTIONS": ""},
-                timeout_s=self._left_s,
-                keep_bytes=2 * MAX_LISTED,
-            )
-        )
+        done = self._listing(b"")
         try:
             listed = json.loads(done.stdout.head)
             version, below = listed["version"], listed["files"]
         except (ValueError, TypeError, KeyError):
             why = f"node did not start: {how_it_ended(done)} {_last_line(done.stderr)}".strip()
-            return _Files([], why, done)
+            return _Files([], {}, why, done)
         if _OLD.match(version):
-            return _Files([], f"node {version} is too old: 18.19 is the first that can be watched", done)
+            return _Files([], {}, f"node {version} is too old: 18.19 is the first that can be watched", done)
         typed = bool(_STRIPS_TYPES.match(version)) or _loads_types(self.command)
         paths = chosen(self.command, below, typescript=typed)
         if len(paths) > MAX_FILES:
-            return _Files([], f"{len(paths)} files of tests; {MAX_FILES} are allowed", done)
-        return _Files(paths) if paths else _Files([], "no file of tests was found", done)
+            return _Files([], {}, f"{len(paths)} files of tests; {MAX_FILES} are allowed", done)
+        return (
+            _Files(paths, self._digests(paths))
+            if paths
+            else _Files([], {}, "no file of tests was found", done)
+        )
 
-    def _file(self, path: str) -> Finished:
+    def _digests(self, paths: list[str]) -> dict[str, str]:
+        """Of each file before any ran: code that is tested by one of them could write another anew."""
+        if len(paths) == 1:
+            return {}
+        done = self._listing(json.dumps(paths).encode())
+        try:
+            return dict(zip(paths, json.loads(done.stdout.head)["digests"], strict=True))
+        except (ValueError, TypeError, KeyError):
+            return {}
+
+    def _listing(self, asked: bytes) -> Finished:
+        listing = (self.command.program, "--input-type=commonjs", "-e", _program("node_files.cjs"))
+        return self.sandbox.run(
+            Command(
+                ("/bin/sh", "-c", _SHELL, "sh", *listing),
+                cwd=self.suite.cwd,
+                env={**self.command.env, "NODE_OPTIONS": ""},
+                stdin=asked,
+                timeout_s=self._left_s,
+                keep_bytes=2 * MAX_LISTED,
+            )
+        )
+
+    def _file(self, path: str, digest: str | None) -> Finished:
         nonce = secrets.token_hex(16)
         told = bytearray()
 
@@ -151,7 +170,10 @@ class _Run:
             ),
             listen,
         )
-        self._understand(path, heard(nonce, bytes(told)), started)
+        story = heard(nonce, bytes(told))
+        if digest is not None and story.begun is not None and story.begun.digest != digest:
+            story.tampering.append("the file was written anew while tests ran")
+        self._understand(path, story, started)
         return replace(started, stdout=Captured())
 
     def _argv(self, path: str) -> tuple[str, ...]:

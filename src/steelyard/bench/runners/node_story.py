@@ -21,7 +21,7 @@ MAX_RECORDS = 8 * MAX_RESULTS
 MAX_DEPTH = 100
 _BROKEN = frozenset({"hookFailed", "cancelledByParent", "parentAlreadyFinished"})
 _FIELDS: dict[str, tuple[type, ...]] = {
-    "B": (str, int, int, int, int, int),
+    "B": (str, int, int, int, int, int, str),
     "P": (int, str, str, str),
     "W": (int, str),
     "H": (),
@@ -54,6 +54,7 @@ class Source(NamedTuple):
     exits: bool = False  # it names process.exit
     checks: bool = False  # it asserts something
     catches: bool = False  # it names uncaughtException
+    digest: str = ""
 
 
 @dataclass
@@ -72,8 +73,10 @@ class Story:
 
     def hear(self, record: list[Any]) -> None:
         match record:
-            case ["B", _, mentions, calls, *others]:
-                self.begun = Source(bool(mentions and calls), *map(bool, others))
+            case ["B", _, mentions, calls, exits, checks, catches, digest]:
+                self.begun = Source(
+                    bool(mentions and calls), bool(exits), bool(checks), bool(catches), digest
+                )
             case ["P", n, name, kind, path]:
                 self.names[n] = name
                 self.paths += [] if kind else [path]
