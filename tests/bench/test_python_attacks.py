@@ -220,6 +220,15 @@ TAMPERING = {
         ),
         "",
     ),
+    "itself as a plugin": (
+        (
+            "import gc, sys, pytest\nfrom _pytest.config import PytestPluginManager\n"
+            "@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call(pyfuncitem): return True\n"
+            "m = next(o for o in gc.get_objects() if type(o) is PytestPluginManager)\n"
+            "m.register(sys.modules[__name__], 'shop')"
+        ),
+        "a hook of the runner was added by shop.py",
+    ),
     "a hook in the place of another": (
         (
             "import gc\nfor o in gc.get_objects():\n"

@@ -230,6 +230,13 @@ def test_trace():
         "def pytest_runtest_call(item): item.was_called = True\n",
         "test_x.py": "def test_plugin(five, request): assert five == 5 and request.node.was_called\n",
     },
+    "a plugin of the tree, named in a conftest": {
+        "conftest.py": "pytest_plugins = ['shop.testing']\n",
+        "shop/__init__.py": "",
+        "shop/testing.py": "import pytest\n@pytest.fixture\ndef five(): return 5\n"
+        "def pytest_collection_modifyitems(items): items.reverse()\n",
+        "test_x.py": "def test_plugin(five): assert five == 5\n",
+    },
     "doctests": {
         "shop.py": '"""\n>>> 1 + 1\n2\n"""\n',
         "pytest.ini": "[pytest]\naddopts = --doctest-modules\n",

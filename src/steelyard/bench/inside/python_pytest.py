@@ -22,6 +22,18 @@ CRITICAL = (
     ),
 )
 
+RUNNING = (
+    "runtest",
+    "setup",
+    "teardown",
+    "ihook",
+    "obj",
+    "function",
+    "_getobj",
+    "repr_failure",
+    "iter_markers",
+)
+
 
 def run_tests(config, say):
     kept = KeptSettings(config)
@@ -194,13 +206,24 @@ class Watcher:
                 yield where[len(self.root) + 1 :]
 
     def named_plugins(self):
-        """Files of the plugins that a conftest, the command or an installed package asks for by name."""
-        names = set()
+        """Files of the plugins that were there before the tree, or that somebody trusted asks for by name."""
+        files = {getattr(code_of(function), "co_filename", "") for _, function in self.hooks}
+        names = list(self.early.full_names)
         for plugin in self.manager.get_plugins():
-            asked = getattr(plugin, "pytest_plugins", ())
-            names.update([asked] if isinstance(asked, str) else asked)
-        names.update(name for name, _ in self.manager.list_name_plugin())
-        return {getattr(sys.modules.get(name), "__file__", None) for name in names}
+            where = getattr(plugin, "__file__", None) or ""
+            if os.path.basename(where) == "conftest.py" or not is_within(where, self.root):
+                names += _asked_for(plugin)
+        for name in names:  # grows: a plugin may ask for more
+            module = sys.modules.get(name)
+            if module is not None and getattr(module, "__file__", None) not in files:
+                files.add(getattr(module, "__file__", None))
+                names += _asked_for(module)
+        return files
+
+
+def _asked_for(plugin):
+    asked = getattr(plugin, "pytest_plugins", ())
+    return [asked] if isinstance(asked, str) else list(asked)
 
 
 class EarlyPlugins:
@@ -214,7 +237,8 @@ class EarlyPlugins:
         named = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "-p"]
         named += [word[2:] for word in words if word.startswith("-p") and len(word) > 2]
         named += os.environ.get("PYTEST_PLUGINS", "").split(",")
-        self.names = {name.partition(".")[0] for name in named if not name.startswith("no:")}
+        self.full_names = [name for name in named if not name.startswith("no:")]
+        self.names = {name.partition(".")[0] for name in self.full_names}
 
     def find_spec(self, name, path=None, target=None):
         if path is not None or name not in self.names:
@@ -273,19 +297,22 @@ class Told:
 
     def saw(self, phase, excinfo):
         self.seen.add(phase)
-        self.pending = excinfo and excinfo[1]
+        self.pending = None if excinfo is None else excinfo[1]
 
     def raised(self, phase, excinfo, report):
         """One report for each phase; an expected failure is the report's to say, and at best a skip."""
-        error, self.pending = self.pending or (excinfo and excinfo.value), None
+        error, self.pending = self.pending, None
+        if error is None and excinfo is not None:
+            error = excinfo.value
         marked = hasattr(report, "wasxfail")
         if error is None:
             if marked:
                 self.worse("skipped", "xpass" if report.passed else "xfail")
             return
-        skip = isinstance(error, (pytest.skip.Exception, unittest.SkipTest))
+        kind = type(error)  # not what it says of itself
+        skip = issubclass(kind, (pytest.skip.Exception, unittest.SkipTest))
         by = passes_through(error, self.changed, self.root)
-        called = skip or isinstance(error, pytest.xfail.Exception)
+        called = skip or issubclass(kind, pytest.xfail.Exception)
         if called and by:
             self.worse("failed", "skipped by the code under test (" + by + "): " + text_of(error, ""))
         elif skip or (marked and report.skipped):
@@ -302,9 +329,8 @@ class Told:
 
 
 def _shape(item):
-    """Its class, and which methods of it the item hides behind its own."""
-    own = [name for name, value in vars(item).items() if callable(value) and hasattr(type(item), name)]
-    return type(item), sorted(own)
+    """Its class, and which of the methods that run it the item hides behind its own."""
+    return type(item), [name for name in RUNNING if name in vars(item)]
 
 
 def _line(report):
