@@ -5,7 +5,7 @@ here is a claim too.
 """
 
 import contextlib
-import http.client
+import importlib
 import os
 import signal
 import subprocess
@@ -98,7 +98,7 @@ class Hands:
     def answer(self, ask: Dict[str, Any]) -> Dict[str, Any]:
         try:
             return {"ok": getattr(self, "_op_" + ask["op"])(ask)}
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, ValueError) as error:
             mro = [[one.__module__, one.__qualname__] for one in type(error).__mro__[:-1]]
             args = [one if isinstance(one, (int, str)) else repr(one) for one in error.args]
             return {"raised": {"mro": mro, "args": args, "text": str(error)[:1000], "attrs": []}}
@@ -137,11 +137,14 @@ class Hands:
         return [name.encode(errors="replace").decode() for name in names]
 
     def _op_http(self, ask: Dict[str, Any]) -> Dict[str, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", ask["port"], timeout=ask["limit_s"])
+        client: Any = importlib.import_module("http.client")  # slow to load, and not always needed
+        connection = client.HTTPConnection("127.0.0.1", ask["port"], timeout=ask["limit_s"])
         try:
             connection.request(ask["method"], ask["path"], _bytes(ask["body"]) or None, dict(ask["headers"]))
             response = connection.getresponse()
             body = response.read(READ + 1)
+        except client.HTTPException as error:
+            raise ConnectionError("what came back is not HTTP: %r" % error) from None
         finally:
             connection.close()
         if len(body) > READ:

@@ -5,14 +5,12 @@ refuses whatever it does not know: too deep, too much, too long, twice the same 
 """
 
 import base64
-import datetime as dt
-import decimal
-import fractions
+import importlib
 import itertools
 import json
 import math
 import re
-import uuid
+import sys
 from typing import Any, Callable, Dict, List, Tuple, TypeVar
 
 MAX_FRAME = 8 << 20
@@ -227,35 +225,44 @@ def _name_of(kind: type) -> Tuple[str, str]:
 
 def _scalar(value: Any) -> Any:
     """Encoded, or (tag, parts that are still to be encoded), or None: not data."""
-    for kind, tag, told in _SCALARS:
-        if isinstance(value, kind):
+    for module, name, tag, told in _SCALARS:
+        if isinstance(value, _loaded(module, name)):
             return _tagged(tag, told(value))
-    for kind, tag, names in _PARTED:
-        if isinstance(value, kind):
-            return tag, [getattr(value, name) for name in names]
+    for module, name, tag, parts in _PARTED:
+        if isinstance(value, _loaded(module, name)):
+            return tag, [getattr(value, part) for part in parts]
     if isinstance(value, (int, float, str)):  # of a class derived from them, the data
         return _Encoder(_nothing).encode(_plain(value), 0)
     return None
+
+
+def _loaded(module: str, name: str) -> Any:
+    """The class, or nothing: without its module there are none of it. These modules are slow to load."""
+    return getattr(sys.modules.get(module), name, ())
 
 
 def _base64(value: Any) -> str:
     return base64.b64encode(value).decode()
 
 
-_SCALARS: List[Tuple[Any, str, Callable[[Any], str]]] = [
-    (bytes, "bytes", _base64),
-    (bytearray, "bytearray", _base64),
-    (decimal.Decimal, "decimal", decimal.Decimal.__str__),
-    (dt.datetime, "datetime", dt.datetime.isoformat),
-    (dt.date, "date", dt.date.isoformat),
-    (dt.time, "time", dt.time.isoformat),
-    (uuid.UUID, "uuid", uuid.UUID.__str__),
+def _iso(value: Any) -> str:
+    return str(value.isoformat())
+
+
+_SCALARS: List[Tuple[str, str, str, Callable[[Any], str]]] = [
+    ("builtins", "bytes", "bytes", _base64),
+    ("builtins", "bytearray", "bytearray", _base64),
+    ("decimal", "Decimal", "decimal", str),
+    ("datetime", "datetime", "datetime", _iso),
+    ("datetime", "date", "date", _iso),
+    ("datetime", "time", "time", _iso),
+    ("uuid", "UUID", "uuid", str),
 ]
-_PARTED: List[Tuple[Any, str, Tuple[str, ...]]] = [
-    (range, "range", ("start", "stop", "step")),
-    (complex, "complex", ("real", "imag")),
-    (fractions.Fraction, "fraction", ("numerator", "denominator")),
-    (dt.timedelta, "timedelta", ("days", "seconds", "microseconds")),
+_PARTED: List[Tuple[str, str, str, Tuple[str, ...]]] = [
+    ("builtins", "range", "range", ("start", "stop", "step")),
+    ("builtins", "complex", "complex", ("real", "imag")),
+    ("fractions", "Fraction", "fraction", ("numerator", "denominator")),
+    ("datetime", "timedelta", "timedelta", ("days", "seconds", "microseconds")),
 ]
 
 
@@ -379,9 +386,19 @@ def _int(value: str) -> int:
     return int(value, 16)
 
 
-def _decimal(value: str) -> decimal.Decimal:
+def _made_by(module: str, name: str, *method: str) -> Callable[..., Any]:
+    def make(*values: Any) -> Any:
+        found = getattr(importlib.import_module(module), name)
+        for one in method:
+            found = getattr(found, one)
+        return found(*values)
+
+    return make
+
+
+def _decimal(value: str) -> Any:
     _require(value[:60], len(value) <= MAX_DECIMAL_CHARS)
-    found = decimal.Decimal(value)
+    found = _made_by("decimal", "Decimal")(value)
     return _require(found, not found.is_finite() or abs(found.adjusted()) <= MAX_EXPONENT)
 
 
@@ -407,21 +424,21 @@ _COLLECTIONS: Dict[str, Callable[[Any], Any]] = {
     "frozenset": frozenset,
     "iter": iter,
 }
-# Python 3.6 reads no dates.
-_FROM_TEXT: Dict[str, Any] = {
+# Python 3.6 reads no dates: there they are refused.
+_FROM_TEXT: Dict[str, Callable[[str], Any]] = {
     "int": _int,
     "float": _float,
     "decimal": _decimal,
     "bytes": lambda text: base64.b64decode(text, validate=True),
     "bytearray": lambda text: bytearray(base64.b64decode(text, validate=True)),
-    "datetime": getattr(dt.datetime, "fromisoformat", None),
-    "date": getattr(dt.date, "fromisoformat", None),
-    "time": getattr(dt.time, "fromisoformat", None),
-    "uuid": uuid.UUID,
+    "datetime": _made_by("datetime", "datetime", "fromisoformat"),
+    "date": _made_by("datetime", "date", "fromisoformat"),
+    "time": _made_by("datetime", "time", "fromisoformat"),
+    "uuid": _made_by("uuid", "UUID"),
 }
 _FROM_PARTS: Dict[str, Tuple[int, Callable[[List[Any]], Any]]] = {
     "complex": (2, lambda parts: complex(*parts)),
-    "fraction": (2, lambda parts: fractions.Fraction(*parts)),
+    "fraction": (2, lambda parts: _made_by("fractions", "Fraction")(*parts)),
     "range": (3, _range),
-    "timedelta": (3, lambda parts: dt.timedelta(*parts)),
+    "timedelta": (3, lambda parts: _made_by("datetime", "timedelta")(*parts)),
 }

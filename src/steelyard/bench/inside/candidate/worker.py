@@ -4,11 +4,8 @@ Asks and answers are drawn in `bench/split/__init__.py`. Nothing here protects t
 loads: the other side believes nothing but the format.
 """
 
-import asyncio
 import builtins
-import dataclasses
 import importlib
-import inspect
 import itertools
 import operator
 import os
@@ -19,6 +16,7 @@ from typing import Any, BinaryIO, Dict, List
 from .serve import serve
 from .values import MAX_ITEMS, CannotCross, decode, encode
 
+COROUTINE = 0x80  # the flag of the code of an `async def`
 OPERATORS: Dict[str, Any] = {
     "len": len,
     "bool": bool,
@@ -75,7 +73,7 @@ class Worker:
         args = [self._decoded(one) for one in ask["args"]]
         kwargs = {name: self._decoded(one) for name, one in ask["kwargs"]}
         result = self._find(ask["of"])(*args, **kwargs)
-        if inspect.iscoroutine(result):
+        if isinstance(result, types.CoroutineType):
             result = self._awaited(result)
         itself = result is self._kept.get(ask["of"].get("handle"), self)
         return self._encoded(result, itself or ask.get("as") == "object")
@@ -107,8 +105,9 @@ class Worker:
             return {"kind": "exception", "mro": _mro(found), "bases": _bases(found)}
         if isinstance(found, type):
             return {"kind": "class", "class": _name(found)}
-        if callable(found) and not dataclasses_instance(found):
-            return {"kind": "function", "async": inspect.iscoroutinefunction(found)}
+        if callable(found) and not is_data_class_instance(found):
+            code = getattr(getattr(found, "__func__", found), "__code__", None)
+            return {"kind": "function", "async": bool(getattr(code, "co_flags", 0) & COROUTINE)}
         value = self._encoded(found, objects)
         is_object = isinstance(value, dict) and value["$"] == "handle"
         return {"kind": "object" if is_object else "data", "value": value}
@@ -127,11 +126,11 @@ class Worker:
         return encode(value, self._as_object if objects else self._as_data)
 
     def _as_data(self, value: Any) -> Any:
-        if not dataclasses_instance(value):
+        if not is_data_class_instance(value):
             raise CannotCross(
                 "an object of the class %s.%s, which is not plain data" % tuple(_name(type(value)))
             )
-        names = [field.name for field in dataclasses.fields(value)]
+        names = [str(name) for name in type(value).__dataclass_fields__]
         values = [self._encoded(getattr(value, name), objects=False) for name in names]
         told = {"kind": "dataclass", "class": _name(type(value)), "fields": names, "values": values}
         return {"$": "record", "v": told}
@@ -154,6 +153,7 @@ class Worker:
 
     def _awaited(self, coroutine: Any) -> Any:
         if self._loop is None:
+            asyncio: Any = importlib.import_module("asyncio")  # rarely needed, and slow to load
             self._loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
         return self._loop.run_until_complete(coroutine)
@@ -176,8 +176,8 @@ class Worker:
             return _clean(repr(value))[:1000]
 
 
-def dataclasses_instance(value: Any) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+def is_data_class_instance(value: Any) -> bool:
+    return hasattr(type(value), "__dataclass_fields__") and not isinstance(value, type)
 
 
 def _rebuilt(value: Any) -> Any:
