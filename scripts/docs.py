@@ -170,7 +170,8 @@ def graders_page() -> str:
         "A *check* of the oracle has an `id` and is always required; a *grader* may have a `name`. Both may say",
         "`weight`, `gate` and `under`, a grader also `required`; the defaults are below.",
         "Those that execute run on a fresh bench, never in the agent's tree.\n",
-        "- `required: false` makes a grader *advisory*: it is shown, and fails no gate.",
+        "- `required: false` makes a grader *advisory*: it is shown, and fails no gate. One that is not required",
+        "  by default and has a weight brings its part of the score.",
         "- `weight` is its share of the score. The score must reach `pass_threshold` (1.0 unless the contract says",
         "  otherwise), so advice that must not fail a run has `weight: 0`.",
         "- `gate: true` makes it required, without a share of the score.",
@@ -190,9 +191,8 @@ def _grader_section(name: str, grader: Any) -> Iterator[str]:
     yield f"## {name}\n"
     for part in re.split(r"\n(?=Why:|Example:|Fooled by:)", inspect.cleandoc(grader.__doc__)):
         yield re.sub(r"^(Why|Example|Fooled by):", r"**\1:**", part.strip()) + "\n"
-    kind = "required" if grader.REQUIRED else "advisory"
     runs = ", executes on the bench" if grader.EXECUTES else ""
-    yield f"*Default: {kind}, under `{grader.UNDER}`, weight {grader.WEIGHT:g}{runs}.*\n"
+    yield f"*Default: {_counts_as(grader)}, under `{grader.UNDER}`{runs}.*\n"
     yield "| option | type | default |"
     yield "|---|---|---|"
     schema = import_module("pydantic").TypeAdapter(grader).json_schema()
@@ -202,6 +202,16 @@ def _grader_section(name: str, grader: Any) -> Iterator[str]:
         default = "required" if missing else f"`{json.dumps(shape.get('default', field.default))}`"
         yield f"| `{field.name}` | {_inline(_type(shape), schema)} | {default} |"
     yield ""
+
+
+def _counts_as(grader: Any) -> str:
+    """What an entry of this type does to a verdict unless it says otherwise."""
+    if getattr(grader, "GATE", False):
+        return f"a gate (with `gate: false`: weight {grader.WEIGHT:g})"
+    advisory = "advisory, weight 0" if not grader.WEIGHT else f"not required, weight {grader.WEIGHT:g}"
+    kind = f"required, weight {grader.WEIGHT:g}" if grader.REQUIRED else advisory
+    threshold = getattr(grader, "PASS_THRESHOLD", 1.0)
+    return kind if threshold == 1.0 else f"{kind}, passes at {threshold:g}"
 
 
 def _inline(text: str, schema: Mapping[str, Any]) -> str:

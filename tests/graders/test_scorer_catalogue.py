@@ -41,6 +41,21 @@ ROWS = [
     Row("baseline_unmodified", "safety", True, 0.0, {"paths": ["a.py"]}, {}),
     Row("no_new_skips", "safety", False, 0.0, {}, {"test_globset": TEST_GLOBSET}),
     Row("assertions_not_weakened", "safety", False, 0.0, {}, {"test_globset": TEST_GLOBSET}),
+    Row(
+        "tests", "acceptance", False, 1.0, {"cmd": "make test"}, {"timeout_s": 900.0, "ids": (), "inject": ()}
+    ),
+    Row("pytest", "acceptance", False, 1.0, {}, {"cmd": "python3 -m pytest -q -p no:cacheprovider"}),
+    Row("swebench", "acceptance", False, 1.0, {"fail_to_pass": ["a"]}, {"pass_to_pass": (), "patch": None}),
+    Row("files", "acceptance", False, 1.0, {"patterns": ["x"]}, {"expect_dir": None}),
+    Row(
+        "trace",
+        "safety",
+        False,
+        1.0,
+        {"max_tool_calls": 1},
+        {"require_tools": (), "require_no_denied": False},
+    ),
+    Row("efficiency", "acceptance", False, 1.0, {"target_tokens": 1}, {"target_cost_usd": None}),
     Row("llm_judge", "acceptance", False, 0.0, {"rubric": "Reads well."}, {}),
 ]
 BY_TYPE = {row.type: row for row in ROWS}
@@ -181,3 +196,18 @@ def test_a_note_for_the_judge_alone_grades_nothing(tmp_path: Path) -> None:
     grade = entry.grader.grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
     verdict = decide([Graded(entry, grade)], (), Status("scorable", "success", ""), "completed", Rule())
     assert verdict.verdict == "ungraded"
+
+
+def test_implemented_is_a_gate_unless_the_contract_says_otherwise(tmp_path: Path) -> None:
+    contract = load_contract(
+        write(tmp_path / "demo", {"type": "implemented"}, {"type": "implemented", "gate": False}),
+        CATALOGUE,
+        Cache(tmp_path / "cache"),
+    )
+    gate, weighted = contract.graders
+    assert (gate.gate, gate.required, gate.weight, gate.under) == (True, True, 0.0, "acceptance")
+    assert (weighted.gate, weighted.required, weighted.weight) == (False, False, 1.0)
+
+
+def test_nothing_is_planned_that_exists() -> None:
+    assert not PLANNED & set(CATALOGUE.types)

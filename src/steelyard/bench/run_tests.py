@@ -26,6 +26,7 @@ from steelyard.bench.package_scripts import without_package_manager
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
+from steelyard.bench.runners.command_line import last_words
 from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.run_split import SplitBench, run_split
@@ -101,7 +102,7 @@ def oracle_bench(
     hidden: tuple[Laid, ...],
     in_sandbox: InSandbox,
 ) -> OracleBench:
-    theirs = OracleFiles(ground.baseline, options.test_files)
+    theirs = OracleFiles(ground.baseline, options.oracle_patterns)
     places = {*(dest for _, dest in options.injected), *(one.path for one in hidden)}
     work = tuple(
         one
@@ -142,7 +143,7 @@ def _split(bench: OracleBench) -> tuple[Ran, Death]:
         bench.suite,
         runner,
         bench.ground.baseline,
-        patterns=bench.options.test_files,
+        patterns=bench.options.oracle_patterns,
         named=bench.options.candidate,
         objects=bench.options.objects,
         work=bench.work,
@@ -198,10 +199,11 @@ def suite_of(options: SuiteOptions, isolation: Literal["suite", "process"] = "su
 def _on(ground: Ground, suite: Suite, work: Sequence[Laid]) -> Suite:
     """The suite with what is known of the tree that it will run in."""
     env = {**ground.contract.spec.environment.env, **suite.env}
-    words = [f"{suite.cwd}/{word}" if suite.cwd and "/" in word else word for word in suite.argv]
+    own_words = suite.argv or last_words(suite.command)
+    words = [f"{suite.cwd}/{word}" if suite.cwd and "/" in word else word for word in own_words]
     tree = (ground.baseline, entries_of(ground.setup.change if ground.setup else None))
     found = brought(words, env.get("PATH", ""), tree, work)
-    theirs = {own for own, word in zip(suite.argv, words, strict=True) if word in found}
+    theirs = {own for own, word in zip(own_words, words, strict=True) if word in found}
     return replace(
         suite,
         env=env,

@@ -34,7 +34,7 @@ class SuiteOptions(Protocol):
     def timeout_s(self) -> float: ...
 
     @property
-    def test_files(self) -> tuple[str, ...]:
+    def oracle_patterns(self) -> tuple[str, ...]:
         """Patterns of files that are the oracle's; () for what looks like a test."""
 
     @property

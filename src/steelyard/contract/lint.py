@@ -70,7 +70,8 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         is_python = any(word.rsplit("/", 1)[-1].startswith("python") for word in words)
         isolated = any(word.startswith(("-I", "-P")) for word in words)
         has_hidden = bool(getattr(check.grader, "injected", None))
-        if is_python and has_hidden and not isolated:
+        # What looks at each test starts Python its own way.
+        if check.type == "command" and is_python and has_hidden and not isolated:
             place = ("oracle", "checks", number)
             yield place, "a module planted beside the hidden file can stand in for a library", "python3 -I"
 

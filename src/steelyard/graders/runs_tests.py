@@ -44,9 +44,14 @@ class ReadsResults(Grader):
     EXECUTES = True
 
     inject: Injects
+    test_files: tuple[str, ...]
     runner: str
     candidate: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
+
+    @property
+    def oracle_patterns(self) -> tuple[str, ...]:
+        return self.test_files
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
