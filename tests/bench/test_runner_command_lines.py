@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.bench.runners.catalogue import BY_NAME, runner_for
-from steelyard.bench.runners.command_line import last_step
+from steelyard.bench.runners.command_line import last_step, last_words
 from steelyard.bench.runners.reporting import ReportRunner
 from steelyard.bench.suite import Suite
 
@@ -142,3 +142,8 @@ def test_a_contract_can_name_any_runner() -> None:
 def test_files_that_the_contract_names_come_before_a_guess() -> None:
     assert runner_for(Suite("make check", report="out/*.xml")).NAME == "junit"
     assert runner_for(Suite("npx jest", report="junit.xml")).NAME == "junit"
+
+
+def test_the_words_of_the_last_step_are_known_behind_any_other() -> None:
+    assert last_words("make && A=1 'tools/my ctest' -j $N") == ("tools/my ctest", "-j", "")
+    assert last_words("make; true | cat") == ()

@@ -78,6 +78,12 @@ def last_step(command: str) -> Step | None:
     return Step(command[: tokens[first][0]], words, assigned)
 
 
+def last_words(command: str) -> tuple[str, ...]:
+    """The plain words of the last step, where that is a plain command."""
+    step = last_step(command)
+    return tuple(step.plain_words()) if step is not None else ()
+
+
 def _special(word: str) -> bool:
     if word in {"\n", "'", '"', "\\"}:  # another command, or a quote that nobody closed
         return True
