@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Author, Said, Steelyard
+from authoring import Author, Said, Steelyard
 from offline_pytest import ARCHIVE, SETUP, pytest_archive
 
 Script = Callable[[str], str]
@@ -194,6 +194,18 @@ def test_the_candidates_version_of_a_patched_test_is_not_what_runs(stage: Stage)
         OLD_TESTS, "def test_total(): pass\ndef test_of_two(): pass\n", "tests/test_cart.py"
     )
     assert graded(stage.grade(cheat, SWEBENCH, files=IN_REPO), "swebench")["score"] == 0.0
+
+
+def test_a_test_patch_may_move_a_test(stage: Stage) -> None:
+    moved = (
+        "diff --git a/tests/test_cart.py b/tests/test_moved.py\nsimilarity index 100%\n"
+        "rename from tests/test_cart.py\nrename to tests/test_moved.py\n"
+    )
+    grader = {"type": "swebench", "patch": "tests.patch", "fail_to_pass": ["tests/test_moved.py::test_first"]}
+    old = {"pass_to_pass": ["tests/test_cart.py::*"], "cmd_prefix": "python3 -m pytest tests"}
+    files = {**IN_REPO, "tests.patch": moved}
+    assert graded(stage.grade(patch(CART, FIXED), grader, files=files), "swebench")["score"] == 1.0
+    assert graded(stage.grade(patch(CART, FIXED), {**grader, **old}, files=files), "swebench")["score"] == 0.0
 
 
 def test_a_test_patch_that_does_not_apply_is_found_by_check(stage: Stage, steelyard: Steelyard) -> None:

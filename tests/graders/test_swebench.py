@@ -130,6 +130,7 @@ COMMANDS: list[tuple[SweBench, str]] = [
         SweBench(("auth.tests.Case.test_x",), cmd_prefix="python3 -m unittest"),
         "python3 -m unittest auth.tests",
     ),
+    (SweBench(("a.py::x",), cmd_prefix="pytest -rA a.py"), "pytest -rA a.py"),
     (SweBench(("test_x",), cmd_prefix="bin/test sympy/core"), "bin/test sympy/core"),
 ]
 

@@ -88,8 +88,9 @@ class SweBench(ReadsResults):
 
     @property
     def command(self) -> str:
-        named = [target for target in map(_target, self.declared) if target]
-        return " ".join([self.cmd_prefix, *map(shlex.quote, dict.fromkeys(named))])
+        said = {"", *self.cmd_prefix.split()}
+        named = dict.fromkeys(target for target in map(_target, self.declared) if target not in said)
+        return " ".join([self.cmd_prefix, *map(shlex.quote, named)])
 
     @property
     def report(self) -> str:
