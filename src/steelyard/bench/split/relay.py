@@ -12,6 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,7 @@ import orjson
 from steelyard.bench.split.programs import ISOLATED, Launch, first_line
 from steelyard.bench.split.talk import KILL_S, Talk
 from steelyard.sandboxes.base import Command, Finished, Sandbox
+from steelyard.sandboxes.feed import FeedFullError
 
 CODE = frozenset({"import", "look", "call", "do", "set", "drop"})
 HANDS = frozenset({"run", "start", "stop", "read", "write", "exists", "list", "http"})
@@ -157,13 +159,51 @@ class Answering:
             self._account.lost = True
 
 
+class Spare:
+    """A worker that is started while the tests are, for whoever asks first: starting takes longer than asking."""
+
+    def __init__(self, candidate: Candidate, account: Account) -> None:
+        self._name = "node" if "node" in candidate.programs else "python"
+        self._lock = threading.Lock()
+        self._taken = False
+        self._made: Answering | Gone | None = None
+        self._thread = threading.Thread(target=self._start, args=(candidate, account), daemon=True)
+        self._thread.start()
+
+    def take(self, name: str) -> Answering | None:
+        """The worker, once; None when it is of another kind or somebody else's. Raises Gone."""
+        with self._lock:
+            if name != self._name or self._taken:
+                return None
+            self._taken = True
+        self._thread.join()
+        if isinstance(self._made, Gone):
+            raise self._made
+        return self._made
+
+    def end(self) -> None:
+        with suppress(Gone):
+            unused = self.take(self._name)
+            if unused is not None:
+                unused.end()
+
+    def _start(self, candidate: Candidate, account: Account) -> None:
+        try:
+            self._made = Answering(candidate, candidate.programs[self._name], account)
+        except Gone as gone:
+            self._made = gone
+
+
 class Connection:
     """One process of tests: its asks in order, each answered exactly once."""
 
-    def __init__(self, candidate: Candidate, account: Account, reply: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, candidate: Candidate, account: Account, spare: Spare, reply: Callable[[bytes], None]
+    ) -> None:
         self.asks: queue.Queue[bytes | None] = queue.Queue(maxsize=64)
         self._candidate = candidate
         self._account = account
+        self._spare = spare
         self._reply = reply
         self._language = ""
         self._programs: dict[str, Answering] = {}
@@ -221,7 +261,8 @@ class Connection:
                 self._account.programs += 1
             if self._account.programs > MAX_PROGRAMS:
                 raise Gone(f"more than {MAX_PROGRAMS} processes of the candidate's were needed")
-            self._programs[name] = Answering(self._candidate, launch, self._account)
+            spare = self._spare.take(name)
+            self._programs[name] = spare or Answering(self._candidate, launch, self._account)
         return self._programs[name]
 
     def _forget(self, name: str) -> None:
@@ -236,6 +277,7 @@ class Relay:
     def __init__(self, tester: Sandbox, candidate: Candidate, address: str) -> None:
         self.account = Account()
         self._candidate = candidate
+        self._spare = Spare(candidate, self.account)
         self._connections: dict[int, Connection] = {}
         self._ended: list[Connection] = []
         self._ready = threading.Event()
@@ -254,6 +296,7 @@ class Relay:
         """After the tests: end every program, and know what each had left to say."""
         self._bridge.feed.close()
         self._bridge.join(KILL_S)
+        self._spare.end()
         for connection in self._connections.values():
             connection.asks.put(None)
         for connection in (*self._ended, *self._connections.values()):
@@ -271,7 +314,9 @@ class Relay:
             if len(self._connections) >= MAX_CONNECTIONS:
                 self.account.note(f"more than {MAX_CONNECTIONS} processes of tests asked")
                 return
-            connection = Connection(self._candidate, self.account, lambda text: self._reply(number, text))
+            connection = Connection(
+                self._candidate, self.account, self._spare, lambda text: self._reply(number, text)
+            )
             self._connections[number] = connection
         if connection is not None:
             self._pass(connection, None if rest == b"end" else rest)
@@ -285,7 +330,8 @@ class Relay:
             self.account.note("a process of the tests asked without waiting for answers")
 
     def _reply(self, number: int, text: bytes) -> None:
-        self._bridge.say(b"%d %s" % (number, text))
+        with suppress(ValueError, FeedFullError):  # the tests are over, or do not listen
+            self._bridge.say(b"%d %s" % (number, text))
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from .link import LINK, SETTINGS, CandidateGone, may_stay, refusal
 from .values import CannotCross, Malformed, Record, decode, encode
 
 MAX_CLASSES = 1000
-MODULE_DUNDERS = {"__all__", "__version__", "__author__", "__doc__"}
+MODULE_DUNDERS = {"__version__", "__author__", "__doc__"}
 # This file is in `candidate/` in one of the roots.
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _TREE = _HERE if os.path.basename(_HERE) not in SETTINGS["roots"] else os.path.dirname(_HERE)
@@ -32,6 +32,8 @@ class Module(types.ModuleType):
     """A module of the candidate's, as far as its names are asked for."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # or the candidate would say what `len` is in the tests
+            raise CannotCross("from %s import *: name what the tests use" % self.__name__)
         if name.startswith("__") and name not in MODULE_DUNDERS:
             raise AttributeError(name)
         ref: Ref = {"module": self.__name__, "path": []}
@@ -48,9 +50,6 @@ class Module(types.ModuleType):
         raise CannotCross(
             "deleting %s.%s: nothing of the candidate's can be replaced" % (self.__name__, name)
         )
-
-    def __dir__(self) -> List[str]:
-        return [str(name) for name in self.__getattr__("__all__")]
 
 
 class Function:

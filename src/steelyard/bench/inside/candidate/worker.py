@@ -64,10 +64,7 @@ class Worker:
         importlib.import_module(ask["module"])
 
     def _op_look(self, ask: Dict[str, Any]) -> Dict[str, Any]:
-        owner = self._find(ask["of"])
-        if isinstance(owner, types.ModuleType) and ask["name"] == "__all__" and not hasattr(owner, "__all__"):
-            return {"kind": "data", "value": [name for name in vars(owner) if self._is_public(owner, name)]}
-        return self._about(getattr(owner, ask["name"]), ask.get("as") == "object")
+        return self._about(getattr(self._find(ask["of"]), ask["name"]), ask.get("as") == "object")
 
     def _op_call(self, ask: Dict[str, Any]) -> Any:
         args = [self._decoded(one) for one in ask["args"]]
@@ -111,16 +108,6 @@ class Worker:
         value = self._encoded(found, objects)
         is_object = isinstance(value, dict) and value["$"] == "handle"
         return {"kind": "object" if is_object else "data", "value": value}
-
-    def _is_public(self, owner: Any, name: str) -> bool:
-        """Whether `from owner import *` is to bring it, which must not fail for what nobody will use."""
-        if name.startswith("_") or isinstance(getattr(owner, name), types.ModuleType):
-            return False
-        try:
-            self._about(getattr(owner, name), objects=False)
-        except CannotCross:
-            return False
-        return True
 
     def _encoded(self, value: Any, objects: bool) -> Any:
         return encode(value, self._as_object if objects else self._as_data)
