@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import capture, command_line, sandbox, table, trace, trial
+from benchmarks import capture, command_line, grading, sandbox, table, trace, trial
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
 
@@ -17,6 +17,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **capture.ROWS,
     **trace.ROWS,
     **trial.ROWS,
+    **grading.ROWS,
     **command_line.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"

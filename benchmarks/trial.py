@@ -1,10 +1,9 @@
-"""One whole trial, and one whole grading: everything that surrounds the commands themselves."""
+"""One whole trial: everything that surrounds the commands themselves."""
 
 from __future__ import annotations
 
 import os
 import resource
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,37 +11,13 @@ from benchmarks.bare import bubblewrap
 from benchmarks.measure import Measured, Variant, measure, ratio, timed
 from benchmarks.sandbox import LIMITS
 from benchmarks.workshop import Workshop
-from steelyard.api import grade, run_trial
+from steelyard.api import run_trial
 from steelyard.sandboxes.base import Box, Command
 from steelyard.sandboxes.bubblewrap import BubblewrapBackend
 from steelyard.sandboxes.launching import launcher
 
 SHELL = ("/bin/sh", "-c", "true")
 TRIALS = 10  # in one sample of CPU time: the kernel counts that of a launcher's children in steps of 10 ms
-PYTHON = "/usr/bin/python3"
-SUITE = """
-import hashlib, unittest
-
-from product import ADDEND
-
-class Sums(unittest.TestCase):
-    def work(self):
-        digest = b""
-        for _ in range(45_000):
-            digest = hashlib.sha256(digest).digest()
-        self.assertEqual(ADDEND, 2)
-
-for number in range(20):
-    setattr(Sums, f"test_{number}", Sums.work)
-"""
-PATCH = """\
-diff --git a/product.py b/product.py
---- a/product.py
-+++ b/product.py
-@@ -1 +1 @@
--ADDEND = 1
-+ADDEND = 2
-"""
 
 
 def trial(workshop: Workshop) -> Iterator[Measured]:
@@ -105,34 +80,4 @@ def _cpu_s() -> float:
     return launched + sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def grading(workshop: Workshop) -> Iterator[Measured]:
-    """A patch graded by a suite of about a second, against the same runner on a patched folder."""
-    files = {"product.py": "ADDEND = 1\n", "tests/__init__.py": "", "tests/test_sums.py": SUITE}
-    runner = [PYTHON, "-B", "-m", "unittest", "-q"]
-    contract = workshop.contract("suite", files, " ".join(runner))
-    patch = workshop.folder / "suite.patch"
-    patch.write_text(PATCH)
-    patched = workshop.folder / "patched"
-    for path, text in {**files, "product.py": "ADDEND = 2\n"}.items():
-        (patched / path).parent.mkdir(parents=True, exist_ok=True)
-        (patched / path).write_text(text)
-
-    def graded() -> None:
-        result = grade(contract, patch=patch, out=workshop.folder / "runs")
-        assert result["verdict"] == "pass", result
-
-    def bare() -> None:
-        subprocess.run(runner, cwd=patched, check=True, capture_output=True)
-
-    rounds = measure({"grade": timed(graded), "suite": timed(bare)}, workshop.rounds(8), warm_up=1)
-    yield Measured.of(
-        "grade",
-        "a patch graded by a suite of t = 1 s: what it takes beyond 1.05 t",
-        rounds,
-        lambda one: 1000 * (one["grade"] - 1.05 * one["suite"]),
-        target=100,
-        unit="ms",
-    )
-
-
-ROWS = {"trial": trial, "cpu": cpu, "grade": grading}
+ROWS = {"trial": trial, "cpu": cpu}
