@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,51 @@ def test_a_command_that_nobody_can_read_is_one_result(stage: Stage) -> None:
     tests = {"type": "tests", "cmd": "sh run.sh", "inject": ["hidden/run.sh"]}
     said = stage.grade(patch(CART, FIXED), tests, files={"hidden/run.sh": "exit 1\n"})
     assert (graded(said, "tests")["outcome"], graded(said, "tests")["score"]) == ("fail", 0.0)
+
+
+NODE = (
+    "const { test } = require('node:test');\nconst assert = require('node:assert');\n"
+    "const { total } = require('../cart.js');\n"
+    "test('three words here', () => { assert.strictEqual(total([1, 2]), 3); });\n"
+    "test('of none', () => { assert.strictEqual(total([]), 0); });\n"
+)
+JS = "exports.total = (prices) => 0;\n"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+@pytest.mark.parametrize(("ids", "score"), [([], 0.5), (["three words here"], 0.0), (["of none"], 1.0)])
+def test_node_tests_are_asked_for_by_their_words(stage: Stage, ids: list[str], score: float) -> None:
+    tests = {
+        "type": "tests",
+        "cmd": "node --test test/",
+        "inject": [{"src": "hidden/cart.test.js", "dest": "test/cart.test.js"}],
+    }
+    said = stage.grade(
+        added("more.js", "// more\n"),
+        {**tests, "ids": ids},
+        files={"repo/cart.js": JS, "hidden/cart.test.js": NODE},
+        environment={"toolchains": {"node": _node_release()}, "processes": 256},
+    )
+    assert graded(said, "tests")["score"] == score, graded(said, "tests")
+
+
+def _node_release() -> str:
+    said = subprocess.run(["node", "--version"], check=True, capture_output=True, text=True).stdout
+    return said.strip().removeprefix("v").partition(".")[0]
+
+
+XML = (
+    '<testsuite name="cart"><testcase classname="Cart" name="adds"/>'
+    '<testcase classname="Cart" name="{name}"><failure message="no"/></testcase></testsuite>'
+)
+
+
+def test_a_report_that_the_command_writes_is_read(stage: Stage) -> None:
+    tests = {"type": "tests", "cmd": "sh run.sh", "inject": ["hidden/run.sh"], "junit_xml": "reports/*.xml"}
+    script = f"mkdir -p reports\necho '{XML.format(name='subtracts')}' > reports/cart.xml\nexit 1\n"
+    said = stage.grade(patch(CART, FIXED), tests, files={"hidden/run.sh": script})
+    grade = graded(said, "tests")
+    assert (grade["outcome"], grade["score"]) == ("fail", 0.5), grade
 
 
 def test_a_suite_that_does_not_end_is_an_error(stage: Stage) -> None:

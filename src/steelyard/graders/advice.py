@@ -43,12 +43,9 @@ def _advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
 
 
 def _edited(case: Case) -> tuple[Finding, ...]:
-    tests = OracleFiles(case.baseline)
-    edited = [
-        (entry.renamed_from or entry.path, entry)
-        for entry in case.change.file_entries
-        if entry.old is not None and (entry.renamed_from or entry.path) in tests
-    ]
+    were = [(one.renamed_from or one.path, one) for one in case.change.file_entries if one.old is not None]
+    tests = OracleFiles(case.baseline if were else ())
+    edited = [(path, entry) for path, entry in were if path in tests]
     findings = [
         Finding("test_deleted", "warning", shown(path), "a test of the snapshot is gone")
         if entry.new is None
