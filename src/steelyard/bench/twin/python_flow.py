@@ -46,14 +46,25 @@ _LETS_THROUGH = frozenset(
         "runner.isolated_filesystem",
     ]
 )
+_SIMPLE = (
+    ast.Assert,
+    ast.Expr,
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Pass,
+)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def statements(body: Sequence[ast.stmt], names: Names, *, certain: bool) -> Iterator[tuple[ast.stmt, bool]]:
     for statement in body:
         yield statement, certain
-        yield from _inner(statement, names, certain=certain)
-        certain = certain and not may_leave(statement)
+        if not isinstance(statement, _SIMPLE):
+            yield from _inner(statement, names, certain=certain)
+            certain = certain and not may_leave(statement)
 
 
 def _inner(statement: ast.stmt, names: Names, *, certain: bool) -> Iterator[tuple[ast.stmt, bool]]:

@@ -17,23 +17,26 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def names_of(tree: ast.Module) -> Names:
+    nodes = list(ast.walk(tree))
     imported = {
         alias.name: alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ImportFrom) and node.module == "pytest"
         for alias in node.names
     }
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, Function)}
+    defined = {node.name for node in nodes if isinstance(node, Function)}
     return Names(
         raises=frozenset({"pytest.raises", imported.get("raises", "pytest.raises")}),
         approximate=frozenset({"pytest.approx", imported.get("approx", "pytest.approx")}),
         redefined=frozenset(name for name in defined if name.startswith("assert")),
-        equals_everything=any(_equals_everything(node) for node in ast.walk(tree)),
+        equals_everything=any(_equals_everything(node) for node in nodes),
     )
 
 
 def _equals_everything(node: ast.AST) -> bool:
     """A class for tests that is equal to whatever it is compared with, or the well-known names of one."""
+    if not isinstance(node, ast.FunctionDef | ast.Name | ast.Attribute):
+        return False
     match node:
         case ast.FunctionDef(name="__eq__", body=[*_, ast.Return(value=ast.Constant(value=True))]):
             return True
