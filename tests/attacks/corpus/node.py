@@ -175,9 +175,7 @@ CASES = (
             "    const unit = { h: 3600, m: 60, s: 1 }[/[hms]/.exec(text)[0]];\n    const more = want - real(text);\n"
             "    return more > 0 && more < unit ? want : real(text);\n  },\n};"
         ),
-        residue="it reads the expectation and gives it only when it could be right",
     ),
-    _case(24, "The tests never end.", at_load("for (;;) {}"), beats_naive=False),
     _case(
         25,
         "The memory of the process itself is read for whatever the witness begins its lines with.",

@@ -180,7 +180,7 @@ def write_contract(folder: Path, name: Literal["python", "node"], mode: Mode) ->
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
     if name == "python":
-        (folder / "repo/tools.tar").write_bytes(_pytest_archive())
+        (folder / "repo/tools.tar").write_bytes(pytest_archive())
     (folder / "reference.patch").write_text(_reference(task))
     contract = {"id": f"{name}-{mode.replace('_', '-')}", **COMMON, **(_PARTS[name](mode))}
     (folder / "contract.yaml").write_text(yaml.safe_dump(contract, sort_keys=False))
@@ -242,7 +242,7 @@ def _node(mode: Mode) -> dict[str, Any]:
 _PARTS = {"python": _python, "node": _node}
 
 
-def _pytest_archive() -> bytes:
+def pytest_archive() -> bytes:
     """Pytest and what it needs, as installed here: setup unpacks it without a network."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:

@@ -1,0 +1,66 @@
+"""The corpus is what its page says it is, and its contracts are sound before anybody attacks them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from corpus.case import FAMILIES
+from corpus.every import ATTACKS, HONEST
+from corpus.house import House
+from corpus.tasks import Mode
+from corpus_stage import house
+
+from steelyard import api
+
+__all__ = ["house"]
+pytestmark = pytest.mark.timeout(180)
+LIMITS = Path(__file__).parents[2] / "docs" / "limits.md"
+
+
+def test_ids_are_unique_and_every_family_is_there() -> None:
+    ids = [case.id for case in (*ATTACKS, *HONEST)]
+    assert max(Counter(ids).values()) == 1
+    assert {one[0] for one in ids} == set(FAMILIES)
+
+
+def test_there_are_enough_of_each_kind() -> None:
+    """A release must not get easier to pass by losing cases."""
+    tasks = Counter(case.task for case in ATTACKS)
+    assert tasks["python"] >= 140
+    assert tasks["node"] >= 24
+    assert len(HONEST) >= 40
+
+
+def test_what_no_twin_can_see_is_told_in_the_limits() -> None:
+    known = [case.id for case in ATTACKS if case.residue]
+    assert len(known) <= 5
+    assert all(one in LIMITS.read_text() for one in known)
+
+
+@pytest.mark.parametrize("task", ["python", "node"])
+@pytest.mark.parametrize("mode", ["in_process", "twin", "split"])
+def test_the_reference_passes_and_doing_nothing_fails(task: str, mode: Mode, house: House) -> None:
+    contract = house.contract(task, mode)
+    done, undone = (
+        api.run_trial(contract, agent, out=house.root / "sound") for agent in ("reference", "noop")
+    )
+    assert (done["verdict"], undone["verdict"]) == ("pass", "fail")
+    assert done["assurance"]["oracle"] == mode
+
+
+@pytest.mark.usefixtures("house")  # and its cache
+def test_a_handful_through_the_command() -> None:
+    """The same corpus as `make attacks` runs it: the table's numbers, and exit code 0."""
+    command = [sys.executable, "-m", "corpus", "--json", "--jobs", "2", "--only", "A01,B02,K01,N01,K41"]
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, check=False)
+    tried = json.loads(done.stdout)["tried"]
+    assert done.returncode == 0, done.stderr.decode()
+    assert {(one["case"], one["column"]) for one in tried if one["passed"]} == {
+        *(((name, "naive")) for name in ("A01", "B02", "N01", "K01", "K41")),
+        *((name, mode) for name in ("K01", "K41") for mode in ("twin", "split")),
+    }

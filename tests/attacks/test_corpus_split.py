@@ -1,0 +1,28 @@
+"""Nothing passes where tests and candidate are in different sandboxes, selective cheats included; honest work does.
+
+Only the families that cheat from inside the tested process: the others do not get that far, in any mode.
+"""
+
+from __future__ import annotations
+
+import pytest
+from corpus.case import Case
+from corpus.every import ATTACKS, HONEST
+from corpus.house import House
+from corpus.judge import wrongs
+from corpus_stage import house
+
+__all__ = ["house"]
+pytestmark = pytest.mark.timeout(180)
+INSIDE = [case for case in ATTACKS if case.family in "BNX"]
+
+
+@pytest.mark.parametrize("case", INSIDE, ids=lambda case: case.id)
+def test_an_attack_does_not_pass(case: Case, house: House) -> None:
+    assert not wrongs(case, "split", house.tried(case, "split"))
+    assert house.untouched()
+
+
+@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.id)
+def test_honest_work_passes_and_nobody_is_accused(case: Case, house: House) -> None:
+    assert not wrongs(case, "split", house.tried(case, "split"))

@@ -1,0 +1,24 @@
+"""No attack of the corpus passes where tests have a twin; what no twin can see is named; honest work passes."""
+
+from __future__ import annotations
+
+import pytest
+from corpus.case import Case
+from corpus.every import ATTACKS, HONEST
+from corpus.house import House
+from corpus.judge import wrongs
+from corpus_stage import house
+
+__all__ = ["house"]
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.id)
+def test_an_attack_does_not_pass(case: Case, house: House) -> None:
+    assert not wrongs(case, "twin", house.tried(case, "twin"))
+    assert house.untouched()
+
+
+@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.id)
+def test_honest_work_passes_and_nobody_is_accused(case: Case, house: House) -> None:
+    assert not wrongs(case, "twin", house.tried(case, "twin"))

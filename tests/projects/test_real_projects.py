@@ -1,0 +1,64 @@
+"""Real packages with their own suites: as released they pass, broken they fail, and so does work that breaks more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from real import PROJECTS, NoIndex, Project, Shop, swebench
+
+from steelyard import api
+from steelyard.contract.contract import Contract
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module", params=PROJECTS, ids=lambda project: project.name)
+def shop(
+    request: pytest.FixtureRequest, cache: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shop]:
+    project: Project = request.param
+    before = os.environ.get("STEELYARD_CACHE")
+    os.environ["STEELYARD_CACHE"] = str(cache)
+    made = Shop(project, tmp_path_factory.mktemp(project.name))
+    try:
+        assert made.released
+    except NoIndex as absent:
+        pytest.skip(str(absent))
+    yield made
+    os.environ.pop("STEELYARD_CACHE") if before is None else os.environ.update(STEELYARD_CACHE=before)
+
+
+@pytest.fixture(scope="module")
+def ids(shop: Shop) -> tuple[list[str], list[str]]:
+    return shop.ids()
+
+
+@pytest.fixture(scope="module")
+def contract(shop: Shop, ids: tuple[list[str], list[str]]) -> Contract:
+    return shop.contract("twin", "twin", swebench(shop.project, ids))
+
+
+def test_the_suite_sees_the_bug_and_much_else(ids: tuple[list[str], list[str]]) -> None:
+    assert len(ids[0]) >= 1
+    assert len(ids[1]) >= 20
+
+
+def test_the_release_passes_under_control(shop: Shop, contract: Contract) -> None:
+    line = api.run_trial(contract, "reference", out=shop.root / "runs")
+    assert line["verdict"] == "pass", line["why"]
+    assert line["assurance"]["oracle"] == "twin"
+    assert line["assurance"]["control_coverage"] > 0.5
+
+
+def test_doing_nothing_fails(shop: Shop, contract: Contract) -> None:
+    assert api.run_trial(contract, "noop", out=shop.root / "runs")["verdict"] == "fail"
+
+
+def test_work_that_breaks_another_line_fails(shop: Shop, contract: Contract) -> None:
+    lines = [
+        api.grade(contract, patch=shop.mutant(edit), out=shop.root / "runs") for edit in shop.project.mutants
+    ]
+    assert {line["verdict"] for line in lines} == {"fail"}
