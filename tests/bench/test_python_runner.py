@@ -361,11 +361,21 @@ def test_the_script_is_run_by_the_interpreter_that_it_names(python_bench: Python
 
 
 def test_a_tree_that_is_its_own_runner_is_read_by_its_report(python_bench: PythonBench) -> None:
+    """Its own copy of a part of pytest is what must be tested, and cannot be loaded before itself."""
     files = {
-        "src/pluggy_extra/__init__.py": "",
+        "src/iniconfig/__init__.py": "raise ImportError('the copy of the tree')\n",
         "test_x.py": "def test_a(): pass\ndef test_b(): assert False\n",
     }
-    reported = python_bench(files, own_modules=frozenset({"pluggy"})).reported
+    reported = python_bench(files, own_modules=frozenset({"iniconfig"})).reported
     assert (reported.own_runner, reported.channel) == (True, "report_file")
     assert outcomes(reported) == {"test_a": "passed", "test_b": "failed"}
     assert not reported.problems
+    own = python_bench(files, "PYTHONPATH=src python3 -m pytest -q", own_modules=frozenset({"iniconfig"}))
+    assert own.reported.problems[0] == "the tree's own runner left no report"
+
+
+def test_a_module_with_the_name_of_an_unloaded_package_changes_nothing(python_bench: PythonBench) -> None:
+    files = {"src/attr/__init__.py": "", "test_x.py": "def test_a(): pass\n"}
+    reported = python_bench(files, own_modules=frozenset({"attr"})).reported
+    assert (reported.own_runner, reported.channel) == (False, "reporter")
+    assert is_a_pass(reported)

@@ -69,9 +69,20 @@ class Watcher:
         self.tripwire = Tripwire(globals())
         self.remember_hooks(early_config.pluginmanager)
         self.kept.put_back()
+        self.leave_if_part_of_the_runner()
         sys.meta_path.remove(self.early)
         put_the_tree_on_the_path(self.settings)
         yield
+
+    def leave_if_part_of_the_runner(self):
+        """A plugin has loaded what the tree is to provide, or a plugin is what the tree provides."""
+        parts = parts_of_the_runner(self.settings)
+        if parts:
+            self.say("own", parts[0])
+            _exit(0)
+        loaded = [name for name in self.settings["own_modules"] if name in sys.modules]
+        for name in [name for name in loaded if is_of_the_tree(sys.modules[name], self.root)][:1]:
+            self.say("part", name)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config):

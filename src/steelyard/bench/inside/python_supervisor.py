@@ -9,6 +9,7 @@ it; nobody may trace or read this process. The tests' process tells its story in
     start  number              one test at a time
     finish number outcome detail
     problem text  |  tampering text  |  absent name
+    own name  |  part name     of a module: the tree is, or is part of, its own runner
     end    exit code           the last word; then the process ends with that code
 
 Words of a record are separated by NUL, so that no patched JSON encoder is between a result and its record.
@@ -41,7 +42,7 @@ class Story:
         self.planned = False
         self.running = None
         self.results = {}
-        self.notes = {"problem": [], "tampering": [], "absent": []}
+        self.notes = {"problem": [], "tampering": [], "absent": [], "own": [], "part": []}
         self.end = None
         self.exit = None
         self.signal = None
@@ -89,6 +90,7 @@ class Story:
             "problems": self.notes["problem"],
             "tampering": self.notes["tampering"],
             "absent": self.notes["absent"],
+            "part": self.notes["part"],
             "end": self.end,
             "exit": self.exit,
             "signal": self.signal,
@@ -104,13 +106,13 @@ def supervise(config, parts):
     here = os.getcwd()
     config["root"] = here[: -len(config["cwd"]) - 1] if config["cwd"] else here
     began, wake, share = time.time(), watch_children(), {}
-    if config["runner"] == "own":
-        stories = [own_command(config, wake)]
-    elif config["isolation"] == "process":
+    if config["isolation"] == "process":
         stories = each_alone(config, parts, wake, share)
     else:
         stories = [in_a_process(config, parts, wake, share)]
-    if config["runner"] != "own":
+    if stories[0].notes["own"] and not stories[0].planned:
+        stories = [own_command(config, wake)]
+    else:
         stories[0].notes["tampering"] += files_changed_since(began, stories[0].plan, config["root"])
     report = {"stories": [one if isinstance(one, dict) else one.told() for one in stories]}
     # Only now: from here on nothing is forked that could have a copy of it.
@@ -243,7 +245,7 @@ def own_command(config, wake):
     if not child:
         try:
             become_tests_process(wake)
-            os.environ.update(config["env"])
+            os.environ.update({name: value for name, value in config["env"].items() if value})
             os.execvp(config["own"][0], config["own"] + ["--junitxml=" + report])
         finally:
             os._exit(70)

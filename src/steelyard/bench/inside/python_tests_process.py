@@ -26,7 +26,8 @@ def prepare(config):
     tree = [entry for entry in sys.path if is_within(entry, config["root"])]
     # An editable install has put the tree on the path: the runner must not find its own parts there.
     sys.path[:] = [entry for entry in sys.path if entry not in tree or "site-packages" in entry]
-    share["missing"] = preload(config["runner"])
+    absent, share["missing"] = preload(config["runner"])
+    share["own"] = parts_of_the_runner(config) + [name for name in config["own_modules"] if name == absent]
     sys.path.extend(entry for entry in tree if entry not in sys.path)
     if config["isolation"] == "process":
         strangers = [name for name, module in sys.modules.items() if is_of_the_tree(module, config["root"])]
@@ -53,14 +54,26 @@ def add_site_packages():
 
 
 def preload(runner):
+    """The module that was not found, and what to say about it."""
     try:
         __import__(runner)
         if runner == "pytest":
             __import__("_pytest.assertion.rewrite")
             __import__("_pytest.unittest")
     except ImportError as error:
-        return str(error) if (error.name or "").split(".")[0] not in (runner, "") else runner
-    return ""
+        absent = (error.name or "").partition(".")[0]
+        return absent, runner if absent == runner else str(error)
+    return "", ""
+
+
+def parts_of_the_runner(config):
+    """Modules that the tree provides, and that the runner has loaded from elsewhere: it cannot test with those."""
+    loaded = [(name, getattr(sys.modules.get(name), "__file__", None)) for name in config["own_modules"]]
+    return [name for name, file in loaded if file and is_installed(file)]
+
+
+def is_installed(file):
+    return "/site-packages/" in file or "/dist-packages/" in file
 
 
 def is_of_the_tree(module, root):
@@ -141,6 +154,9 @@ def out_of_the_way(descriptor):
 
 def drive(config, parts, descriptor, leave=_exit):
     say = Voice(out_of_the_way(descriptor)).say
+    if share["own"]:
+        say("own", share["own"][0])
+        leave(0)
     if share["missing"]:
         say("absent", share["missing"])
         say("end", 69)

@@ -30,8 +30,9 @@ from steelyard.sandboxes.base import Captured, Command, Finished, Sandbox
 INSIDE = Path(__file__).parents[1] / "inside"
 MAX_REPORT_BYTES = 256 << 20
 NO_TESTS = 5  # what pytest, and unittest since 3.12, end with when there was nothing to run
+_MEANING = {2: " (interrupted)", 3: " (an error of its own)", 4: " (wrong options or settings)"}  # pytest's
 LATER = ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONINSPECT")
-# A tree that provides one of these is its own runner, or a part of it: it cannot be loaded before itself.
+# What pytest is made of, in one version or another.
 RUNNER_MODULES = frozenset(
     {
         "pytest",
@@ -154,6 +155,7 @@ def understood(name: str, stories: list[Story]) -> Reported:
         merged(results[:MAX_RESULTS]),
         tuple(dict.fromkeys(problems)),
         tuple(dict.fromkeys(one for story in stories for one in story["tampering"])),
+        own_runner=any(story.get("part") for story in stories),
     )
 
 
@@ -205,7 +207,7 @@ def _agreeing(code: int, results: list[Result]) -> list[str]:
     if (code == 0) == (not failed) or (code == NO_TESTS and not results):
         return []
     what = "a test failed" if failed else "no test failed"
-    return [f"the runner ended with exit {code} although {what}"]
+    return [f"the runner ended with exit {code}{_MEANING.get(code, '')} although {what}"]
 
 
 def _own(name: str, story: Story) -> Reported:
@@ -233,9 +235,8 @@ def _not_there(finished: Finished, absent: str, suite: Suite) -> Finished:
 
 
 def _config(suite: Suite, command: PythonCommand) -> dict[str, Any]:
-    own = command.module == "pytest" and bool(RUNNER_MODULES & suite.own_modules)
     return {
-        "runner": "own" if own else command.module,
+        "runner": command.module,
         "own": command.started_with("-m", command.module, *command.arguments),
         "arguments": command.arguments,
         "isolation": suite.isolation,
