@@ -1,9 +1,7 @@
-"""Asks of the tests -> the candidate's programs, and their answers back: checked for shape and size, never believed.
+"""Asks of the tests -> the candidate's programs, and their answers back.
 
 Each connection of the tests has a thread here, and up to two programs in the candidate's sandbox: a worker for its
-code, hands for everything else. Whatever is wrong with an answer (none in time, none at all, too long, two of them,
-one that nobody asked for) ends that program, and the tests are told that the candidate is gone. An answer that nobody
-asked for is also a problem of the whole run: somebody tried something.
+code, hands for everything else. When one of them is gone, the tests are told so, and the next ask starts another.
 """
 
 from __future__ import annotations
@@ -11,187 +9,34 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
-from steelyard.bench.split.programs import ISOLATED, Launch, first_line
+from steelyard.bench.split.answering import (
+    START_S,
+    Account,
+    Answering,
+    Candidate,
+    Gone,
+    Spare,
+    call_limit_s,
+    ending,
+    read_object,
+)
+from steelyard.bench.split.programs import ISOLATED, first_line
 from steelyard.bench.split.talk import KILL_S, Talk
-from steelyard.sandboxes.base import Command, Finished, Sandbox
+from steelyard.sandboxes.base import Command, Sandbox
 from steelyard.sandboxes.feed import FeedFullError
 
 CODE = frozenset({"import", "look", "call", "do", "set", "drop"})
 HANDS = frozenset({"run", "start", "stop", "read", "write", "exists", "list", "http"})
-ANSWERS = frozenset({"ok", "raised", "refused"})
-START_S = 60.0
-END_S = 0.5
-MAX_CALL_S = 60.0
 MAX_HUNG = 0.55  # of a check's time may be lost with calls that never come back
 MAX_PROGRAMS = 1000
 MAX_CONNECTIONS = 64
-MAX_ASKS = 1_000_000
-MAX_BYTES = 1 << 30
 READY_S = 60.0
-UNASKED = "the candidate's process answered without being asked"
-
-
-class Gone(Exception):
-    """The candidate's program cannot answer this ask; what is said to the tests."""
-
-
-def call_limit_s(timeout_s: float) -> float:
-    """How long one call may take: so that a candidate that hangs fails tests before it runs out the clock."""
-    return min(MAX_CALL_S, max(timeout_s / 5, 1.0))
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """Where the candidate is, and how programs are started there."""
-
-    sandbox: Sandbox
-    programs: Mapping[str, Launch]  # `hands`, and a worker for each language
-    timeout_s: float  # of the whole check
-
-
-@dataclass
-class Account:
-    """What all connections used together, and what went wrong."""
-
-    asks: int = 0
-    bytes: int = 0
-    programs: int = 0
-    hung_s: float = 0.0  # until it was given up
-    waited_s: float = 0.0  # for the candidate's answers
-    problems: list[str] = field(default_factory=list)
-    lost: bool = False
-    printed: Finished | None = None  # the first program of the candidate's: what it wrote to stderr
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def note(self, problem: str) -> None:
-        with self.lock:
-            if problem not in self.problems and len(self.problems) < 20:
-                self.problems.append(problem)
-
-    def count(self, size_bytes: int) -> None:
-        with self.lock:
-            self.bytes += size_bytes
-            self.asks += 1
-            over = self.asks > MAX_ASKS or self.bytes > MAX_BYTES
-        if over:
-            self.note("more was said between tests and candidate than a split check allows")
-            raise Gone("more was said than a split check allows")
-
-
-class Answering:
-    """One program in the candidate's sandbox, asked one thing at a time."""
-
-    def __init__(self, candidate: Candidate, launch: Launch, account: Account) -> None:
-        limit_s = candidate.timeout_s + START_S
-        command = Command(launch.argv, cwd=launch.cwd, env=launch.env, timeout_s=limit_s, keep_bytes=1 << 16)
-        self._account = account
-        self._talk = Talk(candidate.sandbox, command, launch.first)
-        self._wait_until_ready()
-
-    def ask(self, number: int, line: bytes, timeout_s: float) -> bytes:
-        """The answer, checked and written anew. Raises Gone, and then this program is no more."""
-        self._refuse_early_words()
-        began = time.monotonic()
-        self._talk.say(line)
-        try:
-            said = self._talk.next_line(timeout_s)
-        except queue.Empty:
-            self._account.hung_s += timeout_s
-            raise self._ended(f"no answer after {timeout_s:g} s") from None
-        finally:
-            self._account.waited_s += time.monotonic() - began
-        if said is None:
-            raise self._ended("the candidate's process ended before it answered")
-        answer = _answer(said)
-        if answer is None or answer["id"] != number:
-            raise self._ended("what the candidate's process said is no answer", trick=True)
-        self._account.count(len(said))
-        return orjson.dumps(answer)
-
-    def end(self) -> None:
-        """No more asks; anything that it still has to say was not asked for."""
-        self._talk.feed.close()
-        if self._talk.join(END_S) is None:
-            self._talk.kill()
-        if not self._talk.heard.empty() and self._talk.next_line(0) is not None:
-            self._account.note(UNASKED)
-        self._keep_account()
-
-    def _wait_until_ready(self) -> None:
-        """Our own first lines say so, before anything of the candidate's is loaded."""
-        try:
-            said = self._talk.next_line(START_S)
-        except queue.Empty:
-            said = None
-        if said is None or "ready" not in _object(said):
-            raise self._ended("the candidate's process did not start")
-
-    def _refuse_early_words(self) -> None:
-        if self._talk.heard.empty():
-            return
-        if self._talk.next_line(0) is None:
-            raise self._ended("the candidate's process ended before it was asked")
-        raise self._ended(UNASKED, trick=True)
-
-    def _ended(self, why: str, *, trick: bool = False) -> Gone:
-        """Why there will be no answer; one that was nobody's question is held against the whole run."""
-        if self._talk.flooded:
-            why, trick = "the candidate's process said more than anybody asked for", True
-        by_itself = self._talk.finished is not None
-        self._talk.kill()
-        self._keep_account()
-        if trick:
-            self._account.note(why)
-        return Gone(f"{why} ({_ending(self._talk.finished)})" if by_itself else why)
-
-    def _keep_account(self) -> None:
-        finished = self._talk.finished
-        if self._account.printed is None:
-            self._account.printed = finished
-        if self._talk.fault is not None or (finished is not None and finished.lost):
-            self._account.lost = True
-
-
-class Spare:
-    """A worker that is started while the tests are, for whoever asks first: starting takes longer than asking."""
-
-    def __init__(self, candidate: Candidate, account: Account) -> None:
-        self._name = "node" if "node" in candidate.programs else "python"
-        self._lock = threading.Lock()
-        self._taken = False
-        self._made: Answering | Gone | None = None
-        self._thread = threading.Thread(target=self._start, args=(candidate, account), daemon=True)
-        self._thread.start()
-
-    def take(self, name: str) -> Answering | None:
-        """The worker, once; None when it is of another kind or somebody else's. Raises Gone."""
-        with self._lock:
-            if name != self._name or self._taken:
-                return None
-            self._taken = True
-        self._thread.join()
-        if isinstance(self._made, Gone):
-            raise self._made
-        return self._made
-
-    def end(self) -> None:
-        with suppress(Gone):
-            unused = self.take(self._name)
-            if unused is not None:
-                unused.end()
-
-    def _start(self, candidate: Candidate, account: Account) -> None:
-        try:
-            self._made = Answering(candidate, candidate.programs[self._name], account)
-        except Gone as gone:
-            self._made = gone
 
 
 class Connection:
@@ -219,7 +64,7 @@ class Connection:
                 program.end()
 
     def _one(self, line: bytes) -> None:
-        ask = _object(line)
+        ask = read_object(line)
         if not self._language:
             self._language = str(ask.get("worker"))
             return
@@ -289,7 +134,7 @@ class Relay:
         deadline = time.monotonic() + READY_S
         while not self._ready.wait(0.01):
             if self._bridge.finished is not None or self._bridge.fault or time.monotonic() > deadline:
-                return f"the bridge of the split did not start: {_ending(self._bridge.finished)}"
+                return f"the bridge of the split did not start: {ending(self._bridge.finished)}"
         return ""
 
     def close(self) -> None:
@@ -332,29 +177,3 @@ class Relay:
     def _reply(self, number: int, text: bytes) -> None:
         with suppress(ValueError, FeedFullError):  # the tests are over, or do not listen
             self._bridge.say(b"%d %s" % (number, text))
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        found = orjson.loads(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _answer(line: bytes) -> dict[str, Any] | None:
-    """What was said, if it has the shape of an answer: an id and exactly one of ok, raised, refused."""
-    found = _object(line)
-    if len(found) != 2 or not isinstance(found.get("id"), int) or not ANSWERS & found.keys():
-        return None
-    return found
-
-
-def _ending(finished: Finished | None) -> str:
-    if finished is None:
-        return "no end"
-    if finished.not_started:
-        return finished.not_started
-    if finished.exit_code is not None:
-        return f"exit {finished.exit_code}"
-    return "its sandbox is gone" if finished.lost else f"signal {finished.signal}"

@@ -13,9 +13,10 @@ from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran, Runner
 from steelyard.bench.runners.python_command import python_command
+from steelyard.bench.split.answering import Account, Candidate, call_limit_s
 from steelyard.bench.split.node import candidate_scripts, lay_stubs, node_worker
 from steelyard.bench.split.programs import BOOT, ISOLATED, Launch, first_line
-from steelyard.bench.split.relay import Account, Candidate, Relay, call_limit_s
+from steelyard.bench.split.relay import Relay
 from steelyard.bench.split.trees import (
     Names,
     candidate_names,

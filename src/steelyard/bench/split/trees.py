@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from steelyard.bench.oracle_files import OracleFiles
-from steelyard.bench.runners.python import RUNNER_MODULES
 from steelyard.bench.split.programs import FOR_TESTS, INSIDE
 from steelyard.bench.steering import steers
 from steelyard.contract.tree import prefixes
@@ -33,7 +32,20 @@ DATA = re.compile(
     re.IGNORECASE,
 )
 # Whoever provides one of these is a part of the runner, which must not be the candidate's.
-RUNNERS = RUNNER_MODULES | {"unittest", PACKAGE}
+RUNNERS = frozenset(
+    [
+        PACKAGE,
+        "unittest",
+        "pytest",
+        "_pytest",
+        "pluggy",
+        "iniconfig",
+        "packaging",
+        "exceptiongroup",
+        "tomli",
+        "xdist",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
