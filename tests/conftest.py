@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from authoring import Author, Said, Steelyard
+from offline_pytest import home_with_pytest
+from python_bench import PythonBench
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +57,19 @@ def script(tmp_path: Path) -> Callable[[str], str]:
         return f"script:{path}"
 
     return write
+
+
+@pytest.fixture(scope="session")
+def home_of_pytest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A HOME that has pytest, as setup would leave it."""
+    home: Path = home_with_pytest(tmp_path_factory.mktemp("home"))
+    return home
+
+
+@pytest.fixture
+def python_bench(tmp_path: Path, home_of_pytest: Path, monkeypatch: pytest.MonkeyPatch) -> PythonBench:
+    """Run the tests of a small tree in a sandbox, as the bench does."""
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    return PythonBench(folder, home_of_pytest)
