@@ -8,16 +8,21 @@ every tool that starts in a tree is a git client).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.bench.setup_layer import SetupLayer, setup_layer
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import Entry
+from steelyard.errors import OperatorFault
 from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Backend, Box, Laid, Limits, Place
 from steelyard.sandboxes.toolchains import Toolchain, resolve
+
+if TYPE_CHECKING:
+    from steelyard.sandboxes.docker.image import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,7 @@ class Ground:
     toolchains: tuple[Toolchain, ...]
     setup: SetupLayer | None
     cache: Cache
+    image: Image | None = None
 
     def box(
         self,
@@ -40,9 +46,10 @@ class Ground:
         env: Mapping[str, str] | None = None,
     ) -> Box:
         snapshot = self.contract.snapshot
-        layers = [self.setup.workspace] if self.setup else []
-        layers += [snapshot.git] if git else []
-        return _box(
+        # Above the setup layer, which may be a whole tree and would hide it.
+        layers = [snapshot.git] if git else []
+        layers += [self.setup.workspace] if self.setup else []
+        box = _box(
             self.contract,
             self.toolchains,
             layers=(*layers, snapshot.tree),
@@ -51,6 +58,7 @@ class Ground:
             places=places,
             env=env or {},
         )
+        return _in_image(box, self.contract, self.image, f"{git}/{self.setup.identity if self.setup else ''}")
 
     @property
     def baseline(self) -> Mapping[str, Entry]:
@@ -62,6 +70,7 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
     kind = sandbox or contract.spec.environment.sandbox
     cache = cache or Cache.default()
     maker = backend(kind)
+    image = _image(contract, kind)
     toolchains = resolve({str(name): wanted for name, wanted in contract.spec.environment.toolchains.items()})
     layer = None
     if contract.spec.setup:
@@ -69,8 +78,48 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
         box = _box(
             contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), laid=(), env={}
         )
-        layer = setup_layer(contract, box, maker, tuple(chain.digest for chain in toolchains), cache)
-    return Ground(contract, maker, kind, toolchains, layer, cache)
+        box = _in_image(box, contract, image, "setup")
+        tools = (*(chain.digest for chain in toolchains), *([image.id] if image else []))
+        layer = setup_layer(contract, box, maker, tools, cache)
+    return Ground(contract, maker, kind, toolchains, layer, cache, image)
+
+
+def _image(contract: Contract, kind: str) -> Image | None:
+    """The contract's image, here: found, fetched or built now."""
+    declared = contract.spec.environment
+    if kind != "docker":
+        if declared.image or declared.build:
+            raise OperatorFault(
+                f"{contract.id} runs in an image, which the {kind} sandbox has not; use docker"
+            )
+        return None
+    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, and only for contracts with an image
+    from steelyard.sandboxes.docker.image import Recipe, build_image, find_image  # noqa: PLC0415
+
+    if declared.image:
+        return find_image(engine(), declared.image)
+    if not declared.build:
+        raise OperatorFault(f"{contract.id} names no image, so it cannot run in the docker sandbox")
+    folder = declared.build.rstrip("/") + "/"
+    files = {
+        name.removeprefix(folder): file for name, file in contract.files.items() if name.startswith(folder)
+    }
+    network = "host" if contract.spec.setup_network == "host" else "none"
+    return build_image(engine(), Recipe(files, network, declared.allow_unpinned))
+
+
+def _in_image(box: Box, contract: Contract, image: Image | None, layers: str) -> Box:
+    if image is None:
+        return box
+    snapshot, declared = contract.snapshot, contract.spec.environment
+    return replace(
+        box,
+        key=f"{snapshot.root}/{snapshot.commit}/{contract.spec.repository.history}/{layers}",
+        image=image.id,
+        image_env=image.env,
+        workdir=declared.workdir or "",
+        read_only=declared.read_only,
+    )
 
 
 def room_mb(laid: tuple[Laid, ...]) -> int:

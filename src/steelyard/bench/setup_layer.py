@@ -58,6 +58,11 @@ class SetupLayer:
         str, ...
     ]  # the topmost paths that setup made and the snapshot lacks: `.venv`, `node_modules`
 
+    @property
+    def identity(self) -> str:
+        """This very layer: one that is built again may hold something else."""
+        return f"{self.workspace.parent.name}/{self.digest}/{(self.workspace.parent / 'layer.json').stat().st_mtime_ns}"
+
     def owns(self, path: str) -> bool:
         return any(is_within(path, root) for root in self.roots)
 

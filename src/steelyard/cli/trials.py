@@ -23,7 +23,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sandbox",
-        choices=["bubblewrap", "local"],
+        choices=["bubblewrap", "docker", "local"],
         help="instead of the contract's; local has no isolation, and every result says so",
     )
     parser.add_argument(

@@ -6,6 +6,7 @@ by name (`not supported yet`, see `NOT_YET` in `not_yet.py`) and never quietly i
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -16,11 +17,16 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 HOST_PORT_PATTERN = r"^[^\s:/]+:\d{1,5}$"
 RELEASE_PATTERN = r"^\d+(\.\d+){0,2}$"
+IMAGE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_./:@-]*$"
+PINNED_PATTERN = r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$"
+WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]  # also the name of a folder
 Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
 HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN)]
 Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
+ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]
+Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
@@ -33,6 +39,11 @@ GENERATED = (
     "*/.pytest_cache/*",
     ".mypy_cache/*",
     ".ruff_cache/*",
+)
+
+# Where nothing of a contract's may be laid: what is there is the image's, or the engine's.
+SYSTEM_FOLDERS = frozenset(
+    {"bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "tmp", "usr", "workspace"}
 )
 
 
@@ -81,10 +92,10 @@ class Secret(Strict):
 
 class Environment(Strict):
     sandbox: Literal["bubblewrap", "docker", "local"] = "bubblewrap"
-    image: NonEmpty | None = None
+    image: ImageName | None = None
     build: NonEmpty | None = None
     allow_unpinned: bool = False
-    workdir: NonEmpty | None = None
+    workdir: Workdir | None = None
     toolchains: dict[Literal["python", "node"], Release] = Field(default_factory=dict)
     env: dict[Variable, str] = Field(default_factory=dict)
     secrets: tuple[Secret, ...] = ()
@@ -95,6 +106,29 @@ class Environment(Strict):
     network: Literal["none"] | tuple[HostPort, ...] = "none"
     rename: Literal["auto", "full"] = "auto"
     read_only: bool = False
+
+    @model_validator(mode="after")
+    def _of_containers(self) -> Environment:
+        """What an image needs, and what needs an image."""
+        own = {"image": self.image, "build": self.build, "allow_unpinned": self.allow_unpinned,
+               "workdir": self.workdir, "read_only": self.read_only}  # fmt: skip
+        if self.sandbox != "docker":
+            if given := [key for key, value in own.items() if value]:
+                raise ValueError(f"`{given[0]}` needs `sandbox: docker`")
+            return self
+        if (self.image is None) == (self.build is None):
+            raise ValueError("`sandbox: docker` needs exactly one of image, build")
+        if self.toolchains:
+            raise ValueError("toolchains are this machine's; an image brings its own")
+        if self.image is not None and not self.allow_unpinned and not re.match(PINNED_PATTERN, self.image):
+            raise ValueError(
+                "an image is named by its digest (NAME@sha256:... or sha256:...), or say `allow_unpinned: true`"
+            )
+        if self.workdir is not None and (
+            self.workdir in {"/home", "/home/agent"} or self.workdir.split("/")[1] in SYSTEM_FOLDERS
+        ):
+            raise ValueError(f"{self.workdir} is the system's; workdir is a folder of its own, like /app")
+        return self
 
 
 class Reruns(Strict):

@@ -20,6 +20,7 @@ BRIEF: Place = ("brief_file",)
 REFERENCE: Place = ("oracle", "reference")
 ARCHIVE: Place = ("repository", "archive")
 TREE: Place = ("repository", "tree")
+BUILD: Place = ("environment", "build")
 
 
 @dataclass
@@ -45,6 +46,9 @@ def name_files(source: Source, entries: Entries, folder: Path) -> Named:
     reference = _written(source, REFERENCE)
     if reference is not None and reference not in named.files and not named.problems:
         named.complain(REFERENCE, f"{reference} is not a file")
+    build = (_written(source, BUILD) or "").rstrip("/")
+    if build and f"{build}/Dockerfile" not in named.files and not named.problems:
+        named.complain(BUILD, f"{build} is not a folder with a Dockerfile")
     for place, look in ((BRIEF, _read_brief), (ARCHIVE, _look_at_archive), (TREE, _look_at_tree)):
         written = _written(source, place)
         if written is None:
@@ -66,6 +70,9 @@ def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[Place, st
     reference = _written(source, REFERENCE)
     if reference is not None:
         yield REFERENCE, reference
+    build = _written(source, BUILD)
+    if build is not None:
+        yield BUILD, build.rstrip("/")
 
 
 def _written(source: Source, place: Place) -> str | None:

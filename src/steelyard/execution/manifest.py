@@ -74,14 +74,14 @@ def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, fact
             "budget": contract.spec.budget.model_dump(mode="json"),
             "enforced_caps": ["wall_s"],
             "stages": list(contract.spec.policy.stages),
-            "comparability_class": comparability_class(trial, facts),
+            "comparability_class": comparability_class(trial, facts, ground.image.id if ground.image else ""),
         },
         "seeds": {"protocol": PROTOCOL_SEED, "repeat": trial.repeat, "grading": trial.seed},
         "machine": _machine(),
     }
 
 
-def comparability_class(trial: Trial, facts: Facts) -> str:
+def comparability_class(trial: Trial, facts: Facts, image: str = "") -> str:
     """Two runs compare when the contract's digest and this agree."""
     spec = trial.contract.spec
     parts = (
@@ -89,6 +89,7 @@ def comparability_class(trial: Trial, facts: Facts) -> str:
         sorted(facts.limits.items()),
         spec.environment.model_dump(mode="json", by_alias=True),
         facts.network,
+        image,
         spec.budget.model_dump(mode="json"),
         EVENT_SCHEMA,
         __version__.split(".")[0],
@@ -115,11 +116,11 @@ def _repository(ground: Ground) -> dict[str, Any]:
 
 
 def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
-    declared = ground.contract.spec.environment
+    declared, image = ground.contract.spec.environment, ground.image
     return {
         "sandbox": facts.kind,
         "isolation": facts.isolation,
-        "image": declared.image,
+        "image": None if image is None else {"id": image.id, "reference": image.reference},
         "materialise": facts.materialise,
         "overlay": facts.overlay or None,
         "network": facts.network,
@@ -142,8 +143,8 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
             {"name": chain.name, "wanted": chain.wanted, "version": chain.version, "digest": chain.digest}
             for chain in ground.toolchains
         ],
-        "package_managers": package_managers(ground.toolchains),
-        "system": _system(),
+        "package_managers": package_managers(ground.toolchains) if image is None else {},
+        "system": _system() if image is None else None,
         "setup": None
         if ground.setup is None
         else {

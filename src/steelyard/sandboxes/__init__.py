@@ -1,6 +1,7 @@
 """Where commands run: a name -> its backend.
 
     bubblewrap   namespaces around an overlay: the default on Linux
+    docker       a container of the contract's image, by Docker Engine or Podman
     local        the same init, no isolation; must be asked for
 
 Others add theirs by the entry point group `steelyard.sandboxes`: a name and a factory without arguments.
@@ -23,13 +24,19 @@ def _bubblewrap() -> Backend:
     return BubblewrapBackend()
 
 
+def _docker() -> Backend:
+    from steelyard.sandboxes.docker.backend import DockerBackend  # noqa: PLC0415  # loads when it is chosen
+
+    return DockerBackend()
+
+
 def _local() -> Backend:
     from steelyard.sandboxes.local import LocalBackend  # noqa: PLC0415  # loads when it is chosen
 
     return LocalBackend()
 
 
-BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": _bubblewrap, "local": _local}
+BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": _bubblewrap, "docker": _docker, "local": _local}
 
 
 def backend(name: str) -> Backend:

@@ -21,7 +21,7 @@ HOME = "/home/agent"
 HOSTNAME = "sandbox"
 
 Isolation = Literal["none", "bubblewrap", "container", "vm"]
-Enforced = Literal["cgroup", "rlimit", "tmpfs", "polled", "none"]
+Enforced = Literal["cgroup", "rlimit", "tmpfs", "quota", "polled", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,13 @@ class Box:
         "auto"  # full: folders of the layers can be renamed, if need be by a copy
     )
     keep: Path | None = None  # a folder on disk that receives the uppers (a setup layer), not a tmpfs
+    key: str = ""  # names the content of all layers: who has seen this key need not look at them again
+    image: str = ""  # docker: the id of the image under everything
+    image_env: Mapping[str, str] = field(default_factory=dict)
+    workdir: str = ""  # docker: another name for /workspace, and where commands start
+    read_only: bool = (
+        False  # docker: nothing but workspace, HOME, places and temporary folders can be written
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,7 @@ class Death:
 class Facts:
     """What this sandbox really enforces; goes into the manifest and the assurance label."""
 
-    kind: str  # bubblewrap | local
+    kind: str  # bubblewrap | docker | local
     isolation: Isolation
     materialise: Literal["overlay", "copy"]
     overlay: Literal["root", "userxattr", ""]

@@ -28,9 +28,9 @@ class Owner(NamedTuple):
 
 def lay(root: int, pieces: Iterable[Laid], owner: Owner | None) -> None:
     """Put every piece under the directory descriptor `root`, in order; without an owner it is the caller's."""
-    with _Parents(root, owner) as parents:
+    with Parents(root, owner) as parents:
         for piece in pieces:
-            *above, name = _parts(piece.path)
+            *above, name = parts(piece.path)
             if piece.kind == "gone":
                 parents.leave(above)
                 _remove_path(root, above, name)
@@ -38,14 +38,15 @@ def lay(root: int, pieces: Iterable[Laid], owner: Owner | None) -> None:
                 _put(parents.reach(above), name, piece, owner)
 
 
-def _parts(path: str) -> list[str]:
-    parts = path.split("/")
-    if any(part in {"", ".", ".."} or "\0" in part for part in parts):
+def parts(path: str) -> list[str]:
+    """The names on the way to a path below; ValueError for one that could lead anywhere else."""
+    names = path.split("/")
+    if any(name in {"", ".", ".."} or "\0" in name for name in names):
         raise ValueError(f"not a plain relative path: {path!r}")
-    return parts
+    return names
 
 
-class _Parents:
+class Parents:
     """The open folders above the last piece: the next is mostly a neighbour.
 
     Walking down from the root for every piece would be quadratic in the depth, and an agent chooses the depth.
@@ -115,7 +116,7 @@ def _put(parent: int, name: str, piece: Laid, owner: Owner | None) -> None:
     if piece.kind == "dir":
         os.close(_real_directory(parent, name, owner))
         return
-    _remove(parent, name)
+    remove(parent, name)
     if piece.kind == "symlink":
         os.symlink(piece.target, name, dir_fd=parent)
     else:
@@ -140,7 +141,7 @@ def _remove_path(root: int, parents: list[str], name: str) -> None:
             below = os.open(part, _DIRECTORY, dir_fd=here)
             os.close(here)
             here = below
-        _remove(here, name)
+        remove(here, name)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
@@ -150,7 +151,7 @@ def _remove_path(root: int, parents: list[str], name: str) -> None:
         os.close(here)
 
 
-def _remove(parent: int, name: str) -> None:
+def remove(parent: int, name: str) -> None:
     try:
         mode = os.lstat(name, dir_fd=parent).st_mode
     except FileNotFoundError:

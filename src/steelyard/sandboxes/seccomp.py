@@ -1,4 +1,4 @@
-"""A table of system calls -> the BPF program that bubblewrap loads with --seccomp.
+"""A table of system calls -> the BPF program that bubblewrap loads with --seccomp (and `docker/profile.py` makes Docker's from it).
 
 load arch      not ours          -> kill        (i386 calls would bypass every number below)
 load number    x32 bit           -> ENOSYS
@@ -30,9 +30,9 @@ _ERRNO = 0x00050000
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 
-_CLONE_NEW_ANYTHING = 0x7E020000  # NEWNS, CGROUP, UTS, IPC, USER, PID, NET; TIME exists in clone3 only
-_TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
-_FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink
+CLONE_NEW_ANYTHING = 0x7E020000  # NEWNS, CGROUP, UTS, IPC, USER, PID, NET; TIME exists in clone3 only
+TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ AARCH64 = Table(
     },
 )
 
-_TABLES = {"x86_64": X86_64, "aarch64": AARCH64}
+TABLES = {"x86_64": X86_64, "aarch64": AARCH64}
 
 
 def _step(code: int, if_true: int, if_false: int, operand: int) -> bytes:
@@ -184,13 +184,13 @@ def program(table: Table) -> bytes:
         steps += _when_number_is(number, [_refuse(errno.EPERM)])
     steps += _when_number_is(table.clone3, [_refuse(errno.ENOSYS)])
     load_first, load_second = (_step(_LOAD, 0, 0, at) for at in (_FIRST_ARGUMENT, _SECOND_ARGUMENT))
-    new_namespace = [load_first, _step(_ANY_BIT, 0, 1, _CLONE_NEW_ANYTHING), _refuse(errno.EPERM), _PASS]
+    new_namespace = [load_first, _step(_ANY_BIT, 0, 1, CLONE_NEW_ANYTHING), _refuse(errno.EPERM), _PASS]
     steps += _when_number_is(table.clone, new_namespace)
     injection = [
-        part for request in _TERMINAL_INJECTION for part in _when_number_is(request, [_refuse(errno.EPERM)])
+        part for request in TERMINAL_INJECTION for part in _when_number_is(request, [_refuse(errno.EPERM)])
     ]
     steps += _when_number_is(table.ioctl, [load_second, *injection, _PASS])
-    families = [part for family in _FAMILIES for part in _when_number_is(family, [_PASS])]
+    families = [part for family in FAMILIES for part in _when_number_is(family, [_PASS])]
     steps += _when_number_is(table.socket, [load_first, *families, _refuse(errno.EAFNOSUPPORT)])
     return b"".join([*steps, _PASS])
 
@@ -199,9 +199,9 @@ def program(table: Table) -> bytes:
 def here() -> bytes:
     """The program for this machine."""
     machine = platform.machine()
-    if machine not in _TABLES:
+    if machine not in TABLES:
         raise InfraFault(f"no system call filter for {machine}; use x86_64 or aarch64, or `sandbox: docker`")
-    return program(_TABLES[machine])
+    return program(TABLES[machine])
 
 
 def sealed() -> int:

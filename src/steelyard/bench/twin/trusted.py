@@ -58,6 +58,7 @@ def _key(ground: Ground, bench: Repeatable, contents: Mapping[str, bytes]) -> st
         ground.contract.digest,
         ground.setup.digest if ground.setup else "",
         ground.sandbox,
+        ground.image.id if ground.image else "",
         [chain.digest for chain in ground.toolchains],
         [bench.suite.command, bench.suite.report],
         sorted(

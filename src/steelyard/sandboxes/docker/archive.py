@@ -1,0 +1,160 @@
+"""A container that cannot be reached -> its folders, by the engine's tars, taken for hostile.
+
+The engine makes the tar, an agent made what is in it. Every entry is put down by descriptors that follow nothing, in
+a private folder; no owner, no special bit, no device is taken over. A file over the cap becomes a hole of its size:
+the importer sees how large it is and does not carry it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from steelyard.sandboxes.base import WORKSPACE, Box, Laid
+from steelyard.sandboxes.copying import copy_layers, visible
+from steelyard.sandboxes.docker.api import Engine
+from steelyard.sandboxes.docker.derived import AGENT_ID, add_tree, archive, new_folder, new_tar
+from steelyard.sandboxes.lay import Parents, lay, parts, remove
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+OVER = "steelyard-left-entries-out"
+_HOLE_BYTES = 1 << 50
+
+
+class Caps(NamedTuple):
+    entries: int = 1_000_000
+    file_bytes: int = 512 << 20
+    total_bytes: int = 16 << 30
+
+
+def fetch(engine: Engine, container: str, place: str, into: Path, caps: Caps) -> None:
+    """What a dead container has at `place` -> the new folder `into`."""
+    into.mkdir(mode=0o700, parents=True)
+    with archive(engine, container, place) as tar:
+        unpack(tar, into, caps)
+
+
+def unpack(tar: tarfile.TarFile, into: Path, caps: Caps) -> None:
+    """The entries below the tar's one top folder."""
+    root = os.open(into, _DIRECTORY)
+    try:
+        with Parents(root, None) as parents:
+            _Unpacking(tar, parents, root, caps).run()
+    finally:
+        os.close(root)
+
+
+class _Unpacking:
+    def __init__(self, tar: tarfile.TarFile, parents: Parents, root: int, caps: Caps) -> None:
+        self._tar = tar
+        self._parents = parents
+        self._root = root
+        self._caps = caps
+        self._written = 0
+
+    def run(self) -> None:
+        for number, entry in enumerate(self._tar):
+            self._tar.members = []  # type: ignore[attr-defined]  # a stream remembers every entry otherwise
+            _, _, path = entry.name.removeprefix("./").partition("/")
+            if not path.strip("/"):
+                continue
+            if number > self._caps.entries:
+                self._over()
+                return
+            with suppress(ValueError, FileExistsError):  # a name that no file system has
+                self._take(entry, parts(path.rstrip("/")))
+
+    def _over(self) -> None:
+        """An entry that the importer must find too large: what was left out must not look like deleted."""
+        hole = os.open(OVER, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600, dir_fd=self._root)
+        with suppress(OSError):
+            os.ftruncate(hole, _HOLE_BYTES)
+        os.close(hole)
+
+    def _take(self, entry: tarfile.TarInfo, names: list[str]) -> None:
+        *above, name = names
+        folder = self._parents.reach(above)
+        if entry.isdir():
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o755, dir_fd=folder)
+            return  # readable by us, whatever its mode was
+        remove(folder, name)
+        if entry.issym():
+            os.symlink(entry.linkname, name, dir_fd=folder)
+        elif entry.islnk():
+            self._link(entry.linkname, folder, name)
+        elif entry.isfifo():
+            os.mkfifo(name, 0o600, dir_fd=folder)
+        elif entry.isreg():
+            self._write(entry, folder, name)
+
+    def _link(self, other: str, folder: int, name: str) -> None:
+        _, _, path = other.removeprefix("./").partition("/")
+        with suppress(OSError):  # to something that was no file
+            *above, last = parts(path)
+            source = _opened_folder(self._root, above)
+            try:
+                os.link(last, name, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
+            finally:
+                os.close(source)
+
+    def _write(self, entry: tarfile.TarInfo, folder: int, name: str) -> None:
+        fits = entry.size <= self._caps.file_bytes and self._written + entry.size <= self._caps.total_bytes
+        with os.fdopen(os.open(name, _NEW_FILE, 0o600, dir_fd=folder), "wb") as file:
+            content = self._tar.extractfile(entry)
+            if fits and content is not None:
+                shutil.copyfileobj(content, file, 1 << 20)
+                self._written += entry.size
+            else:
+                os.ftruncate(file.fileno(), max(entry.size, _HOLE_BYTES))
+            os.fchmod(file.fileno(), entry.mode & 0o777)
+
+
+def _opened_folder(root: int, names: list[str]) -> int:
+    here = os.open(".", _DIRECTORY, dir_fd=root)
+    for name in names:
+        try:
+            below = os.open(name, _DIRECTORY, dir_fd=here)
+        finally:
+            os.close(here)
+        here = below
+    return here
+
+
+def baseline(box: Box, folder: Path) -> Path:
+    """The layers as one tree: themselves if there is one, else a copy in `folder`."""
+    shown = visible(list(box.layers))
+    if len(shown) == 1:
+        return shown[0]
+    folder.mkdir(parents=True)
+    copy_layers(shown, folder, None)
+    return folder
+
+
+def put_laid(engine: Engine, container: str, box: Box, scratch: Path, into: BinaryIO) -> None:
+    """The whole workspace with what is laid on it, and the places, into a container that has not started."""
+    whole = scratch / "whole"
+    whole.mkdir(parents=True)
+    copy_layers(list(box.layers), whole, None)
+    with new_tar(into) as tar:
+        _add(tar, whole, WORKSPACE, box.laid, AGENT_ID)
+        for number, place in enumerate(box.places):
+            folder = scratch / f"place-{number}"
+            folder.mkdir()
+            _add(tar, folder, place.path, place.laid, 0 if place.read_only else AGENT_ID)
+    engine.call("PUT", f"/containers/{container}/archive", into, {"path": "/"}, timeout_s=1800)
+
+
+def _add(tar: tarfile.TarFile, folder: Path, place: str, laid: tuple[Laid, ...], owner: int) -> None:
+    opened = os.open(folder, _DIRECTORY)
+    try:
+        lay(opened, laid, None)
+    finally:
+        os.close(opened)
+    new_folder(tar, place.lstrip("/"), owner)
+    add_tree(tar, folder, place.lstrip("/"), owner)

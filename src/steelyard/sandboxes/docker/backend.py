@@ -1,0 +1,175 @@
+"""A `Box` with an image -> a container of it, by the API of Docker or Podman, with init as process 1.
+
+    derived image -> create -> start -> attach -> init answers a ping -> laid as data -> a `DockerSandbox`
+
+Started before it is attached, since Podman refuses the other order; what init says before somebody listens is lost,
+so it is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from steelyard.contract.cache import Cache
+from steelyard.contract.owner import is_stale, owner_tag
+from steelyard.errors import InfraFault
+from steelyard.sandboxes.admission import admission
+from steelyard.sandboxes.base import Box, Facts
+from steelyard.sandboxes.docker.api import Engine, Query, Refused, engine
+from steelyard.sandboxes.docker.archive import put_laid
+from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced
+from steelyard.sandboxes.docker.derived import AGENT_ID, OWNER_LABEL, derive, derived_tag
+from steelyard.sandboxes.docker.reach import Reach, reach
+from steelyard.sandboxes.docker.sandbox import Container, DockerSandbox, remove_container
+from steelyard.sandboxes.wire import Wire
+
+START_S = 30.0
+_MB = 1 << 20
+
+_swept: set[str] = set()
+_out_of_reach: set[str] = set()  # engines whose containers are on another machine, or not ours to look into
+_sweeping = threading.Lock()
+
+
+class DockerBackend:
+    """For contracts with an image; needs Docker Engine or Podman's socket."""
+
+    def facts(self, box: Box) -> Facts:
+        found = engine()
+        materialise = "copy" if found.path in _out_of_reach else "overlay"
+        return Facts("docker", "container", materialise, "", box.network, AGENT_ID, enforced(found, box))  # type: ignore[arg-type]
+
+    def start(self, box: Box) -> DockerSandbox:
+        found = engine()
+        if not box.image:
+            raise InfraFault("a container needs an image; say `environment.image` or `environment.build`")
+        _sweep_once(found)
+        facts = self.facts(box)
+        ticket = admission().enter(
+            (min(box.limits.guaranteed_mb, box.limits.memory_mb) + 2 * box.limits.tmp_mb) * _MB
+        )
+        scratch = Cache.default().root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+        try:
+            container = _start(found, box, facts, ticket, scratch)
+        except BaseException:
+            admission().leave(ticket)
+            raise
+        return DockerSandbox(box, self.facts(box), container)
+
+
+def _start(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) -> Container:
+    if found.path not in _out_of_reach:
+        container = _started(found, box, facts, ticket, scratch)
+        if container.reach is not None:
+            return container
+        _out_of_reach.add(found.path)
+        if not box.laid and not box.places:
+            return container
+        container.wire.close()
+        remove_container(found, container.id)
+    return _started(found, box, facts, ticket, scratch)
+
+
+def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) -> Container:
+    token = secrets.token_hex(16)
+    must_put = found.path in _out_of_reach and bool(box.laid or box.places)
+    ident = _create(found, replace(box, layers=(), key=f"{box.key}/bare") if must_put else box, token, facts)
+    wire = inside = None
+    try:
+        if must_put:
+            _put(found, ident, box, scratch)
+        found.call("POST", f"/containers/{ident}/start")
+        _tighten(found, ident, box, facts)
+        wire = _attached(found, ident)
+        inside = _reached(found, ident, token)
+        if inside is not None:
+            inside.lay(box.laid, box.places)
+        return Container(found, ident, wire, inside, ticket, scratch)
+    except BaseException as error:
+        _abandon(found, ident, wire, inside)
+        if isinstance(error, OSError):
+            raise InfraFault(f"the workspace could not be laid: {error.strerror}") from error
+        raise
+
+
+def _create(found: Engine, box: Box, token: str, facts: Facts) -> str:
+    tag = derived_tag(box)
+    body = creation(box, tag, token, dict(facts.limits))
+    try:
+        made = found.call("POST", "/containers/create", body)
+    except Refused as refused:
+        if refused.status != 404:  # no such image, yet
+            raise
+        derive(found, box, tag)
+        made = found.call("POST", "/containers/create", body)
+    return str(made["Id"])
+
+
+def _put(found: Engine, ident: str, box: Box, scratch: Path) -> None:
+    if box.read_only:
+        raise InfraFault("nothing can be laid under a read-only root from here; run as root")
+    with tempfile.TemporaryFile() as tar:
+        put_laid(found, ident, box, scratch, tar)
+
+
+def _tighten(found: Engine, ident: str, box: Box, facts: Facts) -> None:
+    """A limit that is too small to start with."""
+    if facts.limits["processes"] == "cgroup" and box.limits.processes + 1 < FEWEST_PROCESSES:
+        found.call("POST", f"/containers/{ident}/update", {"PidsLimit": box.limits.processes + 1})
+
+
+def _attached(found: Engine, ident: str) -> Wire:
+    sock = found.attach(ident)
+    wire = Wire(sock)
+    wire.hello(sock.first, 0)
+    deadline = time.monotonic() + START_S
+    while not wire.ping(min(2.0, START_S)):
+        if wire.gone or time.monotonic() > deadline:
+            said = sock.stderr.decode(errors="replace").strip()
+            wire.close()
+            raise InfraFault(
+                f"init did not answer in a container: {said or 'no message'}; run `steelyard doctor`"
+            )
+    return wire
+
+
+def _reached(found: Engine, ident: str, token: str) -> Reach | None:
+    if found.path in _out_of_reach:
+        return None
+    told = found.call("GET", f"/containers/{ident}/json")
+    return reach(int(told["State"].get("Pid") or 0), token)
+
+
+def _abandon(found: Engine, ident: str, wire: Wire | None, inside: Reach | None) -> None:
+    if wire is not None:
+        wire.close()
+    if inside is not None:
+        inside.close()
+    with suppress(InfraFault):
+        remove_container(found, ident)
+
+
+def _sweep_once(found: Engine) -> None:
+    with _sweeping:
+        if found.path in _swept:
+            return
+        _swept.add(found.path)
+    with suppress(InfraFault):  # what a dead run left must not stop a new one
+        sweep(found)
+
+
+def sweep(found: Engine) -> list[str]:
+    """Remove the containers of controllers that are gone; their ids."""
+    query: Query = {"all": 1, "filters": json.dumps({"label": [OWNER_LABEL]})}
+    left = found.call("GET", "/containers/json", None, query) or []
+    stale = [one["Id"] for one in left if is_stale((one.get("Labels") or {}).get(OWNER_LABEL, ""))]
+    for ident in stale:
+        remove_container(found, ident)
+    return [str(ident)[:12] for ident in stale]

@@ -1,0 +1,110 @@
+"""A `Box` -> the body of POST /containers/create: what a container may do, and how much of it.
+
+No privilege, no device, no capability, no network, no log; a uid that is nobody's, our system call filter, and our
+own init as process 1, which gets its orders by the attached stdin and ends when that does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steelyard.contract.owner import owner_tag
+from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE, Box, Enforced
+from steelyard.sandboxes.docker.api import Engine
+from steelyard.sandboxes.docker.derived import AGENT_ID, INIT, OWNER_LABEL
+from steelyard.sandboxes.docker.profile import here as seccomp_profile
+
+TOKEN = "STEELYARD_SANDBOX"  # noqa: S105  # a name of a variable
+PERIOD_US = 100_000
+# The engine's own threads are in the group too while it starts a container.
+FEWEST_PROCESSES = 32
+_MB = 1 << 20
+_OPEN_FILES = 4096
+
+
+def creation(box: Box, image: str, token: str, limits: dict[str, Enforced]) -> dict[str, Any]:
+    return {
+        "Image": image,
+        "Hostname": HOSTNAME,
+        "User": f"{AGENT_ID}:{AGENT_ID}",
+        "WorkingDir": "/",
+        "Entrypoint": [INIT],
+        "Cmd": _rlimits(box, limits),
+        "Env": [f"{TOKEN}={token}"],
+        "Labels": {OWNER_LABEL: owner_tag()},
+        "OpenStdin": True,
+        "StdinOnce": True,
+        "AttachStdin": True,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "Tty": False,
+        "NetworkDisabled": box.network == "none",
+        "Volumes": {place: {} for place in _volumes(box)},
+        "HostConfig": _host(box, limits),
+    }
+
+
+def _host(box: Box, limits: dict[str, Enforced]) -> dict[str, Any]:
+    wanted = box.limits
+    memory = (wanted.memory_mb + 2 * wanted.tmp_mb) * _MB  # a tmpfs is charged to the same group
+    host: dict[str, Any] = {
+        "NetworkMode": box.network,
+        "Privileged": False,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges", f"seccomp={seccomp_profile()}"],
+        "ReadonlyRootfs": box.read_only,
+        "IpcMode": "private",
+        "Init": False,
+        "LogConfig": {"Type": "none"},  # or every frame would be in a file of the host
+        "ShmSize": wanted.tmp_mb * _MB,
+        "Tmpfs": {"/tmp": f"rw,nosuid,nodev,exec,size={wanted.tmp_mb * _MB},mode=1777"},  # noqa: S108
+        "Ulimits": [
+            {"Name": "nofile", "Soft": _OPEN_FILES, "Hard": _OPEN_FILES},
+            {"Name": "core", "Soft": 0, "Hard": 0},
+        ],
+    }
+    if limits["memory"] == "cgroup":
+        host |= {"Memory": memory, "MemorySwap": memory}
+    if limits["processes"] == "cgroup":
+        host["PidsLimit"] = max(wanted.processes + 1, FEWEST_PROCESSES)
+    if limits["cpu"] == "cgroup":  # not NanoCpus: that may not be more than the machine has
+        host |= {"CpuPeriod": PERIOD_US, "CpuQuota": max(int(wanted.cpu * PERIOD_US), 1000)}
+    if limits["disk"] == "quota":
+        host["StorageOpt"] = {"size": str(wanted.disk_mb * _MB)}
+    return host
+
+
+def _volumes(box: Box) -> list[str]:
+    """What stays writable under a read-only root; the engine fills each with what the image has there."""
+    return [WORKSPACE, HOME, *(place.path for place in box.places)] if box.read_only else []
+
+
+def _rlimits(box: Box, limits: dict[str, Enforced]) -> list[str]:
+    rlimits = ["core=0", f"nofile={_OPEN_FILES}"]
+    if limits["memory"] == "rlimit":
+        rlimits.append(f"data={box.limits.memory_mb * _MB}")
+    if limits["processes"] == "rlimit":
+        rlimits.append(f"nproc={box.limits.processes}")
+    if limits["disk"] in {"none", "polled"}:
+        rlimits.append(f"fsize={box.limits.disk_mb * _MB}")
+    return rlimits
+
+
+def enforced(engine: Engine, box: Box) -> dict[str, Enforced]:
+    """How each limit is kept, by what the engine says of this machine."""
+    info = engine.info
+    return {
+        "cpu": "cgroup" if info.get("CpuCfsQuota") else "none",
+        "memory": "cgroup" if info.get("MemoryLimit") else "rlimit",
+        # A volume of a read-only root is in no size that the engine tells.
+        "disk": "none" if box.read_only else "quota" if _has_quota(info) else "polled",
+        "processes": "cgroup" if info.get("PidsLimit") else "rlimit",
+    }
+
+
+def _has_quota(info: dict[str, Any]) -> bool:
+    """overlay2 keeps a size only on xfs with project quotas, and says so in its status since it looked."""
+    status = {str(row[0]): str(row[1]) for row in info.get("DriverStatus") or () if len(row) == 2}
+    if info.get("Driver") in {"btrfs", "zfs"}:
+        return True
+    return status.get("Backing Filesystem") == "xfs" and status.get("Project Quota", "false") == "true"

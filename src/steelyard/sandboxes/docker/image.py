@@ -1,0 +1,183 @@
+"""What a contract says of its image -> the image, here, by its id.
+
+sha256:<64 hex>          an image of this engine, by its own id; it cannot be fetched by that
+NAME@sha256:<64 hex>     fetched if it is not here
+NAME:TAG                 only with `allow_unpinned`: a tag is somebody's promise
+a folder                 its Dockerfile, built once for its contents: steelyard-build:<digest of the folder>
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tarfile
+import tempfile
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.client import HTTPResponse
+from typing import Any
+
+from steelyard.contract.catalogue import ContractFile
+from steelyard.errors import ContractFault, InfraFault, Problem
+from steelyard.sandboxes.docker.api import Engine, Refused
+
+BUILD_TAG = "steelyard-build"
+BUILD_LABEL = "steelyard.build"
+BUILD_TIMEOUT_S = 3600.0
+PULL_TIMEOUT_S = 1800.0
+_TAIL_CHARS = 2000
+_PINNED = re.compile(r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$")
+# What an engine says when a registry, and not the image's name, is the trouble.
+_OUT_OF_REACH = re.compile(
+    r"no such host|dial tcp|timeout|connection (refused|reset)|tls|x509|toomanyrequests|no space left|network is",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image of this engine; `id` is a digest of its content."""
+
+    id: str
+    reference: str  # as the contract has it, or the tag of what was built
+    env: Mapping[str, str]
+
+
+def is_pinned(reference: str) -> bool:
+    return _PINNED.match(reference) is not None
+
+
+def find_image(engine: Engine, reference: str) -> Image:
+    """The image of that name, fetched if need be. One that is nowhere is the contract's fault."""
+    found = _inspect(engine, reference)
+    if found is None and not reference.startswith("sha256:"):
+        _pull(engine, reference)
+        found = _inspect(engine, reference)
+    if found is None:
+        fix = "a digest alone cannot be fetched: `docker load` the image, or write NAME@sha256:..."
+        raise _fault("image", f"there is no image {reference} here", fix)
+    return found
+
+
+def _inspect(engine: Engine, reference: str) -> Image | None:
+    try:
+        said = engine.call("GET", f"/images/{urllib.parse.quote(reference, safe='/:@')}/json")
+    except Refused as refused:
+        if refused.status == 404:
+            return None
+        raise
+    lines = (said.get("Config") or {}).get("Env") or ()
+    return Image(said["Id"], reference, dict(line.split("=", 1) for line in lines if "=" in line))
+
+
+def _pull(engine: Engine, reference: str) -> None:
+    name, tag = _split(reference)
+    try:
+        query = {"fromImage": name, "tag": tag}
+        with engine.opened("POST", "/images/create", None, query, timeout_s=PULL_TIMEOUT_S) as answer:
+            wrong = next((line["error"] for line in _lines(answer) if "error" in line), "")
+    except Refused as refused:
+        wrong = refused.message
+    if wrong and _OUT_OF_REACH.search(wrong):
+        raise InfraFault(
+            f"the image {reference} could not be fetched: {wrong}; run `docker pull {reference}`"
+        )
+    if wrong:
+        raise _fault("image", f"there is no image {reference}: {wrong}")
+
+
+def _split(reference: str) -> tuple[str, str]:
+    if "@" in reference:
+        name, _, digest = reference.partition("@")
+        return name, digest
+    name, colon, tag = reference.rpartition(":")
+    return (name, tag) if colon and "/" not in tag else (reference, "latest")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A folder of a contract that an image is built from."""
+
+    files: Mapping[str, ContractFile]  # relative to the folder
+    network: str  # none | host
+    allow_unpinned: bool = False
+
+    @property
+    def digest(self) -> str:
+        parts = [[name, file.mode, file.sha256] for name, file in sorted(self.files.items())]
+        return hashlib.sha256(json.dumps([self.network, parts]).encode()).hexdigest()
+
+
+def build_image(engine: Engine, recipe: Recipe) -> Image:
+    """The image of a Dockerfile, from an earlier build of the same folder or from one now."""
+    tag = f"{BUILD_TAG}:{recipe.digest[:40]}"
+    if not recipe.allow_unpinned:
+        _check_bases(recipe.files["Dockerfile"].path.read_text(errors="replace"))
+    found = _inspect(engine, tag)
+    if found is None:
+        _build(engine, recipe, tag)
+        found = _inspect(engine, tag)
+    if found is None:
+        raise InfraFault(f"the container engine built {tag} and does not have it; run `steelyard doctor`")
+    return found
+
+
+def _check_bases(dockerfile: str) -> None:
+    stages = {"scratch"}
+    for line in dockerfile.splitlines():
+        words = line.split()
+        if not words or words[0].upper() != "FROM":
+            continue
+        base, *named = [word for word in words[1:] if not word.startswith("--")] or [""]
+        if base.lower() not in stages and not is_pinned(base):
+            message = f"FROM {base} is not pinned: tomorrow it may be another image"
+            raise _fault("build", message, "FROM NAME@sha256:..., or `allow_unpinned: true`")
+        if len(named) == 2:
+            stages.add(named[1].lower())
+
+
+def _build(engine: Engine, recipe: Recipe, tag: str) -> None:
+    query: dict[str, Any] = {"t": tag, "networkmode": recipe.network, "forcerm": 1}
+    query["labels"] = json.dumps({BUILD_LABEL: recipe.digest})
+    said, wrong = "", ""
+    try:
+        with tempfile.TemporaryFile() as context:
+            with tarfile.open(fileobj=context, mode="w", format=tarfile.GNU_FORMAT) as tar:
+                for name, file in sorted(recipe.files.items()):
+                    tar.add(file.path, name, recursive=False, filter=_plain)
+            with engine.opened("POST", "/build", context, query, timeout_s=BUILD_TIMEOUT_S) as answer:
+                for line in _lines(answer):
+                    said = (said + line.get("stream", ""))[-_TAIL_CHARS:]
+                    wrong = line.get("error", wrong)
+    except Refused as refused:
+        wrong = refused.message
+    if wrong and _OUT_OF_REACH.search(wrong):
+        raise InfraFault(f"the image could not be built: {wrong}; run `steelyard doctor`")
+    if wrong:
+        offline = "" if recipe.network == "host" else "a build is offline unless `setup_network: host`"
+        raise _fault("build", f"the Dockerfile fails: {wrong}\n{said.strip()}".rstrip(), offline)
+
+
+def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Contents and modes, not who has the folder or when he wrote it."""
+    entry.uid = entry.gid = entry.mtime = 0
+    entry.uname = entry.gname = ""
+    entry.mode = 0o755 if entry.mode & 0o100 else 0o644
+    return entry
+
+
+def _lines(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
+    """JSON objects, one a line; what is none is left out."""
+    while line := answer.readline(1 << 20):
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict):
+            yield said
+
+
+def _fault(key: str, message: str, fix: str = "") -> ContractFault:
+    return ContractFault(Problem("contract.yaml", f"environment.{key}", message, fix))

@@ -1,0 +1,154 @@
+"""The process 1 of a container -> its file system as descriptors, for root on the same machine.
+
+/proc/PID/root is the container's own view: whatever the storage driver, with its volumes, under any engine. What is
+opened before the first command stays open, and alive, when every process and mount of the container is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from steelyard.evidence.remains import Remains
+from steelyard.sandboxes.base import HOME, WORKSPACE, Laid, Place
+from steelyard.sandboxes.docker.creation import TOKEN
+from steelyard.sandboxes.lay import Owner, lay, remove
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_REDIRECT = "trusted.overlay.redirect"
+
+
+@dataclass
+class Reach:
+    """What of a container is open here."""
+
+    pidfd: int
+    root: int
+    workspace: int
+    home: int
+    groups: list[Path]  # its control groups
+
+    def lay(self, laid: Sequence[Laid], places: Sequence[Place]) -> None:
+        """As data, before anything but init runs."""
+        agent = _owner(self.workspace)
+        lay(self.workspace, laid, agent)
+        for place in places:
+            owner = _owner(self.root) if place.read_only else agent
+            folder = _emptied(self.root, place.path, owner)
+            try:
+                lay(folder, place.laid, owner)
+            finally:
+                os.close(folder)
+
+    def is_gone(self, patience_s: float) -> bool:
+        """Whether process 1 has ended: the kernel ends everything else in its pid namespace first."""
+        waiting = select.poll()
+        waiting.register(self.pidfd, select.POLLIN)
+        return bool(waiting.poll(int(patience_s * 1000)))
+
+    def close(self) -> None:
+        for descriptor in (self.pidfd, self.root, self.workspace, self.home):
+            os.close(descriptor)
+
+
+def reach(pid: int, token: str) -> Reach | None:
+    """None when that process is not here, or is somebody else's: an engine may live on another machine."""
+    if os.geteuid() != 0 or pid <= 0:
+        return None
+    opened: list[int] = []
+    try:
+        opened.append(os.pidfd_open(pid))
+        if f"{TOKEN}={token}".encode() not in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            raise ProcessLookupError(pid)
+        opened.append(os.open(f"/proc/{pid}/root", _DIRECTORY & ~os.O_NOFOLLOW))
+        opened += (_below(opened[1], WORKSPACE), _below(opened[1], HOME))
+        pidfd, root, workspace, home = opened
+        return Reach(pidfd, root, workspace, home, _groups(pid))
+    except OSError:
+        for descriptor in opened:
+            os.close(descriptor)
+        return None
+
+
+def _below(root: int, path: str) -> int:
+    here = os.open(".", _DIRECTORY, dir_fd=root)
+    for name in path.strip("/").split("/"):
+        try:
+            below = os.open(name, _DIRECTORY, dir_fd=here)
+        finally:
+            os.close(here)
+        here = below
+    return here
+
+
+def _emptied(root: int, path: str, owner: Owner) -> int:
+    """A folder of that path with nothing in it, whatever the image has there."""
+    lay(root, [Laid(path.strip("/"), "dir")], _owner(root))
+    folder = _below(root, path)
+    for name in os.listdir(folder):  # noqa: PTH208  # of a descriptor
+        remove(folder, name)
+    os.fchown(folder, owner.uid, owner.gid)
+    os.fchmod(folder, 0o755)
+    return folder
+
+
+def _owner(descriptor: int) -> Owner:
+    """As this machine numbers it: an engine may shift the ids of its containers."""
+    status = os.fstat(descriptor)
+    return Owner(status.st_uid, status.st_gid)
+
+
+def _groups(pid: int) -> list[Path]:
+    found = []
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for top in ["", *controllers.split(",")]:
+            folder = Path(f"/sys/fs/cgroup/{top}{path}")
+            if top or not controllers:
+                found.append(folder)
+    return [folder for folder in found if folder.is_dir()]
+
+
+@dataclass
+class Uppers:
+    """Where the engine keeps what a container changed, and what its image has, for root on the same machine."""
+
+    touched: int
+    baseline: int
+    empty: Path  # stands for a workspace in which nothing was touched
+
+    def close(self) -> None:
+        os.close(self.touched)
+        os.close(self.baseline)
+        self.empty.rmdir()
+
+
+def uppers(told: dict[str, Any]) -> Uppers | None:
+    """From GET /containers/ID/json; None where the storage driver is another, or /workspace is a volume."""
+    data = (told.get("GraphDriver") or {}).get("Data") or {}
+    upper, lowers = data.get("UpperDir"), data.get("LowerDir")
+    if (
+        not upper
+        or not lowers
+        or any(mount.get("Destination") == WORKSPACE for mount in told.get("Mounts") or ())
+    ):
+        return None
+    below = [Path(lower + WORKSPACE) for lower in lowers.split(":") if Path(lower + WORKSPACE).is_dir()]
+    if len(below) != 1:  # our own layer, and no other has anything there
+        return None
+    touched, empty = Path(upper + WORKSPACE), Path(tempfile.mkdtemp(prefix="steelyard-"))
+    try:
+        lower = os.open(below[0], _DIRECTORY)
+        return Uppers(os.open(touched if touched.is_dir() else empty, _DIRECTORY), lower, empty)
+    except OSError:
+        empty.rmdir()
+        return None
+
+
+def remains_of(workspace: int, found: Uppers) -> Remains:
+    return Remains(workspace, found.baseline, found.touched, _REDIRECT)

@@ -1,0 +1,223 @@
+"""One live container: commands go to its init by the attached stream, and at the end everything is dead.
+
+stop    K, D (all dead) -> counters read -> stdin closed, init ends -> gone by its pidfd, or by the engine's word
+close   descriptors closed, the container removed
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from steelyard.contract.removing import remove_tree
+from steelyard.errors import InfraFault
+from steelyard.evidence.remains import Remains
+from steelyard.sandboxes import cgroups
+from steelyard.sandboxes.admission import admission
+from steelyard.sandboxes.base import HOME, WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
+from steelyard.sandboxes.copying import COMPLETE
+from steelyard.sandboxes.docker.api import Engine, Refused
+from steelyard.sandboxes.docker.archive import Caps, baseline, fetch
+from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, uppers
+from steelyard.sandboxes.wire import Wire
+
+DEATH_S = 10.0
+_LOOK_EVERY_S = 1.0
+_MB = 1 << 20
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+BASE_ENV = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "TZ": "UTC",
+    "USER": "agent",
+}
+
+
+@dataclass
+class Container:
+    """One container, and what this machine holds because of it."""
+
+    engine: Engine
+    id: str
+    wire: Wire
+    reach: Reach | None
+    ticket: int
+    scratch: Path  # of the cache; made when something is put there
+
+    def told(self) -> dict[str, Any]:
+        return dict(self.engine.call("GET", f"/containers/{self.id}/json"))
+
+
+class DockerSandbox:
+    """Any thread may run commands in it or stop it."""
+
+    def __init__(self, box: Box, facts: Facts, container: Container) -> None:
+        self._box = box
+        self._facts = facts
+        self._container = container
+        self._folder = box.workdir or WORKSPACE
+        self._env = {**BASE_ENV, **box.image_env, "HOME": HOME, **box.env}
+        if box.workdir:
+            self._env.setdefault("PWD", box.workdir)  # a shell believes it, and says that name
+        self._dying = threading.Lock()
+        self._death: Death | None = None
+        self._closed = False
+        self._full = False
+        self._opened: list[int] = []
+        self._uppers: Uppers | None = None
+        self._unwatch = self._watch_disk() if facts.limits["disk"] == "polled" else None
+
+    @property
+    def facts(self) -> Facts:
+        return self._facts
+
+    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+        folder = command.folder(self._folder)
+        return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
+
+    def stop(self) -> Death:
+        with self._dying:
+            if self._death is None:
+                self._death = self._die()
+            return self._death
+
+    def remains(self) -> Remains:
+        if self._death is None or self._closed:
+            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        container = self._container
+        if container.reach is None:
+            return self._fetched()
+        if self._uppers is None and container.reach is not None:
+            self._uppers = uppers(container.told())
+        if self._uppers is not None:
+            return remains_of(container.reach.workspace, self._uppers)
+        return Remains(container.reach.workspace, self._baseline())
+
+    def close(self) -> None:
+        try:
+            self.stop()
+        finally:
+            with self._dying:
+                if not self._closed:
+                    self._closed = True
+                    try:
+                        self._keep()
+                    finally:
+                        self._give_back()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _die(self) -> Death:
+        container = self._container
+        if self._unwatch is not None:
+            self._unwatch()
+        was_lost = container.wire.gone
+        try:
+            if not was_lost:
+                container.wire.kill_all(DEATH_S)
+            counted = cgroups.counters(container.reach.groups if container.reach else [])
+            container.wire.close()
+            self._await_death()
+            is_out_of_memory = (
+                not counted.oom_kills and (was_lost or container.reach is None) and self._was_oom()
+            )
+        finally:
+            admission().leave(container.ticket)
+        return Death(
+            oom_kills=counted.oom_kills + is_out_of_memory,
+            peak_memory_bytes=counted.peak_memory_bytes,
+            processes_refused=counted.processes_refused,
+            disk_full=self._full,
+        )
+
+    def _await_death(self) -> None:
+        """Until process 1 is gone, and with it all others. One that was told to end and does not is killed."""
+        container = self._container
+        if container.reach is not None and container.reach.is_gone(DEATH_S):
+            return
+        path = f"/containers/{container.id}"
+        with suppress(Refused):  # 409: it is not running
+            if container.reach is not None:
+                container.engine.call("POST", f"{path}/kill")
+        container.engine.call("POST", f"{path}/wait", timeout_s=3 * DEATH_S)
+
+    def _was_oom(self) -> bool:
+        return bool(self._container.told()["State"].get("OOMKilled"))
+
+    def _fetched(self) -> Remains:
+        container, scratch = self._container, self._container.scratch
+        if not self._opened:
+            fetch(container.engine, container.id, WORKSPACE, scratch / "workspace", Caps())
+            self._opened = [os.open(scratch / "workspace", _DIRECTORY)]
+        return Remains(self._opened[0], self._baseline())
+
+    def _baseline(self) -> int:
+        folder = baseline(self._box, self._container.scratch / "baseline")
+        self._opened.append(os.open(folder, _DIRECTORY))
+        return self._opened[-1]
+
+    def _keep(self) -> None:
+        """What setup made, whole: a layer that hides all that is below it."""
+        keep, container = self._box.keep, self._container
+        if keep is None or self._death is None:
+            return
+        for place, name in ((WORKSPACE, "workspace"), (HOME, "home")):
+            if container.reach is None:
+                fetch(
+                    container.engine,
+                    container.id,
+                    place,
+                    keep / name,
+                    Caps(file_bytes=8 << 30, total_bytes=64 << 30),
+                )
+            else:
+                opened = container.reach.workspace if name == "workspace" else container.reach.home
+                shutil.copytree(f"/proc/self/fd/{opened}", keep / name, symlinks=True)
+        (keep / COMPLETE).touch()
+
+    def _give_back(self) -> None:
+        container = self._container
+        for descriptor in self._opened:
+            os.close(descriptor)
+        if self._uppers is not None:
+            self._uppers.close()
+        if container.reach is not None:
+            container.reach.close()
+        remove_tree(container.scratch)
+        remove_container(container.engine, container.id)
+
+    def _watch_disk(self) -> Callable[[], None]:
+        """Where nothing keeps a container from filling the disk, look how much it has written."""
+        ended = threading.Event()
+        threading.Thread(target=self._look, args=(ended,), name="steelyard-disk", daemon=True).start()
+        return ended.set
+
+    def _look(self, ended: threading.Event) -> None:
+        container, limit = self._container, self._box.limits.disk_mb * _MB
+        while not ended.wait(_LOOK_EVERY_S):
+            with suppress(InfraFault):  # the engine is gone: whoever runs a command hears of it
+                told = container.engine.call("GET", f"/containers/{container.id}/json", None, {"size": 1})
+                if (told.get("SizeRw") or 0) > limit:
+                    self._full = True
+                    container.wire.kill_all(DEATH_S)
+
+
+def remove_container(engine: Engine, container: str) -> None:
+    """Whatever state it is in; one that is gone already is fine."""
+    try:
+        engine.call("DELETE", f"/containers/{container}", None, {"force": 1, "v": 1})
+    except Refused as refused:
+        if refused.status not in {404, 409}:  # 409: its removal is under way
+            raise
