@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clean",
         action="store_true",
-        help="remove what killed runs left: processes, cgroups, temporary folders",
+        help="remove what killed runs left: processes, containers, cgroups, temporary folders",
     )
 
 
@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
 def _as_json(readings: list[Reading], cleaned: Cleaned | None) -> dict[str, object]:
     """As follows.
 
-    {"schema": "steelyard.doctor/1", "ok": true, "cleaned": {"cgroups": [], "folders": [], "processes": []},
+    {"schema": "steelyard.doctor/1", "ok": true, "cleaned": {"cgroups": [], "folders": [], "processes": [],
+     "containers": []},
      "readings": [{"name": "overlay", "state": "ok|limited|missing", "says": "...", "fix": "", "needed": true}]}
     """
     return {
@@ -58,6 +59,7 @@ def _cleaned_lines(cleaned: Cleaned | None) -> list[str]:
     if cleaned is None:
         return []
     gone = [*cleaned.cgroups, *cleaned.folders, *(f"process {pid}" for pid in cleaned.processes)]
+    gone += [f"container {ident}" for ident in cleaned.containers]
     return [f"removed  {name}" for name in gone] or ["nothing to clean"]
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -48,6 +47,7 @@ class Cleaned(NamedTuple):
     cgroups: list[str]
     folders: list[str]
     processes: list[int]
+    containers: list[str]
 
 
 def examine() -> list[Reading]:
@@ -67,7 +67,17 @@ def clean() -> Cleaned:
     """Remove what dead controllers left."""
     ended = orphans.end_marked(is_stale)  # first: a group that holds a process cannot be removed
     swept = cgroups.sweep(is_stale)
-    return Cleaned([str(folder) for folder in swept], Cache.default().sweep(), ended)
+    return Cleaned([str(folder) for folder in swept], Cache.default().sweep(), ended, _swept_containers())
+
+
+def _swept_containers() -> list[str]:
+    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, for the doctor alone
+    from steelyard.sandboxes.docker.backend import sweep  # noqa: PLC0415
+
+    try:
+        return sweep(engine())
+    except InfraFault:  # no engine, so none of its containers
+        return []
 
 
 def _tried(name: str, what: Callable[[], str]) -> Reading:
@@ -159,20 +169,25 @@ def _memory() -> Reading:
 
 
 def _docker() -> Reading:
-    path = "/var/run/docker.sock"
+    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, for the doctor alone
+    from steelyard.sandboxes.docker.creation import enforced  # noqa: PLC0415
+
     try:
-        with socket.socket(socket.AF_UNIX) as sock:
-            sock.settimeout(3)
-            sock.connect(path)
-            sock.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
-            if b"200" in sock.recv(64):
-                return Reading("docker", "ok", f"answers on {path}")
-    except OSError as error:
-        says = "not running" if isinstance(error, FileNotFoundError | ConnectionRefusedError) else str(error)
-        return Reading(
-            "docker", "limited", f"{says}; only contracts with an image need it", "start the docker service"
-        )
-    return Reading("docker", "limited", f"{path} does not speak docker", "start the docker service")
+        found = engine()
+        name, version = found.version
+        limits = enforced(found, Box(layers=()))
+    except InfraFault as fault:
+        says, _, fix = str(fault).partition("; ")
+        return Reading("docker", "limited", f"{says}; only contracts with an image need it", fix)
+    weak = [limit for limit, how in limits.items() if how not in {"cgroup", "quota"}]
+    says = ", ".join(f"{limit}: {how}" for limit, how in limits.items())
+    fix = (
+        "keep the engine's data on xfs with `pquota` for an exact disk limit"
+        if weak == ["disk"]
+        else _CGROUP_FIX
+    )
+    state: State = "ok" if weak in ([], ["disk"]) else "limited"
+    return Reading("docker", state, f"{name} {version} on {found.path} ({says})", fix)
 
 
 def _toolchain(name: str) -> Reading:
