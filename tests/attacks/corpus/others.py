@@ -163,8 +163,8 @@ CASES = (
     ),
     Case(
         "F09",
-        "Thirty thousand small files.",
-        "python3 -c \"import os\nos.mkdir('many')\nfor n in range(30000):\n    open(f'many/{n}', 'w').close()\"",
+        "Six thousand small files.",
+        "python3 -c \"import os\nos.mkdir('many')\nfor n in range(6000):\n    open(f'many/{n}', 'w').close()\"",
         beats_naive=False,
     ),
     Case(
