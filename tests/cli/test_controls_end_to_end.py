@@ -45,7 +45,8 @@ class Desk:
         change.write_text(patch_to("work.py", work, patch))
         said = self.steelyard("grade", folder, "--patch", change, "--json")
         assert said.out, said.err
-        return said.line
+        line: dict[str, Any] = said.line
+        return line
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from authoring import FIX, Author, Steelyard
 @pytest.fixture
 def contract(author: Author) -> Path:
     """One whose only check is an exit code: `oracle: in_process`."""
-    return author.write()
+    folder: Path = author.write()
+    return folder
 
 
 @pytest.fixture
