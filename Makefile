@@ -13,8 +13,8 @@ help: ## this list
 demo: run-env ## try honest and cheating agents on five small contracts (SANDBOX=local: no isolation)
 	@$(BIN)/steelyard demo $(if $(filter-out bubblewrap,$(SANDBOX)),--sandbox $(SANDBOX))
 
-test: dev-env ## every test, on all cores
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+test: dev-env ## every test, on all cores; those with containers where an engine answers or dockerd can be started
+	@scripts/dockerd.sh $(BIN)/python -m pytest -n auto --dist worksteal
 
 attacks: dev-env ## every known cheat and honest look-alike against the bench, as a table (ONLY=B,X01 MODES=twin JSON=1)
 	@PYTHONPATH=tests/attacks $(BIN)/python -m corpus $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)
@@ -36,7 +36,7 @@ picture: dev-env ## draw the demo for README.md again
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/picture.py docs/images/demo.svg 118 steelyard demo
 
 bench: dev-env ## measure, each thing beside the least it could cost (ROWS="trial cpu" ROUNDS=100 PAGE=FILE)
-	@$(BIN)/python -m benchmarks $(ROWS) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(PAGE),--page $(PAGE))
+	@scripts/dockerd.sh $(BIN)/python -m benchmarks $(ROWS) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(PAGE),--page $(PAGE))
 
 lock: dev-env ## resolve the dependencies again (UPGRADE=1: to the newest)
 	@scripts/lock.sh

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import hashlib
 import os
 import re
 import shutil
@@ -11,15 +12,16 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from steelyard.errors import InfraFault
+from steelyard.sandboxes.base import Box
 from steelyard.sandboxes.docker.api import Engine, engine
 from steelyard.sandboxes.docker.image import Image, find_image
 
-NAME = "steelyard-tests:1"
 PROGRAMS = [
     "sh",
     "bash",
@@ -61,6 +63,7 @@ PROGRAMS = [
     "sed",
     "seq",
     "setpriv",
+    "setsid",
     "sha256sum",
     "sleep",
     "sort",
@@ -82,6 +85,7 @@ PROGRAMS = [
     "yes",
     "python3",
 ]
+NAME = f"steelyard-tests:{hashlib.sha256(' '.join(PROGRAMS).encode()).hexdigest()[:12]}"
 _LIBRARY = re.compile(r"(/\S+)")
 # Nothing of the standard library that a test could miss, and nothing large.
 _LEFT_OUT = re.compile(
@@ -99,9 +103,6 @@ def why_not() -> str:
     except InfraFault as fault:
         return str(fault)
     return ""
-
-
-needs_containers = pytest.mark.skipif("why_not()", reason="no container engine answers")
 
 
 def container_engine() -> Engine:
@@ -124,6 +125,12 @@ def image() -> Image:
                 with found.opened("POST", "/images/create", tar, query, timeout_s=300) as answer:
                     answer.read()
     return find_image(found, NAME)
+
+
+def in_image(box: Box) -> Box:
+    """The box on the tests' image; skips the test where there is no engine."""
+    found = image()
+    return replace(box, image=found.id, image_env=found.env)
 
 
 def _write(into: object) -> None:

@@ -1,4 +1,8 @@
-"""A line of shell or a Python program, run by an agent in a small real sandbox -> what came of it."""
+"""A line of shell or a Python program, run by an agent in a small real sandbox -> what came of it.
+
+A module that imports `each_sandbox` is run in a bubblewrap sandbox and in a container; `bubblewrap_only` marks what
+is otherwise in a container, and docs/containers.md says how.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+import pytest
+from containers import in_image
+
 from steelyard.contract.owner import run_uid
-from steelyard.sandboxes.base import Box, Command, Death, Facts, Finished, Limits
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes import backend
+from steelyard.sandboxes.base import Box, Command, Death, Facts, Finished, Limits, Sandbox
 from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
+from steelyard.sandboxes.docker.sandbox import DockerSandbox
+
+_kind = ["bubblewrap"]
+
+
+@pytest.fixture(params=["bubblewrap", "docker"], autouse=True)
+def each_sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Import this into a module, and its stages are of one kind and then of the other."""
+    monkeypatch.setattr("sandbox_stage._kind", [request.param])
+    return str(request.param)
+
+
+bubblewrap_only = pytest.mark.parametrize("each_sandbox", ["bubblewrap"], indirect=True)
+
 
 SMALL = Limits(cpu=1, memory_mb=128, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=48)
 
@@ -22,7 +43,8 @@ class Stage:
 
     limits: Limits = SMALL
     toolchains: tuple[Path, ...] = ()
-    sandbox: BubblewrapSandbox = field(init=False)
+    kind: str = ""
+    sandbox: Sandbox = field(init=False)
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory()
@@ -32,7 +54,8 @@ class Stage:
             for path in (readme.parent, readme):
                 os.chown(path, run_uid(), run_uid())
         box = Box(layers=(Path(self._folder.name),), limits=self.limits, toolchains=self.toolchains)
-        self.sandbox = BubblewrapBackend().start(box)
+        kind = self.kind or _kind[0]
+        self.sandbox = backend(kind).start(in_image(box) if kind == "docker" else box)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -42,6 +65,14 @@ class Stage:
     @property
     def facts(self) -> Facts:
         return self.sandbox.facts
+
+    @property
+    def process_1(self) -> int:
+        """Its number on the host."""
+        if isinstance(self.sandbox, DockerSandbox):
+            return int(self.sandbox._container.told()["State"]["Pid"])
+        assert isinstance(self.sandbox, BubblewrapSandbox)
+        return self.sandbox._init.pid
 
     def sh(self, line: str, timeout_s: float = 60) -> Finished:
         return self.sandbox.run(Command(("/bin/sh", "-c", line), timeout_s=timeout_s))

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from sandbox_stage import Stage, said
+from sandbox_stage import Stage, each_sandbox, said  # noqa: F401
 
 
 def test_calling_home_to_a_listener_on_the_host() -> None:

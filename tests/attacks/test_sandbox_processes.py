@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sandbox_stage import Stage, said
+from sandbox_stage import Stage, each_sandbox, said  # noqa: F401
 
 from steelyard.sandboxes.watching import descendants
 
@@ -76,7 +76,7 @@ def test_a_daemon_waits_for_the_next_phase() -> None:
     """The agent leaves a process in its own session that would write after the capture."""
     with Stage() as stage:
         stage.sh("setsid sh -c 'while :; do date > late; sleep 0.01; done' >/dev/null 2>&1 &")
-        inside = descendants(stage.sandbox._init.pid)
+        inside = descendants(stage.process_1)
         assert len(inside) > 1
         stage.stop()
         assert not any(Path(f"/proc/{pid}").exists() for pid in inside)

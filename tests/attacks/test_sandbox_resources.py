@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sandbox_stage import SMALL, Stage
+from sandbox_stage import SMALL, Stage, bubblewrap_only, each_sandbox  # noqa: F401
 
 
 def test_a_fork_bomb() -> None:
@@ -59,6 +59,7 @@ while True: os.wait()
         assert stage.stop().oom_kills > 0
 
 
+@bubblewrap_only  # in a container the limit on the size of a file stops it first
 def test_memory_hidden_in_a_memfd() -> None:
     """The agent fills anonymous shared memory, which belongs to no process."""
     code = """

@@ -1,4 +1,7 @@
-"""Real sandboxes for tests, small enough for many at once."""
+"""Real sandboxes for tests, small enough for many at once.
+
+A module that says `KINDS = ["bubblewrap", "docker"]` is run on each; the second is skipped where no engine answers.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from containers import in_image
 
 from steelyard.contract.owner import run_uid
-from steelyard.sandboxes.base import Box, Command, Finished, Limits
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes import backend
+from steelyard.sandboxes.base import Box, Command, Finished, Limits, Sandbox
 from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 
 SMALL = Limits(cpu=2, memory_mb=256, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=64)
 
 Tree = Callable[..., Path]
-Start = Callable[..., BubblewrapSandbox]
+Start = Callable[..., Sandbox]
+StartBubblewrap = Callable[..., BubblewrapSandbox]
 Shell = Callable[..., Finished]
 
 
@@ -48,15 +53,29 @@ def tree(tmp_path: Path) -> Tree:
     return make
 
 
-@pytest.fixture
-def start(tree: Tree) -> Iterator[Start]:
-    """Start a sandbox; it is closed with the test."""
-    started: list[BubblewrapSandbox] = []
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    kinds = getattr(metafunc.module, "KINDS", None)
+    marked = any("kind" in str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize"))
+    if kinds is not None and "kind" in metafunc.fixturenames and not marked:
+        metafunc.parametrize("kind", kinds, indirect=True)
 
-    def begin(**fields: object) -> BubblewrapSandbox:
+
+@pytest.fixture
+def kind(request: pytest.FixtureRequest) -> str:
+    """Which sandbox the test is about: bubblewrap, unless it says otherwise."""
+    return str(getattr(request, "param", "bubblewrap"))
+
+
+@pytest.fixture
+def start(tree: Tree, kind: str) -> Iterator[Start]:
+    """Start a sandbox; it is closed with the test."""
+    started: list[Sandbox] = []
+
+    def begin(**fields: object) -> Sandbox:
         fields.setdefault("limits", SMALL)
         fields.setdefault("layers", (tree(readme="hello\n"),))
-        started.append(BubblewrapBackend().start(Box(**fields)))  # type: ignore[arg-type]
+        box = Box(**fields)  # type: ignore[arg-type]
+        started.append(backend(kind).start(in_image(box) if kind == "docker" else box))
         return started[-1]
 
     yield begin
@@ -65,12 +84,12 @@ def start(tree: Tree) -> Iterator[Start]:
 
 
 @pytest.fixture
-def sandbox(start: Start) -> BubblewrapSandbox:
+def sandbox(start: Start) -> Sandbox:
     return start()
 
 
 @pytest.fixture
-def shell(sandbox: BubblewrapSandbox) -> Shell:
+def shell(sandbox: Sandbox) -> Shell:
     """Run a line of shell in the sandbox."""
 
     def run(line: str, **fields: object) -> Finished:

@@ -19,6 +19,8 @@ from steelyard.sandboxes.feed import Feed, FeedFullError
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Start
 
+KINDS = ["bubblewrap", "docker"]
+
 ECHO = 'while read line; do echo "$line"; done'
 ADDER = "import sys\nfor line in sys.stdin:\n    print(int(line) + 1, flush=True)\n"
 

@@ -12,7 +12,7 @@ from steelyard.sandboxes.base import Command, Laid
 from steelyard.sandboxes.launching import launcher
 
 if TYPE_CHECKING:
-    from tests.sandboxes.conftest import Start, Tree
+    from tests.sandboxes.conftest import StartBubblewrap, Tree
 
     from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 
@@ -31,25 +31,25 @@ def names(descriptor: int) -> set[str]:
     return set(os.listdir(descriptor))
 
 
-def test_the_facts_say_that_it_is_a_copy(start: Start) -> None:
+def test_the_facts_say_that_it_is_a_copy(start: StartBubblewrap) -> None:
     facts = start().facts
     assert (facts.materialise, facts.overlay) == ("copy", "")
 
 
-def test_a_copy_has_all_layers_and_belongs_to_the_agent(start: Start, tree: Tree) -> None:
+def test_a_copy_has_all_layers_and_belongs_to_the_agent(start: StartBubblewrap, tree: Tree) -> None:
     sandbox = start(layers=(tree(both="upper\n", d__x="1"), tree(both="lower\n", low="2")))
     assert sh(sandbox, "cat both; ls; stat -c %U . both d; echo 3 >> both; mv d e; ls e") == (
         "upper\nboth\nd\nlow\nagent\nagent\nagent\nx\n"
     )
 
 
-def test_a_copy_leaves_its_layers_alone(start: Start, tree: Tree) -> None:
+def test_a_copy_leaves_its_layers_alone(start: StartBubblewrap, tree: Tree) -> None:
     layer = tree(a="1")
     sh(start(layers=(layer,)), "echo changed > a")
     assert (layer / "a").read_text() == "1"
 
 
-def test_a_copy_is_compared_in_full(start: Start, tree: Tree) -> None:
+def test_a_copy_is_compared_in_full(start: StartBubblewrap, tree: Tree) -> None:
     sandbox = start(layers=(tree(a="1"), tree(b="2")))
     sh(sandbox, "rm b; touch c")
     sandbox.stop()
@@ -59,13 +59,13 @@ def test_a_copy_is_compared_in_full(start: Start, tree: Tree) -> None:
     assert names(remains.baseline) == {"a", "b"}
 
 
-def test_data_is_laid_over_a_copy(start: Start, tmp_path: Path) -> None:
+def test_data_is_laid_over_a_copy(start: StartBubblewrap, tmp_path: Path) -> None:
     (tmp_path / "source").write_text("laid")
     sandbox = start(laid=(Laid("x/y", "file", source=tmp_path / "source"), Laid("readme", "gone")))
     assert sh(sandbox, "cat x/y; ls") == "laidx\n"
 
 
-def test_a_kept_copy_is_complete(start: Start, tree: Tree, tmp_path: Path) -> None:
+def test_a_kept_copy_is_complete(start: StartBubblewrap, tree: Tree, tmp_path: Path) -> None:
     base, keep = tree(a="1", gone="2"), tmp_path / "keep"
     first = start(layers=(base,), keep=keep)
     sh(first, "rm gone; touch made; echo rc > ~/.rc")

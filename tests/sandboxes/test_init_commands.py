@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from steelyard.sandboxes.base import Command, Finished
+from steelyard.sandboxes.base import Command, Finished, Sandbox
 
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Shell, Start
 
-    from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
+KINDS = ["bubblewrap", "docker"]
 
 
 @pytest.mark.parametrize("code", [0, 1, 42, 127, 255])
@@ -27,29 +27,29 @@ def test_a_death_by_signal_is_not_an_exit_code(shell: Shell) -> None:
     assert (done.exit_code, done.signal) == (None, signal.SIGSEGV)
 
 
-def test_a_program_that_is_not_there_did_not_start(sandbox: BubblewrapSandbox) -> None:
+def test_a_program_that_is_not_there_did_not_start(sandbox: Sandbox) -> None:
     done = sandbox.run(Command(("no-such-program",)))
     assert done.not_started == "No such file or directory"
     assert done.exit_code is None
 
 
-def test_a_file_that_is_no_program_did_not_start(sandbox: BubblewrapSandbox) -> None:
+def test_a_file_that_is_no_program_did_not_start(sandbox: Sandbox) -> None:
     assert sandbox.run(Command(("./readme",))).not_started == "Permission denied"
 
 
-def test_a_folder_that_is_not_there_is_named(sandbox: BubblewrapSandbox) -> None:
+def test_a_folder_that_is_not_there_is_named(sandbox: Sandbox) -> None:
     assert sandbox.run(Command(("true",), cwd="nowhere")).not_started == "cwd: No such file or directory"
 
 
-def test_an_argument_with_a_nul_did_not_start(sandbox: BubblewrapSandbox) -> None:
+def test_an_argument_with_a_nul_did_not_start(sandbox: Sandbox) -> None:
     assert "NUL" in sandbox.run(Command(("true", "a\0b"))).not_started
 
 
-def test_arguments_longer_than_a_frame_did_not_start(sandbox: BubblewrapSandbox) -> None:
+def test_arguments_longer_than_a_frame_did_not_start(sandbox: Sandbox) -> None:
     assert "1 MiB" in sandbox.run(Command(("true", "x" * (1 << 20)))).not_started
 
 
-def test_a_sandbox_outlives_a_command_that_did_not_start(sandbox: BubblewrapSandbox) -> None:
+def test_a_sandbox_outlives_a_command_that_did_not_start(sandbox: Sandbox) -> None:
     sandbox.run(Command(("no-such-program",)))
     assert sandbox.run(Command(("true",))).exit_code == 0
 
@@ -119,13 +119,13 @@ def test_a_daemon_stays_for_the_next_command(shell: Shell) -> None:
     assert shell("pgrep -c sleep").stdout.text == "1\n"
 
 
-def test_output_is_shown_while_the_command_runs(sandbox: BubblewrapSandbox) -> None:
+def test_output_is_shown_while_the_command_runs(sandbox: Sandbox) -> None:
     seen: list[tuple[str, bytes]] = []
     sandbox.run(Command(("sh", "-c", "echo one; sleep 0.2; echo two >&2")), lambda *chunk: seen.append(chunk))
     assert seen == [("stdout", b"one\n"), ("stderr", b"two\n")]
 
 
-def test_a_listener_that_fails_ends_the_command_and_is_heard(sandbox: BubblewrapSandbox) -> None:
+def test_a_listener_that_fails_ends_the_command_and_is_heard(sandbox: Sandbox) -> None:
     def fail(_stream: str, _data: bytes) -> None:
         raise LookupError("not today")
 
@@ -134,11 +134,12 @@ def test_a_listener_that_fails_ends_the_command_and_is_heard(sandbox: Bubblewrap
     assert sandbox.run(Command(("pgrep", "sleep"))).exit_code == 1
 
 
-def test_the_environment_is_fixed_plus_what_was_asked(start: Start) -> None:
+def test_the_environment_is_fixed_plus_what_was_asked(start: Start, kind: str) -> None:
     sandbox = start(env={"FROM_BOX": "1"})
     done = sandbox.run(Command(("env",), env={"FROM_COMMAND": "2"}))
+    links = "/run/steelyard/bin:" if kind == "bubblewrap" else ""
     assert set(done.stdout.text.splitlines()) == {
-        "PATH=/run/steelyard/bin:/usr/local/bin:/usr/bin:/bin",
+        f"PATH={links}/usr/local/bin:/usr/bin:/bin",
         "HOME=/home/agent",
         "LANG=C.UTF-8",
         "LC_ALL=C.UTF-8",
@@ -158,7 +159,7 @@ def test_cpu_time_is_counted(shell: Shell) -> None:
     assert shell("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done").cpu_ns > 10_000_000
 
 
-def test_many_threads_run_commands_in_one_sandbox(sandbox: BubblewrapSandbox) -> None:
+def test_many_threads_run_commands_in_one_sandbox(sandbox: Sandbox) -> None:
     results: dict[int, Finished] = {}
 
     def work(number: int) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from steelyard.sandboxes.base import Command, Finished
+from steelyard.sandboxes.base import Command, Finished, Sandbox
 
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Shell
 
-    from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
+KINDS = ["bubblewrap", "docker"]
 
 ESCAPES = {
     "plain": "sleep 1000",
@@ -46,7 +46,7 @@ def test_a_command_that_never_reads_can_time_out(shell: Shell) -> None:
     assert shell("sleep 1000", stdin=b"x" * 1_000_000, timeout_s=0.3).timed_out
 
 
-def test_a_timeout_spares_a_command_that_runs_beside_it(sandbox: BubblewrapSandbox) -> None:
+def test_a_timeout_spares_a_command_that_runs_beside_it(sandbox: Sandbox) -> None:
     results: list[Finished] = []
     beside = Command(("sh", "-c", "sleep 1 & wait; setsid sh -c 'sleep 0.1; exit 5'"))
     thread = threading.Thread(target=lambda: results.append(sandbox.run(beside)))
@@ -58,7 +58,7 @@ def test_a_timeout_spares_a_command_that_runs_beside_it(sandbox: BubblewrapSandb
     assert sandbox.run(Command(("pgrep", "-f", "sleep 1000"))).exit_code == 1
 
 
-def test_stop_from_another_thread_ends_a_running_command(sandbox: BubblewrapSandbox) -> None:
+def test_stop_from_another_thread_ends_a_running_command(sandbox: Sandbox) -> None:
     results: list[Finished] = []
     running = threading.Event()
     command = Command(("sh", "-c", "echo up; sleep 1000"))
@@ -70,6 +70,6 @@ def test_stop_from_another_thread_ends_a_running_command(sandbox: BubblewrapSand
     assert results[0].signal == 9 or results[0].lost
 
 
-def test_a_command_after_stop_is_lost(sandbox: BubblewrapSandbox) -> None:
+def test_a_command_after_stop_is_lost(sandbox: Sandbox) -> None:
     sandbox.stop()
     assert sandbox.run(Command(("true",))).lost

@@ -22,7 +22,7 @@ from steelyard.sandboxes.launching import Launcher, launcher
 from steelyard.sandboxes.watching import descendants
 
 if TYPE_CHECKING:
-    from tests.sandboxes.conftest import Start, Tree
+    from tests.sandboxes.conftest import StartBubblewrap, Tree
 
 CONTROLLER = """
 import sys, time
@@ -56,7 +56,7 @@ def groups_of(pid: int) -> list[Path]:
     return cgroups._groups(lambda name: f"-{pid}-" in name)
 
 
-def test_sixteen_start_at_once_from_threads(start: Start) -> None:
+def test_sixteen_start_at_once_from_threads(start: StartBubblewrap) -> None:
     outputs: list[str] = []
 
     def work(number: int) -> None:
@@ -71,7 +71,7 @@ def test_sixteen_start_at_once_from_threads(start: Start) -> None:
     assert sorted(int(text) for text in outputs) == list(range(16))
 
 
-def test_a_sandbox_outlives_the_thread_that_started_it(start: Start) -> None:
+def test_a_sandbox_outlives_the_thread_that_started_it(start: StartBubblewrap) -> None:
     made: list[BubblewrapSandbox] = []
     thread = threading.Thread(target=lambda: made.append(start()))
     thread.start()
@@ -109,7 +109,7 @@ def doomed() -> Launcher:
 
 
 def test_a_killed_launcher_loses_its_sandboxes_and_the_next_start_has_a_new_one(
-    start: Start, doomed: Launcher
+    start: StartBubblewrap, doomed: Launcher
 ) -> None:
     sandbox = start()
     os.kill(doomed.pid, signal.SIGKILL)
@@ -120,12 +120,12 @@ def test_a_killed_launcher_loses_its_sandboxes_and_the_next_start_has_a_new_one(
     assert launcher().pid != doomed.pid
 
 
-def test_a_start_right_after_the_launcher_was_killed_works(start: Start, doomed: Launcher) -> None:
+def test_a_start_right_after_the_launcher_was_killed_works(start: StartBubblewrap, doomed: Launcher) -> None:
     os.kill(doomed.pid, signal.SIGKILL)
     assert start().run(Command(("echo", "again"))).stdout.text == "again\n"
 
 
-def test_a_killed_launchers_sandboxes_are_dead_at_stop(start: Start, doomed: Launcher) -> None:
+def test_a_killed_launchers_sandboxes_are_dead_at_stop(start: StartBubblewrap, doomed: Launcher) -> None:
     sandbox = start()
     sandbox.run(Command(("sh", "-c", "setsid sleep 4243 >/dev/null 2>&1 &")))
     processes = descendants(sandbox._init.pid)
@@ -134,7 +134,7 @@ def test_a_killed_launchers_sandboxes_are_dead_at_stop(start: Start, doomed: Lau
     assert [pid for pid in processes if is_alive(pid)] == []
 
 
-def test_a_killed_bubblewrap_takes_everything_along(start: Start) -> None:
+def test_a_killed_bubblewrap_takes_everything_along(start: StartBubblewrap) -> None:
     sandbox = start()
     sandbox.run(Command(("sh", "-c", "setsid sleep 4244 >/dev/null 2>&1 &")))
     processes = descendants(sandbox._init.pid)
@@ -144,13 +144,13 @@ def test_a_killed_bubblewrap_takes_everything_along(start: Start) -> None:
     assert [pid for pid in processes if is_alive(pid)] == []
 
 
-def test_nothing_of_a_sandbox_shows_in_the_hosts_mounts(start: Start) -> None:
+def test_nothing_of_a_sandbox_shows_in_the_hosts_mounts(start: StartBubblewrap) -> None:
     before = Path("/proc/self/mounts").read_text()
     start()
     assert Path("/proc/self/mounts").read_text() == before
 
 
-def test_a_closed_sandbox_gives_its_descriptors_back(start: Start) -> None:
+def test_a_closed_sandbox_gives_its_descriptors_back(start: StartBubblewrap) -> None:
     start().close()
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):
@@ -170,7 +170,7 @@ def test_the_groups_of_a_dead_controller_are_swept() -> None:
 
 
 @pytest.mark.skipif(not cgroups.host().parents, reason="this user cannot make control groups")
-def test_a_stopped_sandbox_leaves_no_group(start: Start) -> None:
+def test_a_stopped_sandbox_leaves_no_group(start: StartBubblewrap) -> None:
     sandbox = start()
     assert all(folder.is_dir() for folder in sandbox._init.cgroups)
     sandbox.stop()

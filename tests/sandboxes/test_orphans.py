@@ -23,8 +23,9 @@ from steelyard.sandboxes.orphans import end_marked, mark
 from steelyard.sandboxes.watching import descendants
 
 if TYPE_CHECKING:
-    from authoring import Steelyard
     from tests.sandboxes.conftest import Start, Tree
+
+    from authoring import Steelyard
 
 SEED = 20261115
 ROUNDS = 40

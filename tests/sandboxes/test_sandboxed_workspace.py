@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.base import Box, Command, Laid, Limits
+from steelyard.sandboxes.base import Box, Command, Laid, Limits, Sandbox
 from steelyard.sandboxes.bubblewrap import BubblewrapBackend
 from steelyard.sandboxes.toolchains import resolve
 
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Shell, Start, Tree
-
-    from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
-
-
+both = pytest.mark.parametrize("kind", ["bubblewrap", "docker"], indirect=True)
 SMALL = Limits(cpu=2, memory_mb=256, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=64)
 
 
@@ -32,16 +29,18 @@ def names(descriptor: int) -> set[str]:
     return set(os.listdir(descriptor))
 
 
-def sh(sandbox: BubblewrapSandbox, line: str) -> str:
+def sh(sandbox: Sandbox, line: str) -> str:
     done = sandbox.run(Command(("sh", "-c", line)))
     return done.stdout.text + done.stderr.text
 
 
+@both
 def test_an_upper_layer_covers_a_lower_one(start: Start, tree: Tree) -> None:
     upper, lower = tree(both="upper\n", high="1"), tree(both="lower\n", low="1")
     assert sh(start(layers=(upper, lower)), "cat both; ls | tr '\\n' ' '") == "upper\nboth high low "
 
 
+@both
 def test_layers_are_never_written(start: Start, tree: Tree) -> None:
     layer = tree(a="1", folder__b="2")
     sh(start(layers=(layer,)), "echo changed > a; rm -r folder; touch new")
@@ -49,6 +48,7 @@ def test_layers_are_never_written(start: Start, tree: Tree) -> None:
     assert sorted(path.name for path in layer.iterdir()) == ["a", "folder"]
 
 
+@both
 def test_the_remains_are_the_workspace_as_it_was_left(start: Start, tree: Tree) -> None:
     sandbox = start(layers=(tree(kept="1", gone="2", folder__x="3"),))
     sh(sandbox, "rm gone; echo new > made; rm -r folder; mkdir folder; echo 4 > folder/y")
@@ -59,6 +59,7 @@ def test_the_remains_are_the_workspace_as_it_was_left(start: Start, tree: Tree) 
     assert read(remains.workspace, "made") == "new\n"
 
 
+@both
 def test_the_baseline_is_all_layers_and_no_change(start: Start, tree: Tree) -> None:
     sandbox = start(layers=(tree(a="upper"), tree(a="lower", b="2")))
     sh(sandbox, "rm a b; touch new")
@@ -68,6 +69,7 @@ def test_the_baseline_is_all_layers_and_no_change(start: Start, tree: Tree) -> N
     assert read(baseline, "a") == "upper"
 
 
+@both
 def test_what_may_differ_is_in_touched(start: Start, tree: Tree) -> None:
     sandbox = start(layers=(tree(same="1", changed="1", gone="1"),))
     sh(sandbox, "echo 2 > changed; rm gone; touch made")
@@ -92,19 +94,23 @@ def test_a_box_that_wants_every_rename_gets_it(start: Start, tree: Tree) -> None
     assert sandbox.facts.materialise == ("overlay" if os.geteuid() == 0 else "copy")
 
 
-def test_remains_are_refused_while_something_could_run(sandbox: BubblewrapSandbox) -> None:
+@both
+def test_remains_are_refused_while_something_could_run(sandbox: Sandbox) -> None:
     with pytest.raises(RuntimeError):
         sandbox.remains()
 
 
-def test_stop_twice_says_the_same(sandbox: BubblewrapSandbox) -> None:
+@both
+def test_stop_twice_says_the_same(sandbox: Sandbox) -> None:
     assert sandbox.stop() == sandbox.stop()
 
 
+@both
 def test_home_is_private_and_writable(shell: Shell) -> None:
     assert shell("cd && pwd && ls -A && touch .rc && ls -A").stdout.text == "/home/agent\n.rc\n"
 
 
+@both
 def test_home_layers_are_under_home(start: Start, tree: Tree) -> None:
     layer = tree(profile="hi")
     sandbox = start(home_layers=(layer,))
@@ -153,6 +159,7 @@ def test_kept_uppers_are_a_layer_for_the_next(start: Start, tree: Tree, tmp_path
     assert names(second.remains().baseline) == {"a", "folder", "made"}
 
 
+@both
 def test_laid_pieces_replace_whatever_stands_there(start: Start, tree: Tree, tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_text("laid\n")
@@ -171,6 +178,7 @@ def test_laid_pieces_replace_whatever_stands_there(start: Start, tree: Tree, tmp
     )
 
 
+@both
 def test_laid_pieces_belong_to_the_one_who_runs(start: Start, tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_text("x")

@@ -7,6 +7,7 @@ the importer sees how large it is and does not carry it.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tarfile
@@ -14,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import WORKSPACE, Box, Laid
 from steelyard.sandboxes.copying import copy_layers, visible
 from steelyard.sandboxes.docker.api import Engine
@@ -22,8 +24,9 @@ from steelyard.sandboxes.lay import Parents, lay, parts, remove
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OURS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EROFS}
 OVER = "steelyard-left-entries-out"
-_HOLE_BYTES = 1 << 50
+_HOLE_BYTES = 1 << 40
 
 
 class Caps(NamedTuple):
@@ -66,8 +69,14 @@ class _Unpacking:
             if number > self._caps.entries:
                 self._over()
                 return
-            with suppress(ValueError, FileExistsError):  # a name that no file system has
+            try:
                 self._take(entry, parts(path.rstrip("/")))
+            except ValueError:  # a name that no file system has
+                self._over()
+            except OSError as error:
+                if error.errno in _OURS:
+                    raise InfraFault(f"a workspace could not be fetched: {error.strerror}") from error
+                self._over()
 
     def _over(self) -> None:
         """An entry that the importer must find too large: what was left out must not look like deleted."""
@@ -111,7 +120,8 @@ class _Unpacking:
                 shutil.copyfileobj(content, file, 1 << 20)
                 self._written += entry.size
             else:
-                os.ftruncate(file.fileno(), max(entry.size, _HOLE_BYTES))
+                is_large = entry.size > self._caps.file_bytes
+                os.ftruncate(file.fileno(), entry.size if is_large else _HOLE_BYTES)
             os.fchmod(file.fileno(), entry.mode & 0o777)
 
 

@@ -38,7 +38,6 @@ def creation(box: Box, image: str, token: str, limits: dict[str, Enforced]) -> d
         "AttachStdout": True,
         "AttachStderr": True,
         "Tty": False,
-        "NetworkDisabled": box.network == "none",
         "Volumes": {place: {} for place in _volumes(box)},
         "HostConfig": _host(box, limits),
     }
