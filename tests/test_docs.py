@@ -44,11 +44,11 @@ def shell_examples() -> list[str]:
 
 @pytest.mark.parametrize("line", shell_examples())
 def test_every_command_in_the_documentation_parses(line: str) -> None:
-    from steelyard.cli.main import VERBS
+    from steelyard.cli.main import VERBS, module_of
 
     _, verb, *words = shlex.split(line, comments=True)
     assert verb in VERBS
-    module = importlib.import_module(f"steelyard.cli.{verb}")
+    module = importlib.import_module(module_of(verb))
     parser = argparse.ArgumentParser(prog=verb, allow_abbrev=False, exit_on_error=False)
     module.arguments(parser)
     parser.parse_args(words)

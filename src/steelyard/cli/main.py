@@ -8,16 +8,18 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import keyword
 import os
 import sys
 from collections.abc import Sequence
 
 from steelyard import __version__
 
-# verb -> what it does; the module is steelyard.cli.<verb>
+# verb -> what it does; the module is steelyard.cli.<verb>, with a `_` after a word of Python's
 VERBS = {
     "demo": "try the bundled suite with honest and cheating agents",
     "init": "write a new contract to start from",
+    "import": "make contracts of SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
     "check": "find every mistake in a contract, before anything is spent",
     "run": "try agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
@@ -38,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _escape_what_stdout_cannot_say()
     from steelyard.errors import SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
 
-    module = importlib.import_module(f"steelyard.cli.{verb}")
+    module = importlib.import_module(module_of(verb))
     parser = argparse.ArgumentParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
     module.arguments(parser)
     try:
@@ -55,6 +57,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # a reader such as `head` had enough
         return 0
     return code
+
+
+def module_of(verb: str) -> str:
+    return f"steelyard.cli.{verb}{'_' if keyword.iskeyword(verb) else ''}"
 
 
 def _escape_what_stdout_cannot_say() -> None:

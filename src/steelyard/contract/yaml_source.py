@@ -55,6 +55,24 @@ def read_yaml(path: Path) -> Source:
 
 
 def parse_yaml(raw: bytes, file: str) -> Source:
+    building = _built(raw, file)
+    if not isinstance(building.document, dict):
+        raise _fault(file, "a contract is a mapping of keys, this is something else")
+    return Source(file, building.document, building.positions)
+
+
+def parse_yaml_list(raw: bytes, file: str, key: str) -> Source:
+    """A file that holds a list, or a mapping with nothing but that list under `key`; a mapping either way."""
+    building = _built(raw, file)
+    if isinstance(building.document, list):
+        positions = {(key, *place): where for place, where in building.positions.items()}
+        return Source(file, {key: building.document}, positions)
+    if not isinstance(building.document, dict) or [*building.document] != [key]:
+        raise _fault(file, f"expected a list, or a mapping with `{key}` alone")
+    return Source(file, building.document, building.positions)
+
+
+def _built(raw: bytes, file: str) -> _Building:
     if len(raw) > MOST_BYTES:
         raise _fault(file, f"larger than {MOST_BYTES} bytes")
     try:
@@ -72,9 +90,7 @@ def parse_yaml(raw: bytes, file: str) -> Source:
         raise _fault(_at(file, mark), f"not valid YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:  # a control character: the reader knows a position, but no line
         raise _fault(file, f"not valid YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(building.document, dict):
-        raise _fault(file, "a contract is a mapping of keys, this is something else")
-    return Source(file, building.document, building.positions)
+    return building
 
 
 @dataclass

@@ -1,0 +1,205 @@
+"""A Dockerfile -> the same without the files that it puts into its working folder, and where those go.
+
+    FROM debian:12
+    RUN apt-get install -y gcc
+    WORKDIR /app                    workdir  /app
+    COPY src/ /app/src/             moved    src/ -> src    (a folder of the contract's repository)
+
+What a contract's image has in the working folder is in no snapshot, so no change of it could be told. Files that are
+copied there last, by plain COPY lines, are moved to the repository; what cannot be moved so is refused with its line.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+_HEREDOC = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
+_PINNED = re.compile(r"^[^@\s]+@sha256:[0-9a-f]{64}$")
+_WILD = frozenset("*?[]$")
+_BRINGS = ("COPY", "ADD")
+# What a container of ours would not do; CMD is replaced by Harbor too.
+REFUSED = {
+    "ENTRYPOINT": "nothing of the image's own is started",
+    "HEALTHCHECK": "nothing of the image's own is started",
+    "VOLUME": "a volume is in no image",
+    "ONBUILD": "is for other images",
+}
+
+
+class Instruction(NamedTuple):
+    word: str
+    rest: str
+    first: int  # line, from 0
+    last: int
+
+
+class Moved(NamedTuple):
+    source: str  # in the build context; "." is all of it
+    dest: str  # in the working folder; "." is all of it
+    is_folder: bool
+
+
+class Parted(NamedTuple):
+    text: str
+    workdir: str | None
+    moved: tuple[Moved, ...]
+    is_pinned: bool
+
+
+class DockerfileError(ValueError):
+    def __init__(self, line: int, message: str) -> None:
+        self.line = line + 1
+        super().__init__(message)
+
+
+def part(text: str, is_folder: Callable[[str], bool | None], workdir: str | None = None) -> Parted:
+    """Raises DockerfileError. `is_folder` says of a name in the build context what it is, None when nothing."""
+    instructions = list(_instructions(text))
+    bases = [one for one in instructions if one.word == "FROM"]
+    if not bases:
+        raise DockerfileError(0, "has no FROM")
+    stage = instructions[instructions.index(bases[-1]) + 1 :]
+    for one in stage:
+        if one.word in REFUSED:
+            raise DockerfileError(one.first, f"{one.word} is not supported: {REFUSED[one.word]}")
+    place = workdir or _workdir(stage)
+    moved, taken = _moved(stage, place, is_folder) if place else ((), [])
+    return Parted(_without(text, taken), place, moved, _is_pinned(bases))
+
+
+def _instructions(text: str) -> Iterator[Instruction]:
+    lines = text.split("\n")
+    number = 0
+    while number < len(lines):
+        first, line = number, lines[number].strip()
+        number += 1
+        if re.match(r"#\s*escape\s*=\s*[^\\]", line, re.IGNORECASE):
+            raise DockerfileError(first, "another escape character is not supported")
+        if not line or line.startswith("#"):
+            continue
+        while line.endswith("\\") and number < len(lines):
+            more = lines[number].strip()
+            number += 1
+            line = line if more.startswith("#") else f"{line[:-1]} {more}"
+        word, _, rest = line.partition(" ")
+        if word.upper() in {"RUN", "COPY", "ADD"}:
+            for end in _HEREDOC.findall(rest):
+                number = _after(lines, number, end, first)
+        yield Instruction(word.upper(), rest.strip(), first, number - 1)
+
+
+def _after(lines: Sequence[str], number: int, end: str, first: int) -> int:
+    while number < len(lines):
+        number += 1
+        if lines[number - 1].strip() == end:
+            return number
+    raise DockerfileError(first, f"its {end} never comes")
+
+
+def _workdir(stage: Sequence[Instruction]) -> str | None:
+    place: str | None = None
+    for one in stage:
+        if one.word != "WORKDIR":
+            continue
+        named = one.rest.strip("\"'")
+        if "$" in named or (place is None and not named.startswith("/")):
+            raise DockerfileError(one.first, "a WORKDIR that only the engine can tell is not supported")
+        place = posixpath.normpath(posixpath.join(place or "/", named))
+    return place
+
+
+def _is_pinned(bases: Sequence[Instruction]) -> bool:
+    stages = {"scratch"}
+    for one in bases:
+        base, *named = [word for word in one.rest.split() if not word.startswith("--")] or [""]
+        if base.lower() not in stages and not _PINNED.match(base):
+            return False
+        if len(named) == 2:
+            stages.add(named[1].lower())
+    return True
+
+
+def _moved(
+    stage: Sequence[Instruction], workdir: str, is_folder: Callable[[str], bool | None]
+) -> tuple[tuple[Moved, ...], list[Instruction]]:
+    """What COPY puts into the working folder, and the instructions that do."""
+    moved: list[Moved] = []
+    taken: list[Instruction] = []
+    here = "/"
+    for one in stage:
+        if one.word == "WORKDIR":
+            here = posixpath.normpath(posixpath.join(here, one.rest.strip("\"'")))
+        elif one.word in _BRINGS and (found := _brought(one, here, workdir)) is not None:
+            moved += _placed(one, *found, moved, is_folder)
+            taken.append(one)
+        elif one.word == "RUN" and taken:
+            said = f"RUN on line {one.first + 1} may use them"
+            raise DockerfileError(taken[0].first, f"puts files into {workdir}, and {said}: not supported yet")
+    return tuple(moved), taken
+
+
+def _brought(one: Instruction, here: str, workdir: str) -> tuple[list[str], str] | None:
+    """(sources, destination below the working folder), or None when it goes elsewhere."""
+    words = _words(one)
+    flags = [word for word in words if word.startswith("--")]
+    *sources, dest = [word for word in words if not word.startswith("--")]
+    full = posixpath.normpath(posixpath.join(here, dest))
+    if "$" in dest:
+        raise DockerfileError(one.first, "a destination with a variable is not supported")
+    if full != workdir and not full.startswith(f"{workdir.rstrip('/')}/"):
+        if f"{workdir}/".startswith(f"{full.rstrip('/')}/") and full != "/":
+            raise DockerfileError(one.first, f"may put files into {workdir}: not supported yet")
+        return None
+    if flags or one.word == "ADD" or any(_WILD & {*source} or "<<" in source for source in sources):
+        said = "only COPY of plain names, without options, may put files into the working folder"
+        raise DockerfileError(one.first, f"{said} {workdir}")
+    below = posixpath.relpath(full, workdir)
+    return sources, f"{below}/" if dest.endswith("/") or below == "." or len(sources) > 1 else below
+
+
+def _words(one: Instruction) -> list[str]:
+    flags, rest = [], one.rest
+    while rest.startswith("--"):
+        flag, _, rest = rest.partition(" ")
+        flags.append(flag)
+        rest = rest.strip()
+    try:
+        words = json.loads(rest) if rest.startswith("[") else shlex.split(rest)
+    except ValueError as error:
+        raise DockerfileError(one.first, f"cannot be read: {error}") from error
+    if not all(isinstance(word, str) for word in words) or len(words) < 2:
+        raise DockerfileError(one.first, f"{one.word} needs a source and a destination")
+    return [*flags, *words]
+
+
+def _placed(
+    one: Instruction,
+    sources: list[str],
+    dest: str,
+    before: Sequence[Moved],
+    is_folder: Callable[[str], bool | None],
+) -> Iterator[Moved]:
+    """The contents of a folder go to the destination, a file goes into it when it is a folder."""
+    for named in sources:
+        source = posixpath.normpath(named.lstrip("/") or ".")
+        if source.split("/")[0] == "..":
+            raise DockerfileError(one.first, f"{named} is outside of the build context")
+        folder = is_folder(source)
+        if folder is None:
+            raise DockerfileError(one.first, f"there is no {named} beside it")
+        into = dest.endswith("/") or any(posixpath.dirname(old.dest) == dest or old.dest == dest for old in before if old.is_folder or "/" in old.dest)  # fmt: skip
+        place = dest if folder or not into else posixpath.join(dest, posixpath.basename(source))
+        yield Moved(source, posixpath.normpath(place), folder)
+
+
+def _without(text: str, taken: Sequence[Instruction]) -> str:
+    lines = text.split("\n")
+    for one in taken:
+        for number in range(one.first, one.last + 1):
+            lines[number] = f"# in the repository: {lines[number]}"
+    return "\n".join(lines)

@@ -1,0 +1,145 @@
+"""The keys of a Harbor task.toml, schema 1.0 to 1.4, and what aec-bench adds to them.
+
+Every key that Harbor knows is here, so that one which a contract cannot say is refused for what it asks, and one which
+nobody knows for being unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from steelyard.contract.importing.reading import Unsupported
+from steelyard.contract.model import NonEmpty, Strict, Variable, Workdir
+
+VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
+BUILD_S = 3600  # what a build has here
+
+Size = Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGkmg]\s*$")]
+Megabytes = Annotated[int, Field(ge=16)]
+NetworkMode = Literal["no-network", "public", "allowlist"]
+Settings = dict[str, Any]
+
+
+class Environment(Strict):
+    build_timeout_sec: Annotated[float, Field(gt=0, le=BUILD_S)] = 600
+    docker_image: NonEmpty | None = None
+    os: str = "linux"
+    cpus: Annotated[float, Field(gt=0)] | None = None
+    memory_mb: Megabytes | None = None
+    memory: Size | None = None
+    storage_mb: Megabytes | None = None
+    storage: Size | None = None
+    gpus: int | None = None
+    gpu_types: tuple[str, ...] | None = None
+    tpu: Settings | None = None
+    network_mode: NetworkMode | None = None
+    allow_internet: bool | None = None
+    allowed_hosts: tuple[str, ...] | None = None
+    mcp_servers: tuple[Settings, ...] = ()
+    env: dict[Variable, str] = Field(default_factory=dict)
+    skills_dir: str | None = None
+    healthcheck: Settings | None = None
+    workdir: Workdir | None = None
+
+
+class Verifier(Strict):
+    timeout_sec: Annotated[float, Field(ge=1, le=3600)] = 600
+    env: Settings = Field(default_factory=dict)
+    user: str | int | None = None
+    network_mode: NetworkMode | None = None
+    allowed_hosts: tuple[str, ...] | None = None
+    environment_mode: Literal["shared", "separate"] | None = None
+    environment: Settings | None = None
+    collect: tuple[Settings, ...] = ()
+    continuous: Settings | None = None
+
+
+class Agent(Strict):
+    timeout_sec: Annotated[float, Field(ge=1, le=80_000)] | None = None
+    user: str | int | None = None
+    network_mode: NetworkMode | None = None
+    allowed_hosts: tuple[str, ...] | None = None
+
+
+class Solution(Strict):
+    env: Settings = Field(default_factory=dict)
+
+
+class Author(Strict):
+    name: str
+    email: str | None = None
+
+
+class Package(Strict):
+    name: NonEmpty
+    version: str | None = None
+    description: str = ""
+    authors: tuple[Author, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+class HarborTask(Strict):
+    version: str | None = None
+    schema_version: str | None = None
+    task: Package | None = None
+    metadata: Settings = Field(default_factory=dict)
+    verifier: Verifier = Verifier()
+    agent: Agent = Agent()
+    environment: Environment = Environment()
+    solution: Solution = Solution()
+    source: str | None = None
+    multi_step_reward_strategy: str | None = None
+    steps: tuple[Settings, ...] = ()
+    artifacts: tuple[Any, ...] = ()
+    min_reward: Any = None
+
+
+class AecEnvironment(Environment):
+    extensions: tuple[str, ...] = ()  # which packages its Dockerfile was made with
+
+
+class AecTask(HarborTask):
+    environment: AecEnvironment = AecEnvironment()
+    tools: Settings = Field(default_factory=dict)  # which scripts its Dockerfile brings
+    generation: Settings = Field(default_factory=dict)  # how the task was made
+
+
+AEC_KEYS = (("environment", "extensions"), ("tools",), ("generation",))
+
+
+def _asks(value: Any) -> bool:
+    return value not in (None, "", 0, [], {}, False)
+
+
+def _more_than_zero(value: Any) -> bool:
+    return isinstance(value, int) and value > 0
+
+
+_SEVERAL = "tasks of several steps are not supported yet"
+_NETWORK = "a network allow-list is not supported yet"
+UNSUPPORTED = (
+    Unsupported(("steps",), _SEVERAL, _asks),
+    Unsupported(("multi_step_reward_strategy",), _SEVERAL, _asks),
+    Unsupported(("min_reward",), _SEVERAL, _asks),
+    Unsupported(("artifacts",), "collecting artifacts is not supported yet", _asks),
+    Unsupported(("environment", "os"), "only Linux is supported", lambda value: str(value or "linux").lower() != "linux"),
+    Unsupported(("environment", "gpus"), "GPUs are not supported", _more_than_zero),
+    Unsupported(("environment", "gpu_types"), "GPUs are not supported", _asks),
+    Unsupported(("environment", "tpu"), "TPUs are not supported", _asks),
+    Unsupported(("environment", "mcp_servers"), "MCP servers are not supported yet", _asks),
+    Unsupported(("environment", "skills_dir"), "skills are the agent's, not the contract's", _asks),
+    Unsupported(("environment", "healthcheck"), "health checks are not supported yet", _asks),
+    Unsupported(("environment", "allowed_hosts"), _NETWORK, _asks),
+    Unsupported(("environment", "network_mode"), _NETWORK, lambda value: value == "allowlist"),
+    *(Unsupported((phase, "allowed_hosts"), _NETWORK, _asks) for phase in ("agent", "verifier")),
+    *(Unsupported((phase, "network_mode"), _NETWORK, lambda value: value == "allowlist") for phase in ("agent", "verifier")),
+    *(Unsupported((phase, "user"), "every process has one user here, without privileges", lambda value: value is not None) for phase in ("agent", "verifier")),
+    Unsupported(("verifier", "env"), "variables that only the verifier sees are not supported yet", _asks),
+    Unsupported(("verifier", "environment"), "a verifier has no image of its own here yet", _asks),
+    Unsupported(("verifier", "environment_mode"), "a verifier has no image of its own here yet", lambda value: value == "separate"),
+    Unsupported(("verifier", "collect"), "collect hooks are not supported yet", _asks),
+    Unsupported(("verifier", "continuous"), "verifying while the agent works is not supported", _asks),
+    Unsupported(("solution", "env"), "variables for the solution are not supported yet", _asks),
+)  # fmt: skip
