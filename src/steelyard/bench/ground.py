@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from steelyard.bench.setup_layer import SetupLayer, setup_layer
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
-from steelyard.contract.tree import Entry
+from steelyard.contract.tree import Entry, is_within
 from steelyard.errors import OperatorFault
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Backend, Box, Laid, Limits, Place
+from steelyard.sandboxes.base import WORKSPACE, Backend, Box, Laid, Limits, Place
 from steelyard.sandboxes.toolchains import Toolchain, resolve
 
 if TYPE_CHECKING:
@@ -60,6 +60,16 @@ class Ground:
         )
         return _in_image(box, self.contract, self.image, f"{git}/{self.setup.identity if self.setup else ''}")
 
+    def real_name(self, path: str) -> str:
+        """A path below the contract's `workdir` by the name that the workspace has everywhere."""
+        workdir = self.contract.spec.environment.workdir
+        return WORKSPACE + path.removeprefix(workdir) if workdir and is_within(path, workdir) else path
+
+    def path_variable(self, env: Mapping[str, str]) -> str:
+        """PATH as a command with these variables has it: an image may bring its own."""
+        path = env.get("PATH") or (self.image.env.get("PATH", "") if self.image else "")
+        return ":".join(self.real_name(folder) for folder in path.split(":"))
+
     @property
     def baseline(self) -> Mapping[str, Entry]:
         return self.contract.snapshot.entries
@@ -78,7 +88,8 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
         box = _box(
             contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), laid=(), env={}
         )
-        box = _in_image(box, contract, image, "setup")
+        # Setup may be shown files of the host's, which a read-only root could not take.
+        box = replace(_in_image(box, contract, image, "setup"), read_only=False)
         tools = (*(chain.digest for chain in toolchains), *([image.id] if image else []))
         layer = setup_layer(contract, box, maker, tools, cache)
     return Ground(contract, maker, kind, toolchains, layer, cache, image)

@@ -201,8 +201,9 @@ def _on(ground: Ground, suite: Suite, work: Sequence[Laid]) -> Suite:
     env = {**ground.contract.spec.environment.env, **suite.env}
     own_words = suite.argv or last_words(suite.command)
     words = [f"{suite.cwd}/{word}" if suite.cwd and "/" in word else word for word in own_words]
+    words = [ground.real_name(word) for word in words]
     tree = (ground.baseline, entries_of(ground.setup.change if ground.setup else None))
-    found = brought(words, env.get("PATH", ""), tree, work)
+    found = brought(words, ground.path_variable(env), tree, work)
     theirs = {own for own, word in zip(own_words, words, strict=True) if word in found}
     return replace(
         suite,

@@ -19,7 +19,7 @@ from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import WORKSPACE, Box, Laid
 from steelyard.sandboxes.copying import copy_layers, visible
 from steelyard.sandboxes.docker.api import Engine
-from steelyard.sandboxes.docker.derived import AGENT_ID, add_tree, archive, new_folder, new_tar
+from steelyard.sandboxes.docker.derived import AGENT_ID, add_file, add_tree, archive, new_folder, new_tar
 from steelyard.sandboxes.lay import Parents, lay, parts, remove
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -153,11 +153,28 @@ def put_laid(engine: Engine, container: str, box: Box, scratch: Path, into: Bina
     copy_layers(list(box.layers), whole, None)
     with new_tar(into) as tar:
         _add(tar, whole, WORKSPACE, box.laid, AGENT_ID)
+        for piece in host_pieces(box):
+            add_file(tar, piece)
         for number, place in enumerate(box.places):
             folder = scratch / f"place-{number}"
             folder.mkdir()
             _add(tar, folder, place.path, place.laid, 0 if place.read_only else AGENT_ID)
     engine.call("PUT", f"/containers/{container}/archive", into, {"path": "/"}, timeout_s=1800)
+
+
+def host_pieces(box: Box) -> list[Laid]:
+    """The host's files that a setup with network sees, as files of its own; names and resolver are the engine's."""
+    found = []
+    for inside, source in box.host_files.items():
+        if inside in {"/etc/resolv.conf", "/etc/hosts"}:
+            continue
+        files = [path for path in source.rglob("*") if path.is_file()] if source.is_dir() else [source]
+        below = [path.relative_to(source).as_posix() if source.is_dir() else "" for path in files]
+        found += [
+            Laid(f"{inside}/{name}".strip("/"), "file", source=path)
+            for name, path in zip(below, files, strict=True)
+        ]
+    return found
 
 
 def _add(tar: tarfile.TarFile, folder: Path, place: str, laid: tuple[Laid, ...], owner: int) -> None:

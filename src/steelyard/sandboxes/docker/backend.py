@@ -23,7 +23,7 @@ from steelyard.errors import InfraFault
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import Box, Facts
 from steelyard.sandboxes.docker.api import Engine, Query, Refused, engine
-from steelyard.sandboxes.docker.archive import put_laid
+from steelyard.sandboxes.docker.archive import host_pieces, put_laid
 from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced
 from steelyard.sandboxes.docker.derived import AGENT_ID, OWNER_LABEL, derive, derived_tag
 from steelyard.sandboxes.docker.reach import Reach, reach
@@ -70,7 +70,7 @@ def _start(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) ->
         if container.reach is not None:
             return container
         _out_of_reach.add(found.path)
-        if not box.laid and not box.places:
+        if not box.laid and not box.places and not box.host_files:
             return container
         container.wire.close()
         remove_container(found, container.id)
@@ -79,7 +79,7 @@ def _start(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) ->
 
 def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) -> Container:
     token = secrets.token_hex(16)
-    must_put = found.path in _out_of_reach and bool(box.laid or box.places)
+    must_put = found.path in _out_of_reach and bool(box.laid or box.places or box.host_files)
     ident = _create(found, replace(box, layers=(), key=f"{box.key}/bare") if must_put else box, token, facts)
     wire = inside = None
     try:
@@ -90,7 +90,7 @@ def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) 
         wire = _attached(found, ident)
         inside = _reached(found, ident, token)
         if inside is not None:
-            inside.lay(box.laid, box.places)
+            inside.lay(box.laid, box.places, host_pieces(box))
         return Container(found, ident, wire, inside, ticket, scratch)
     except BaseException as error:
         _abandon(found, ident, wire, inside)

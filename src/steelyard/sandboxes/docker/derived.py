@@ -29,7 +29,7 @@ from typing import Any, BinaryIO
 
 from steelyard.contract.owner import owner_tag
 from steelyard.errors import ContractFault, InfraFault, Problem
-from steelyard.sandboxes.base import HOME, WORKSPACE, Box
+from steelyard.sandboxes.base import HOME, WORKSPACE, Box, Laid
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.copying import visible
 from steelyard.sandboxes.docker.api import Engine, Query, Refused
@@ -201,6 +201,12 @@ def add_tree(tar: tarfile.TarFile, folder: Path, place: str, owner: int) -> None
                 piece.size = status.st_size
                 with open(entry.path, "rb") as content:  # noqa: PTH123  # a path with any bytes
                     tar.addfile(piece, content)
+
+
+def add_file(tar: tarfile.TarFile, piece: Laid) -> None:
+    """One file of the host's, for root."""
+    if piece.source is not None:
+        _add_bytes(tar, piece.path, piece.source.read_bytes(), 0o644)
 
 
 def _entry(name: str, owner: int, mode: int) -> tarfile.TarInfo:

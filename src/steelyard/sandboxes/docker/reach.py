@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,10 +35,11 @@ class Reach:
     home: int
     groups: list[Path]  # its control groups
 
-    def lay(self, laid: Sequence[Laid], places: Sequence[Place]) -> None:
-        """As data, before anything but init runs."""
+    def lay(self, laid: Sequence[Laid], places: Sequence[Place], files: Sequence[Laid]) -> None:
+        """As data, before anything but init runs; `files` are relative to the root."""
         agent = _owner(self.workspace)
         lay(self.workspace, laid, agent)
+        lay(self.root, files, _owner(self.root))
         for place in places:
             owner = _owner(self.root) if place.read_only else agent
             folder = _emptied(self.root, place.path, owner)
@@ -44,6 +47,11 @@ class Reach:
                 lay(folder, place.laid, owner)
             finally:
                 os.close(folder)
+
+    def kill(self) -> None:
+        """Process 1, and by that every other; needs no engine."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
     def is_gone(self, patience_s: float) -> bool:
         """Whether process 1 has ended: the kernel ends everything else in its pid namespace first."""

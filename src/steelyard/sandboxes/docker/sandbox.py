@@ -69,6 +69,7 @@ class DockerSandbox:
             self._env.setdefault("PWD", box.workdir)  # a shell believes it, and says that name
         self._dying = threading.Lock()
         self._death: Death | None = None
+        self._fault: InfraFault | None = None  # it could not be stopped, and that was said
         self._closed = False
         self._full = False
         self._opened: list[int] = []
@@ -85,8 +86,14 @@ class DockerSandbox:
 
     def stop(self) -> Death:
         with self._dying:
+            if self._fault is not None:
+                raise self._fault
             if self._death is None:
-                self._death = self._die()
+                try:
+                    self._death = self._die()
+                except InfraFault as fault:
+                    self._fault = fault
+                    raise
             return self._death
 
     def remains(self) -> Remains:
@@ -103,7 +110,8 @@ class DockerSandbox:
 
     def close(self) -> None:
         try:
-            self.stop()
+            if self._fault is None:  # a run whose engine died is kept, and says so once
+                self.stop()
         finally:
             with self._dying:
                 if not self._closed:
@@ -145,13 +153,15 @@ class DockerSandbox:
     def _await_death(self) -> None:
         """Until process 1 is gone, and with it all others. One that was told to end and does not is killed."""
         container = self._container
-        if container.reach is not None and container.reach.is_gone(DEATH_S):
+        if container.reach is None:
+            container.engine.call("POST", f"/containers/{container.id}/wait", timeout_s=3 * DEATH_S)
             return
-        path = f"/containers/{container.id}"
-        with suppress(Refused):  # 409: it is not running
-            if container.reach is not None:
-                container.engine.call("POST", f"{path}/kill")
-        container.engine.call("POST", f"{path}/wait", timeout_s=3 * DEATH_S)
+        if not container.reach.is_gone(2.0):
+            container.reach.kill()
+        if not container.reach.is_gone(DEATH_S):
+            raise InfraFault(
+                f"a container outlived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted"
+            )
 
     def _was_oom(self) -> bool:
         return bool(self._container.told()["State"].get("OOMKilled"))
@@ -196,7 +206,8 @@ class DockerSandbox:
         if container.reach is not None:
             container.reach.close()
         remove_tree(container.scratch)
-        remove_container(container.engine, container.id)
+        with suppress(InfraFault):  # the engine is gone: the next start removes what is left, by its label
+            remove_container(container.engine, container.id)
 
     def _watch_disk(self) -> Callable[[], None]:
         """Where nothing keeps a container from filling the disk, look how much it has written."""
