@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import capture, command_line, grading, sandbox, table, trace, trial
+from benchmarks import capture, command_line, container, grading, sandbox, table, trace, trial
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
 
@@ -17,6 +17,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **capture.ROWS,
     **trace.ROWS,
     **trial.ROWS,
+    **container.ROWS,
     **grading.ROWS,
     **command_line.ROWS,
 }
@@ -30,7 +31,7 @@ def main() -> int:
         for name in args.rows or ROWS:
             rows = list(ROWS[name](place))
             measured += rows
-            sys.stdout.write(table.text(rows) + "\n")
+            sys.stdout.write(table.text(rows) + "\n" if rows else "")
             sys.stdout.flush()
     judged = [row.met for row in measured if row.met is not None]
     sys.stdout.write(f"\n{judged.count(False)} of {len(judged)} targets not met; {table.machine()}\n")
