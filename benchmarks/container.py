@@ -23,7 +23,7 @@ from steelyard.sandboxes.docker.api import Engine, engine
 from steelyard.sandboxes.docker.backend import DockerBackend
 from steelyard.sandboxes.docker.image import find_image
 
-NAME = "steelyard-benchmarks:1"
+NAME = "localhost/steelyard-benchmarks:1"
 SHELL = ["/bin/sh", "-c", "true"]
 
 

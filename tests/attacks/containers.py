@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import functools
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -85,7 +87,7 @@ PROGRAMS = [
     "yes",
     "python3",
 ]
-NAME = f"steelyard-tests:{hashlib.sha256(' '.join(PROGRAMS).encode()).hexdigest()[:12]}"
+NAME = f"localhost/steelyard-tests:{hashlib.sha256(' '.join(PROGRAMS).encode()).hexdigest()[:12]}"
 _LIBRARY = re.compile(r"(/\S+)")
 # Nothing of the standard library that a test could miss, and nothing large.
 _LEFT_OUT = re.compile(
@@ -120,11 +122,17 @@ def image() -> Image:
         if not any(NAME in (one.get("RepoTags") or ()) for one in found.call("GET", "/images/json")):
             with tempfile.TemporaryFile() as tar:
                 _write(tar)
-                name, _, tag = NAME.partition(":")
-                query = {"fromSrc": "-", "repo": name, "tag": tag}
-                with found.opened("POST", "/images/create", tar, query, timeout_s=300) as answer:
-                    answer.read()
+                _import(found, tar)
     return find_image(found, NAME)
+
+
+def _import(found: Engine, tar: BinaryIO) -> None:
+    with found.opened("POST", "/images/create", tar, {"fromSrc": "-"}, timeout_s=300) as answer:
+        ident = json.loads(answer.read().splitlines()[-1])["status"]
+    name, _, tag = NAME.partition(":")
+    found.call(
+        "POST", f"/images/{ident}/tag", None, {"repo": name, "tag": tag}
+    )  # Podman's import knows no tags
 
 
 def in_image(box: Box) -> Box:

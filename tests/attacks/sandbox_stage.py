@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
-from containers import in_image
+from containers import container_engine, in_image
 
 from steelyard.contract.owner import run_uid
 from steelyard.sandboxes import backend
@@ -27,6 +27,8 @@ _kind = ["bubblewrap"]
 @pytest.fixture(params=["bubblewrap", "docker"], autouse=True)
 def each_sandbox(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Import this into a module, and its stages are of one kind and then of the other."""
+    if request.param == "docker":
+        container_engine()
     monkeypatch.setattr("sandbox_stage._kind", [request.param])
     return str(request.param)
 

@@ -80,7 +80,7 @@ def _start(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) ->
 def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) -> Container:
     token = secrets.token_hex(16)
     must_put = found.path in _out_of_reach and bool(box.laid or box.places or box.host_files)
-    ident = _create(found, replace(box, layers=(), key=f"{box.key}/bare") if must_put else box, token, facts)
+    ident = _create(found, replace(box, layers=(), key=f"{box.key}/bare") if must_put else box, token)
     wire = inside = None
     try:
         if must_put:
@@ -99,9 +99,9 @@ def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) 
         raise
 
 
-def _create(found: Engine, box: Box, token: str, facts: Facts) -> str:
+def _create(found: Engine, box: Box, token: str) -> str:
     tag = derived_tag(box)
-    body = creation(box, tag, token, dict(facts.limits))
+    body = creation(found, box, tag, token)
     try:
         made = found.call("POST", "/containers/create", body)
     except Refused as refused:

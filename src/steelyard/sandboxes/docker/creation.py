@@ -6,8 +6,11 @@ own init as process 1, which gets its orders by the attached stdin and ends when
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import Any
 
+from steelyard.contract.cache import Cache
 from steelyard.contract.owner import owner_tag
 from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE, Box, Enforced
 from steelyard.sandboxes.docker.api import Engine
@@ -20,9 +23,11 @@ PERIOD_US = 100_000
 FEWEST_PROCESSES = 32
 _MB = 1 << 20
 _OPEN_FILES = 4096
+_PROCESSES_OF_A_USER = 32768
 
 
-def creation(box: Box, image: str, token: str, limits: dict[str, Enforced]) -> dict[str, Any]:
+def creation(engine: Engine, box: Box, image: str, token: str) -> dict[str, Any]:
+    limits = enforced(engine, box)
     return {
         "Image": image,
         "Hostname": HOSTNAME,
@@ -39,28 +44,25 @@ def creation(box: Box, image: str, token: str, limits: dict[str, Enforced]) -> d
         "AttachStderr": True,
         "Tty": False,
         "Volumes": {place: {} for place in _volumes(box)},
-        "HostConfig": _host(box, limits),
+        "HostConfig": _host(box, limits, _seccomp(engine)),
     }
 
 
-def _host(box: Box, limits: dict[str, Enforced]) -> dict[str, Any]:
+def _host(box: Box, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]:
     wanted = box.limits
     memory = (wanted.memory_mb + 2 * wanted.tmp_mb) * _MB  # a tmpfs is charged to the same group
     host: dict[str, Any] = {
         "NetworkMode": box.network,
         "Privileged": False,
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges", f"seccomp={seccomp_profile()}"],
+        "SecurityOpt": ["no-new-privileges", f"seccomp={seccomp}"],
         "ReadonlyRootfs": box.read_only,
         "IpcMode": "private",
         "Init": False,
         "LogConfig": {"Type": "none"},  # or every frame would be in a file of the host
         "ShmSize": wanted.tmp_mb * _MB,
         "Tmpfs": {"/tmp": f"rw,nosuid,nodev,exec,size={wanted.tmp_mb * _MB},mode=1777"},  # noqa: S108
-        "Ulimits": [
-            {"Name": "nofile", "Soft": _OPEN_FILES, "Hard": _OPEN_FILES},
-            {"Name": "core", "Soft": 0, "Hard": 0},
-        ],
+        "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in _ulimits().items()],
     }
     if limits["memory"] == "cgroup":
         host |= {"Memory": memory, "MemorySwap": memory}
@@ -71,6 +73,26 @@ def _host(box: Box, limits: dict[str, Enforced]) -> dict[str, Any]:
     if limits["disk"] == "quota":
         host["StorageOpt"] = {"size": str(wanted.disk_mb * _MB)}
     return host
+
+
+def _ulimits() -> dict[str, int]:
+    # nproc: Podman would ask for more than it may itself. It counts a user's processes on the whole machine, so it is
+    # as large as anybody has it, and no limit of ours.
+    return {"nofile": _OPEN_FILES, "core": 0, "nproc": _PROCESSES_OF_A_USER}
+
+
+def _seccomp(engine: Engine) -> str:
+    """The profile itself for Docker; for Podman a file with it."""
+    profile = seccomp_profile()
+    if engine.version.name != "podman":
+        return profile
+
+    def write(folder: Path) -> None:
+        (folder / "profile.json").write_text(profile)
+
+    return str(
+        Cache.default().build("seccomp", hashlib.sha256(profile.encode()).hexdigest(), write) / "profile.json"
+    )
 
 
 def _volumes(box: Box) -> list[str]:

@@ -34,7 +34,7 @@ from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.copying import visible
 from steelyard.sandboxes.docker.api import Engine, Query, Refused
 
-DERIVED = "steelyard-derived"
+DERIVED = "localhost/steelyard-derived"  # of no registry: Podman would ask one for a bare name
 DERIVED_LABEL = "steelyard.derived"
 OWNER_LABEL = "steelyard.owner"
 INIT = "/run/steelyard/init"

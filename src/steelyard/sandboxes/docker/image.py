@@ -3,7 +3,7 @@
 sha256:<64 hex>          an image of this engine, by its own id; it cannot be fetched by that
 NAME@sha256:<64 hex>     fetched if it is not here
 NAME:TAG                 only with `allow_unpinned`: a tag is somebody's promise
-a folder                 its Dockerfile, built once for its contents: steelyard-build:<digest of the folder>
+a folder                 its Dockerfile, built once for its contents: localhost/steelyard-build:<digest>
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from steelyard.contract.catalogue import ContractFile
 from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.docker.api import Engine, Refused
 
-BUILD_TAG = "steelyard-build"
+BUILD_TAG = "localhost/steelyard-build"
 BUILD_LABEL = "steelyard.build"
 BUILD_TIMEOUT_S = 3600.0
 PULL_TIMEOUT_S = 1800.0
