@@ -87,7 +87,7 @@ PROGRAMS = [
     "yes",
     "python3",
 ]
-NAME = f"localhost/steelyard-tests:{hashlib.sha256(' '.join(PROGRAMS).encode()).hexdigest()[:12]}"
+NAME = f"localhost/steelyard-tests:{hashlib.sha256(' '.join(PROGRAMS).encode()).hexdigest()[:12]}-2"
 _LIBRARY = re.compile(r"(/\S+)")
 # Nothing of the standard library that a test could miss, and nothing large.
 _LEFT_OUT = re.compile(
@@ -156,6 +156,7 @@ def _write(into: object) -> None:
             ("etc", 0o755),
             ("tmp", 0o1777),
             ("var/tmp", 0o1777),
+            ("srv", 0o1777),
             ("run", 0o755),
             ("root", 0o700),
         ):

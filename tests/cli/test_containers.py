@@ -87,7 +87,7 @@ def test_a_read_only_root_leaves_the_workspace_writable(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     contract = author.write(environment=in_docker(image=image().id, read_only=True))
-    agent = script(f"touch /var/tmp/x && exit 1\ntouch ~/x /tmp/x && {FIX}")
+    agent = script(f"touch /srv/x && exit 1\ntouch ~/x /tmp/x && {FIX}")
     said = steelyard("run", contract, "--agent", agent, "--json")
     assert said.line["verdict"] == "pass", said.out + said.err
 
@@ -107,6 +107,16 @@ def test_a_dockerfile_that_fails_is_the_contracts_fault(author: Author, steelyar
     assert said.code == 2
     assert "environment.build" in said.err
     assert "no such luck" in said.err
+
+
+def test_a_patch_is_graded_in_an_image_with_git_and_in_one_without(
+    author: Author, steelyard: Steelyard
+) -> None:
+    files = {"image/Dockerfile": f"FROM {image().id}\nUSER 0\nRUN rm /usr/bin/git\n"}
+    for environment in (in_docker(image=image().id), in_docker(build="image")):
+        contract = author.write(files, environment=environment, setup=["echo 1 > made.txt"])
+        said = steelyard("grade", contract, "--patch", contract / "reference.patch", "--json")
+        assert said.line["verdict"] == "pass", said.out + said.err
 
 
 def test_an_unpinned_base_is_refused(author: Author, steelyard: Steelyard) -> None:

@@ -117,7 +117,7 @@ def test_a_read_only_root(start: Start) -> None:
     sandbox = start(read_only=True, places=(Place("/tests", read_only=True), Place("/logs")))
     said = sh(
         sandbox,
-        "for f in /x /var/tmp/x /tests/x /logs/x /tmp/x ~/x x; do touch $f 2>/dev/null && echo $f; done",
+        "for f in /x /srv/x /tests/x /logs/x /tmp/x ~/x x; do touch $f 2>/dev/null && echo $f; done",
     )
     assert said == "/logs/x\n/tmp/x\n/home/agent/x\nx\n"
     assert changed(sandbox) == {"x": "new"}
@@ -134,7 +134,7 @@ def test_a_disk_that_is_over_its_limit_ends_everything(start: Start) -> None:
 
 def test_fewer_processes_than_an_engine_needs_to_start_one(start: Start) -> None:
     sandbox = start(limits=replace(SMALL, processes=8))
-    done = sandbox.run(Command(("sh", "-c", "for i in $(seq 20); do sleep 5 & done; wait"), timeout_s=3))
+    done = sandbox.run(Command(("sh", "-c", "for i in $(seq 60); do sleep 5 & done; wait"), timeout_s=3))
     assert "fork" in done.stderr.text.lower()
     assert sandbox.stop().processes_refused > 0
 
@@ -211,7 +211,7 @@ def test_a_closed_sandbox_leaves_no_container_and_no_descriptor(start: Start) ->
     assert changed(sandbox) == {"x": "new"}
     ident = sandbox._container.id  # type: ignore[attr-defined]
     sandbox.close()
-    with pytest.raises(Refused, match="No such container"):
+    with pytest.raises(Refused, match=r"(?i)no such container"):
         container_engine().call("GET", f"/containers/{ident}/json")
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 

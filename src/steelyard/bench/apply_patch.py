@@ -6,13 +6,14 @@ Nobody's patch is ever applied on the host: it may name any path and use any tri
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.bench.ground import Ground
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
 from steelyard.evidence.importer import import_workspace
-from steelyard.sandboxes.base import Command
+from steelyard.sandboxes import backend
+from steelyard.sandboxes.base import Command, Sandbox
 
 # A repository of our own beside the tree, so that no attribute of the tree turns a byte; laid out by hand, because
 # `git init` takes as long as the patch does.
@@ -45,7 +46,7 @@ def apply_patch(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
     start = time.monotonic_ns()
     if not patch.strip():
         return Applied(Change(root), "", "git apply", 0, "", start, start)
-    with ground.backend.start(ground.box()) as sandbox:
+    with _with_git(ground) as sandbox:
         finished = sandbox.run(Command(("/bin/sh", "-c", SCRIPT), stdin=patch, timeout_s=TIMEOUT_S))
         sandbox.stop()
         log = finished.stderr.text.strip()
@@ -59,3 +60,12 @@ def apply_patch(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
             )
         )
     return Applied(change, refused, "git apply", finished.exit_code, log, start, time.monotonic_ns())
+
+
+def _with_git(ground: Ground) -> Sandbox:
+    """A sandbox of the ground's tree; an image need not have git, and a patch is the same in any sandbox that has."""
+    sandbox = ground.backend.start(ground.box())
+    if ground.image is None or sandbox.run(Command(("git", "--version"), timeout_s=TIMEOUT_S)).exit_code == 0:
+        return sandbox
+    sandbox.close()
+    return backend("bubblewrap").start(replace(ground.box(), image="", workdir="", read_only=False))

@@ -120,9 +120,14 @@ def _put(found: Engine, ident: str, box: Box, scratch: Path) -> None:
 
 
 def _tighten(found: Engine, ident: str, box: Box, facts: Facts) -> None:
-    """A limit that is too small to start with."""
-    if facts.limits["processes"] == "cgroup" and box.limits.processes + 1 < FEWEST_PROCESSES:
+    """A limit that is too small to start with. Older Podman knows no update: there it stays what starting needs."""
+    if facts.limits["processes"] != "cgroup" or box.limits.processes + 1 >= FEWEST_PROCESSES:
+        return
+    try:
         found.call("POST", f"/containers/{ident}/update", {"PidsLimit": box.limits.processes + 1})
+    except Refused as refused:
+        if refused.status != 404 or found.version.name != "podman":
+            raise
 
 
 def _attached(found: Engine, ident: str) -> Wire:

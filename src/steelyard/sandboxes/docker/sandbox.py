@@ -7,7 +7,6 @@ close   descriptors closed, the container removed
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,16 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from steelyard.contract.owner import run_uid
 from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import HOME, WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
-from steelyard.sandboxes.copying import COMPLETE
+from steelyard.sandboxes.copying import COMPLETE, copy_layers
 from steelyard.sandboxes.docker.api import Engine, Refused
 from steelyard.sandboxes.docker.archive import Caps, baseline, fetch
 from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, uppers
+from steelyard.sandboxes.lay import Owner
 from steelyard.sandboxes.wire import Wire
 
 DEATH_S = 10.0
@@ -194,7 +195,8 @@ class DockerSandbox:
                 )
             else:
                 opened = container.reach.workspace if name == "workspace" else container.reach.home
-                shutil.copytree(f"/proc/self/fd/{opened}", keep / name, symlinks=True)
+                (keep / name).mkdir(parents=True)
+                copy_layers([Path(f"/proc/self/fd/{opened}")], keep / name, Owner(run_uid(), run_uid()))
         (keep / COMPLETE).touch()
 
     def _give_back(self) -> None:
