@@ -31,9 +31,9 @@ def test_a_reward_written_before_the_verifier_started(rewarded: Callable[..., An
 
 
 def test_a_daemon_that_writes_after_the_verifier(rewarded: Callable[..., Any]) -> None:
-    """The tested script leaves a process that waits for the reward and replaces it."""
-    daemon = f"(while sleep 0.02; do {FORGE}; done) >/dev/null 2>&1 &\n"
-    line = rewarded(f"cat > add.sh <<'EOF'\n{daemon}echo 0\nEOF\n", VERIFIER + "sleep 0.1\n" + WRITES)
+    """The tested script leaves a process that waits until the verifier has ended, and replaces the reward."""
+    daemon = f"(while pgrep -f tests/test.sh; do sleep 0.01; done; {FORGE}) >/dev/null 2>&1 &\n"
+    line = rewarded(f"cat > add.sh <<'EOF'\n{daemon}echo 0\nEOF\n")
     assert (line["verdict"], line["reward"]) == ("fail", 0.0)
 
 
@@ -55,4 +55,32 @@ def test_a_reward_of_a_gigabyte(rewarded: Callable[..., Any]) -> None:
 def test_the_logs_folder_removed(rewarded: Callable[..., Any]) -> None:
     """The tested script deletes the folder that the verifier writes to."""
     line = rewarded("echo 'rm -rf /logs/verifier; echo 0' > add.sh\n")
+    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+
+
+def test_a_reward_that_cannot_be_written_over(rewarded: Callable[..., Any]) -> None:
+    """The tested script writes the reward first and takes away the right to write it."""
+    lock = "chmod 444 /logs/verifier/reward.json"
+    line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}; {lock}\necho 0\nEOF\n")
+    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+
+
+def test_a_folder_that_cannot_be_written(rewarded: Callable[..., Any]) -> None:
+    """The tested script writes the reward first and locks the folder, so that nobody can replace the file."""
+    lock = "chmod 444 /logs/verifier/reward.json; chmod 555 /logs/verifier"
+    line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}; {lock}\necho 0\nEOF\n")
+    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+
+
+def test_the_verifier_killed_after_a_forged_reward(rewarded: Callable[..., Any]) -> None:
+    """The tested script writes the reward and kills the verifier before it can write its own."""
+    kill = "kill -9 $(pgrep -f tests/test.sh)"
+    line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}; {kill}\necho 0\nEOF\n")
+    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+
+
+def test_a_second_reward_beside_the_first(rewarded: Callable[..., Any]) -> None:
+    """The verifier writes reward.txt, and the tested script a reward.json that would be read before it."""
+    text = "echo $reward > /logs/verifier/reward.txt\n"
+    line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}\necho 0\nEOF\n", VERIFIER + text)
     assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)

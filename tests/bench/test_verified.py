@@ -55,6 +55,16 @@ def test_a_text_file_that_is_no_number_is_no_reward(text: bytes) -> None:
     assert read_artifacts(Artifacts(reward_txt=text)).reward is None
 
 
+def test_two_files_that_disagree_are_no_reward() -> None:
+    assert read_artifacts(Artifacts(b'{"reward": 1}', b"0")).errors == (
+        "reward.json and reward.txt disagree",
+    )
+
+
+def test_two_files_that_agree_are_one_reward() -> None:
+    assert read_artifacts(Artifacts(b'{"reward": 0.5}', b"0.5")).reward == 0.5
+
+
 def test_a_broken_reward_json_is_not_saved_by_a_text_file() -> None:
     assert read_artifacts(Artifacts(reward_json=b"{", reward_txt=b"1")).reward is None
 

@@ -4,7 +4,9 @@
     /logs             empty when it starts, so whatever is there was written while it ran
     /workspace        snapshot, setup and the change, where it runs
 
-When it ends every process is killed before a file is read: nobody writes a reward behind its back.
+When it ends every process is killed before a file is read: nobody writes a reward behind its back. A script that was
+killed has no reward, and neither has one whose reward could not be written over: the code that it tests may have been
+there first.
 """
 
 from __future__ import annotations
@@ -12,14 +14,19 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
-from steelyard.bench.verified import MAX_ARTIFACT_BYTES, Artifacts, Verified, read_artifacts
+from steelyard.bench.verified import LOCKED, MAX_ARTIFACT_BYTES, Artifacts, Verified, read_artifacts
 from steelyard.contract.contract import Contract
 from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
 
 TESTS, LOGS = "/tests", "/logs"
 READ_S = 20.0
-# A link or a folder in the place of a file says nothing, and neither does a device.
-_READ = 'kill -KILL -1 2>/dev/null; [ -f "$1" ] && [ ! -L "$1" ] && exec head -c "$2" -- "$1"; exit 3'
+# A link or a folder in the place of a file says nothing, and neither does a device. What the script could not write
+# over, it did not write.
+_READ = (
+    'kill -KILL -1 2>/dev/null; [ -f "$1" ] && [ ! -L "$1" ] || exit 3; '
+    '[ -w "$1" ] && [ -w "${1%/*}" ] || exit 4; exec head -c "$2" -- "$1"'
+)
+_LOCKED = 4
 
 
 class VerifierOptions(Protocol):
@@ -59,6 +66,9 @@ def run_verifier(sandbox: Sandbox, contract: Contract, options: VerifierOptions)
     finished = sandbox.run(Command(verifier_argv(contract, options), timeout_s=options.timeout_s))
     if finished.timed_out or finished.lost or finished.not_started:
         return VerifierRan(finished, Verified(completed=False, reward=None))
+    if finished.signal is not None:
+        why = f"the verifier was killed by signal {finished.signal}"
+        return VerifierRan(finished, Verified(completed=False, reward=None, errors=(why,)))
     folder = PurePosixPath(options.reward_path).parent
     verified = read_artifacts(
         Artifacts(
@@ -76,4 +86,6 @@ def _read(sandbox: Sandbox, path: str) -> bytes | None:
     limit = MAX_ARTIFACT_BYTES + 1
     argv = ("/bin/sh", "-c", _READ, "read", path, str(limit))
     done = sandbox.run(Command(argv, cwd="/", timeout_s=READ_S, keep_bytes=2 * limit))
+    if done.exit_code == _LOCKED:
+        return LOCKED
     return done.stdout.head + done.stdout.tail if done.exit_code == 0 else None

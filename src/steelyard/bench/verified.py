@@ -1,7 +1,7 @@
 """What a verifier script left behind -> a reward that may be believed, or why not.
 
     reward.json    {"reward": 0.93}, or a flat object of numbers with one called `reward` (or only one)
-    reward.txt     0.93, when there is no reward.json
+    reward.txt     0.93; beside a reward.json it must say the same
     details.json   scores by field; kept as written, never looked into
     errors.json    [{"category": "unit mismatch", "description": "..."}]
 
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 MAX_ARTIFACT_BYTES = 1 << 20
 MAX_TAGS = 100
+LOCKED = b"\0locked"  # in the place of a file's content: somebody had taken away the right to write it
 MAX_TEXT = 500
 
 
@@ -72,13 +73,23 @@ def read_artifacts(found: Artifacts) -> Verified:
 
 
 def _reward(found: Artifacts) -> float:
+    if LOCKED in (found.reward_json, found.reward_txt):
+        raise _UnusableError("the reward cannot be written over, so the verifier may not have written it")
+    said = []
     if found.reward_json is not None:
-        return _number_of(_parsed(found.reward_json, "reward.json"))
-    if found.reward_txt is None:
+        said.append(_number_of(_parsed(found.reward_json, "reward.json")))
+    if found.reward_txt is not None:
+        said.append(_text_number(found.reward_txt))
+    if not said:
         raise _UnusableError("the verifier wrote no reward")
+    if len(set(said)) > 1:
+        raise _UnusableError("reward.json and reward.txt disagree")
+    return said[0]
+
+
+def _text_number(data: bytes) -> float:
     try:
-        text = found.reward_txt.decode("ascii").strip()
-        value = float(text)
+        value = float(data.decode("ascii").strip())
     except ValueError:
         raise _UnusableError("reward.txt does not hold a number") from None
     return _checked(value, "reward.txt")

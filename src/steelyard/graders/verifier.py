@@ -45,7 +45,7 @@ class Verifier(Grader):
 
     Why: some results need more than tests: numbers within a tolerance, a document, several answers with weights.
     Example: `{type: verifier, script: tests/test.sh, expected_output_path: /workspace/answer.json, output: {format: json}}`
-    Fooled by: code of the candidate's that the script itself starts, if it writes the reward and the script then does not.
+    Fooled by: code of the candidate's that the script itself starts and that writes the reward while the script runs.
     """
 
     TYPE = "verifier"
