@@ -89,3 +89,11 @@ class Stage:
 def said(done: Finished) -> str:
     """Everything it printed, and how it ended, in one line for an assertion."""
     return f"{done.stdout.text}{done.stderr.text}[{done.exit_code}]"
+
+
+def is_running(pid: int) -> bool:
+    """Not dead, and not waiting for a parent to hear of it either."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
-from sandbox_stage import Stage, each_sandbox, said  # noqa: F401
+from sandbox_stage import Stage, each_sandbox, is_running, said  # noqa: F401
 
 from steelyard.sandboxes.watching import descendants
 
@@ -79,7 +78,7 @@ def test_a_daemon_waits_for_the_next_phase() -> None:
         inside = descendants(stage.process_1)
         assert len(inside) > 1
         stage.stop()
-        assert not any(Path(f"/proc/{pid}").exists() for pid in inside)
+        assert not any(is_running(pid) for pid in inside)
 
 
 def test_seeing_another_sandbox() -> None:
