@@ -67,7 +67,7 @@ def test_the_tests_of_a_contract_have_a_twin_unless_it_says_otherwise(writer: Wr
     assert writer.load().spec.oracle.mode == "twin"
 
 
-@pytest.mark.parametrize("value", ["verifier", "quality", "contract"])
+@pytest.mark.parametrize("value", ["quality", "contract"])
 def test_every_reward_that_is_missing_is_refused(writer: Writer, value: str) -> None:
     writer.write(reward=value)
     assert writer.problem().message == "not supported yet"
