@@ -199,7 +199,7 @@ def _variables(task: HarborTask, source: Source) -> dict[str, Any]:
 
 
 def _verifier(task: HarborTask, instruction: str) -> dict[str, Any]:
-    output = next(reversed(_OUTPUT.findall(instruction)), None)
+    output = next((path for path in reversed(_OUTPUT.findall(instruction)) if ".." not in path), None)
     return {
         "id": "verify",
         "type": "verifier",

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from steelyard.contract.explain import explain, known_keys
 from steelyard.contract.files import inside
 from steelyard.contract.tree import shown
-from steelyard.contract.yaml_source import MOST_BYTES, Place, Source, dotted
+from steelyard.contract.yaml_source import MOST_BYTES, MOST_DEPTH, Place, Source, dotted
 from steelyard.errors import ContractFault, Problem
 
 MOST_FILE_BYTES = 64 << 20
@@ -131,8 +131,26 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number of JSON")
 
 
+def _unsound(source: Source) -> Problem | None:
+    """What JSON can hold and a contract cannot: half a character, or a depth that breaks whoever walks it."""
+    pending: list[tuple[Place, Any]] = [((), source.data)]
+    while pending:
+        place, value = pending.pop()
+        if len(place) > MOST_DEPTH:
+            return Problem(source.where(place[:1]), dotted(place[:1]), "nested too deep")
+        if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+            return Problem(source.where(place), dotted(place), "has half a character (a lone surrogate)")
+        if isinstance(value, dict):
+            pending += [((*place, key), inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            pending += [((*place, number), inner) for number, inner in enumerate(value)]
+    return None
+
+
 def validated(source: Source, model: type[Model], unsupported: Iterable[Unsupported] = ()) -> Model:
     """The data as the model has it; every unknown, wrong or unsupported key at once."""
+    if (unsound := _unsound(source)) is not None:
+        raise ContractFault(unsound)
     problems = [
         Problem(source.where(row.place), dotted(row.place), row.why, row.fix)
         for row in unsupported

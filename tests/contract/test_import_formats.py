@@ -1,0 +1,488 @@
+"""Each format of tasks: what becomes of its keys, and which of them are refused, with file, line and key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from steelyard.contract.importing import harbor, scorers, swebench, touchstone
+from steelyard.contract.importing.find import Format, find
+from steelyard.contract.importing.task import Options, Task, contract_text
+from steelyard.contract.importing.write import write_task
+from steelyard.errors import ContractFault, OperatorFault, Problem
+
+
+class Wrong(NamedTuple):
+    """A change that makes a good task a bad one, and what is said of it."""
+
+    change: tuple[str, str]
+    where: str
+    field: str
+    said: str
+
+
+def put(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def refusal(convert: Callable[..., Task], *arguments: Any) -> Problem:
+    with pytest.raises(ContractFault) as refused:
+        convert(*arguments)
+    (problem,) = refused.value.problems
+    return problem
+
+
+def assert_told(problem: Problem, wrong: Wrong) -> None:
+    assert problem.field == wrong.field
+    assert wrong.said in problem.message
+    assert wrong.where in problem.where
+
+
+# SWE-bench
+
+ROW = {
+    "instance_id": "ann__cart-1",
+    "repo": "ann/cart",
+    "base_commit": "a" * 40,
+    "problem_statement": "total() is always 0",
+    "patch": "--- a/x\n+++ b/x\n",
+    "test_patch": "--- a/t\n+++ b/t",
+    "FAIL_TO_PASS": '["t.py::test_a"]',
+    "PASS_TO_PASS": ["t.py::test_b", "t.py::test_b"],
+}
+
+
+@pytest.fixture
+def repos(tmp_path: Path) -> Options:
+    (tmp_path / "repos/ann/cart.git").mkdir(parents=True)
+    return Options(repos=tmp_path / "repos")
+
+
+def test_lists_of_ids_may_be_text_and_patches_end_with_a_line(repos: Options) -> None:
+    task = swebench.convert(ROW, "rows.jsonl:1", repos)
+    (check,) = task.contract["oracle"]["checks"]
+    assert (check["fail_to_pass"], check["pass_to_pass"]) == (["t.py::test_a"], ["t.py::test_b"])
+    assert task.files["test.patch"].endswith(b"+++ b/t\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["ann/cart", "ann/cart.git", "ann__cart", "ann__cart.bundle", "cart", "cart.git"]
+)
+def test_a_clone_has_one_of_several_names(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir(parents=True)
+    task = swebench.convert(ROW, "rows.jsonl:1", Options(repos=tmp_path))
+    assert task.contract["repository"]["git"] == str(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("columns", "field", "said"),
+    [
+        ({"instance_id": ""}, "instance_id", "is missing"),
+        ({"instance_id": None}, "instance_id", "is missing"),
+        ({"instance_id": "../up"}, "instance_id", "cannot be the id"),
+        ({"instance_id": "a\nb"}, "instance_id", "cannot be the id"),
+        ({"repo": "ann/gone"}, "repo", "has no ann/gone"),
+        ({"repo": "../../etc"}, "repo", "owner/name"),
+        ({"repo": "ann/.."}, "repo", "owner/name"),
+        ({"base_commit": "abc"}, "base_commit", "full commit id"),
+        ({"problem_statement": " "}, "problem_statement", "is empty"),
+        ({"problem_statement": "\ud800"}, "problem_statement", "half a character"),
+        ({"FAIL_TO_PASS": "[]"}, "FAIL_TO_PASS", "must not be empty"),
+        ({"FAIL_TO_PASS": "['a']"}, "FAIL_TO_PASS", "not a list in JSON"),
+        ({"PASS_TO_PASS": [1]}, "PASS_TO_PASS[0]", "expected text"),
+        ({"PASS_TO_PASS": ["t.py::test_a"]}, "PASS_TO_PASS", "in FAIL_TO_PASS too"),
+        ({"image_assets": []}, "image_assets", "not a column"),
+        ({"PASS_TO_PASS": "[" * 500 + "]" * 500}, "PASS_TO_PASS", "too deep"),
+    ],
+)
+def test_a_wrong_row_is_refused_by_its_column(
+    repos: Options, columns: dict[str, Any], field: str, said: str
+) -> None:
+    problem = refusal(swebench.convert, {**ROW, **columns}, "rows.jsonl:7", repos)
+    assert_told(problem, Wrong(("", ""), "rows.jsonl:7", field, said))
+
+
+# touchstone
+
+CASE = """\
+id: cart
+task:
+  prompt: Make total() add.
+  instruction_files: [notes.md]
+source: {path: ./source}
+graders:
+  - {type: tests, weight: 4.0, cmd: "make test", inject: ["./hidden/test_hidden.py"]}
+  - {type: implemented, gate: true, weight: 3}
+  - {type: implemented}
+  - {type: efficiency, target_tool_calls: 20}
+expect: {pass_threshold: 0.9}
+"""
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    return put(
+        tmp_path / "case", {"case.yaml": CASE, "notes.md": "n", "source/a": "a", "hidden/test_hidden.py": ""}
+    )
+
+
+def test_weights_gates_and_thresholds_are_those_of_the_case(case: Path) -> None:
+    contract = touchstone.convert(case, Options()).contract
+    (check,) = contract["oracle"]["checks"]
+    assert (check["id"], check["weight"], check["mandatory"], check["timeout_s"]) == (
+        "tests",
+        4.0,
+        False,
+        300,
+    )
+    assert contract["graders"] == [
+        {"type": "implemented", "gate": True},
+        {"type": "implemented", "weight": 1.0, "gate": False},
+        {"type": "efficiency", "weight": 1.0, "target_tool_calls": 20},
+    ]
+    assert contract["pass_threshold"] == 0.9
+
+
+def test_a_case_that_runs_nothing_has_a_check_that_counts_nothing(case: Path) -> None:
+    (case / "case.yaml").write_text("id: a\ntask: {prompt: p}\ngraders: [{type: files, patterns: [x]}]\n")
+    task = touchstone.convert(case, Options())
+    assert task.contract["oracle"]["checks"] == [
+        {"id": "nothing", "cmd": "true", "mandatory": False, "weight": 0}
+    ]
+    assert "none of its graders runs anything" in task.notes
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong(("task:", "fixtures: {repo: a/b, commit: c}\ntask:"), ":2:1", "fixtures", "not supported yet"),
+        Wrong(("task:", "container: {image: a}\ntask:"), ":2:1", "container", "not supported yet"),
+        Wrong(("  prompt:", "  turns: [more]\n  prompt:"), ":3:3", "task.turns", "not supported yet"),
+        Wrong(("  prompt:", "  system_prompt: x\n  prompt:"), ":3:3", "task.system_prompt", "system prompt"),
+        Wrong(("id: cart", "id: cart\nname: x"), ":2:1", "name", "unknown key"),
+        Wrong(("id: cart", "id: a/b"), ":1:1", "id", "cannot be the id"),
+        Wrong(("{path: ./source}", "{path: a, repo: a/b}"), ":5:1", "source", "exactly one"),
+        Wrong(("./source", "../../etc"), ":5:10", "source.path", "(..)"),
+        Wrong(("./source", "gone"), ":5:10", "source.path", "does not exist"),
+        Wrong(("./source", "notes.md"), ":5:10", "source.path", "not a folder"),
+        Wrong(("notes.md", "/etc/passwd"), ":4:23", "task.instruction_files", "relative"),
+        Wrong(("./hidden/test_hidden.py", "../x.py"), ":7:", "graders[0].inject[0]", "(..)"),
+        Wrong(("./hidden/test_hidden.py", "source/../case.yaml"), ":7:", "graders[0].inject[0]", "(..)"),
+        Wrong(("type: efficiency", "type: model_judge"), ":10:", "graders[3].type", "no model judges"),
+        Wrong(("type: efficiency", "type: tool_correctness"), ":10:", "graders[3].type", "not supported"),
+        Wrong(("type: efficiency", "type: efficient"), ":10:", "graders[3].type", "unknown grader"),
+        Wrong(("target_tool_calls: 20", "forbid: 1"), ":10:", "graders[3].forbid", "not supported for efficiency"),
+        Wrong(("pass_threshold: 0.9", "pass_threshold: 2"), ":11:", "expect.pass_threshold", ""),
+    ],
+)  # fmt: skip
+def test_what_a_contract_cannot_say_of_a_case_is_refused(case: Path, wrong: Wrong) -> None:
+    (case / "case.yaml").write_text(CASE.replace(*wrong.change))
+    assert_told(refusal(touchstone.convert, case, Options()), wrong._replace(where=f"case.yaml{wrong.where}"))
+
+
+# Scorers
+
+SCORERS = """\
+- {name: Unit tests, type: command, command: make test, timeout_s: 60}
+- {name: scope, type: allowed_paths, patterns: ["*.py"]}
+- {name: small, type: max_files_changed, limit: 2}
+- {name: no new skips, type: no_new_skips}
+"""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong(("type: no_new_skips", "type: no_skips"), ":4:24", "scorers[3].type", "unknown scorer"),
+        Wrong(("limit: 2", "limits: 2"), ":3:42", "scorers[2].limits", "unknown key"),
+        Wrong(("name: scope, ", ""), ":2:3", "scorers[1].name", "is missing"),
+        Wrong(("name: scope", "name: small"), ":3:4", "scorers[2].name", "small is taken"),
+        Wrong(("- {name: small", "- 3\n- {name: small"), ":3:3", "scorers[2]", "a scorer is a mapping"),
+    ],
+)
+def test_a_wrong_scorer_is_refused_with_its_line(tmp_path: Path, wrong: Wrong) -> None:
+    put(tmp_path, {"s.yaml": SCORERS.replace(*wrong.change), "brief.md": "b", "tree/a": "a"})
+    options = Options(tree=tmp_path / "tree", brief=tmp_path / "brief.md")
+    assert_told(refusal(scorers.convert, tmp_path / "s.yaml", options), wrong)
+
+
+# Harbor
+
+TASK = """\
+version = "1.0"
+
+[metadata]
+difficulty = "easy"
+made = 2026-03-07
+
+[verifier]
+timeout_sec = 120.0
+
+[agent]
+timeout_sec = 900.0
+
+[environment]
+cpus = 1
+memory_mb = 4096
+storage = "10G"
+"""
+DOCKERFILE = (
+    "FROM debian:12\nRUN apt-get install -y python3\nWORKDIR /app\nCOPY data/ data/\nCOPY main.py .\n"
+)
+HARBOR = {
+    "task.toml": TASK,
+    "instruction.md": "Write hello to /app/hello.txt\n",
+    "environment/Dockerfile": DOCKERFILE,
+    "environment/data/x": "1\n",
+    "environment/main.py": "print(1)\n",
+    "tests/test.sh": "echo 1 > /logs/verifier/reward.txt\n",
+    "solution/solve.sh": "echo hello > /app/hello.txt\n",
+    "notes.txt": "mine\n",
+}
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    return put(tmp_path / "hello", HARBOR)
+
+
+def test_a_harbor_task_becomes_a_contract_in_a_container(task: Path) -> None:
+    found = harbor.convert(task, Options())
+    contract = found.contract
+    assert contract["environment"] == {
+        "sandbox": "docker",
+        "build": "environment",
+        "allow_unpinned": True,
+        "workdir": "/app",
+        "cpu": 1.0,
+        "memory_mb": {"guaranteed": 1024, "limit": 4096},
+        "disk_mb": 10240,
+    }
+    assert contract["oracle"]["checks"] == [
+        {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 120.0}
+    ]
+    assert (contract["reward"], contract["setup_network"]) == ("verifier", "host")
+    assert contract["budget"] == {"wall_s": 1020.0, "headroom": {"wall_s": 120.0}}
+    assert contract["metadata"] == {"harbor": {"metadata": {"difficulty": "easy", "made": "2026-03-07"}}}
+    assert "left behind: notes.txt" in found.notes
+
+
+def test_files_of_the_working_folder_are_the_repository(task: Path, tmp_path: Path) -> None:
+    write_task(harbor.convert(task, Options()), tmp_path / "out")
+    folder = tmp_path / "out/hello"
+    below = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    assert below == [
+        "brief.md",
+        "contract.yaml",
+        "environment/Dockerfile",
+        "environment/data/x",
+        "environment/main.py",
+        "repo/data/x",
+        "repo/main.py",
+        "solution/solve.sh",
+        "tests/test.sh",
+    ]
+    assert "\nCOPY" not in (folder / "environment/Dockerfile").read_text()
+
+
+def test_an_agent_has_exactly_the_time_of_its_task(task: Path) -> None:
+    from steelyard.contract.model import Budget
+
+    for own in (1.0, 90.0, 120.0, 900.0):
+        (task / "task.toml").write_text(TASK.replace("900.0", str(own)))
+        budget = harbor.convert(task, Options()).contract["budget"]
+        assert Budget.model_validate(budget).agent_wall_s == own
+
+
+def test_an_image_is_taken_by_its_name_and_a_workdir(task: Path) -> None:
+    (task / "task.toml").write_text(TASK + 'docker_image = "example/hello:1"\nworkdir = "/app"\n')
+    environment = harbor.convert(task, Options()).contract["environment"]
+    assert (environment["image"], environment["workdir"], environment["allow_unpinned"]) == (
+        "example/hello:1",
+        "/app",
+        True,
+    )
+
+
+def test_a_task_that_wants_a_network_goes_without_only_when_told(task: Path) -> None:
+    (task / "task.toml").write_text(TASK + "allow_internet = true\n")
+    assert "--offline" in refusal(harbor.convert, task, Options()).fix
+    assert any("network" in note for note in harbor.convert(task, Options(offline=True)).notes)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Wrong(("version =", "schema_version = '1.1'\nversion ="), ":2:1", "version", "contradicts"),
+        Wrong(('"1.0"', '"2.0"'), ":1:1", "version", "not a version"),
+        Wrong(("[metadata]", "[metadat]"), ":3:1", "metadat", "unknown key"),
+        Wrong(("cpus = 1", "cpu = 1"), ":14:1", "environment.cpu", "unknown key"),
+        Wrong(("cpus = 1", 'cpus = "1"'), ":14:1", "environment.cpus", "expected a number"),
+        Wrong(("cpus = 1", "gpus = 1"), ":14:1", "environment.gpus", "GPUs are not supported"),
+        Wrong(("cpus = 1", 'gpu_types = ["T4"]'), ":14:1", "environment.gpu_types", "GPUs"),
+        Wrong(("cpus = 1", 'os = "windows"'), ":14:1", "environment.os", "only Linux"),
+        Wrong(("cpus = 1", 'skills_dir = "/s"'), ":14:1", "environment.skills_dir", "skills"),
+        Wrong(("cpus = 1", 'memory = "1G"'), ":14:1", "environment.memory", "contradicts memory_mb"),
+        Wrong(("cpus = 1", 'network_mode = "public"'), ":14:1", "environment.network_mode", "network"),
+        Wrong(("cpus = 1", 'network_mode = "allowlist"'), ":14:1", "environment.network_mode", "allow-list"),
+        Wrong(("cpus = 1", 'network_mode = "no-network"\nallow_internet = true'), ":15:1", "environment.allow_internet", "contradicts"),
+        Wrong(("cpus = 1", 'env = {KEY = "${KEY}"}'), ":14:1", "environment.env.KEY", "from this machine"),
+        Wrong(("cpus = 1", "build_timeout_sec = 90000"), ":14:1", "environment.build_timeout_sec", ""),
+        Wrong(("cpus = 1", 'workdir = "app"'), ":14:1", "environment.workdir", ""),
+        Wrong(("cpus = 1", 'mcp_servers = [{name = "a"}]'), ":14:1", "environment.mcp_servers", "MCP"),
+        Wrong(("cpus = 1", '[environment.healthcheck]\ncommand = "x"'), ":14:1", "environment.healthcheck", "health"),
+        Wrong(("cpus = 1", 'docker_image = "a:1"'), ":14:1", "environment.docker_image", "in which folder"),
+        Wrong(("timeout_sec = 120.0", 'user = "root"'), ":8:1", "verifier.user", "one user"),
+        Wrong(("timeout_sec = 120.0", 'env = {A = "1"}'), ":8:1", "verifier.env", "only the verifier"),
+        Wrong(("timeout_sec = 120.0", 'environment_mode = "separate"'), ":8:1", "verifier.environment_mode", "image of its own"),
+        Wrong(("timeout_sec = 120.0", "timeout_sec = 7200"), ":8:1", "verifier.timeout_sec", ""),
+        Wrong(("timeout_sec = 900.0", 'user = "agent"'), ":11:1", "agent.user", "one user"),
+        Wrong(("version =", 'artifacts = ["/app/x"]\nversion ='), ":1:1", "artifacts", "artifacts"),
+        Wrong(("version =", "min_reward = 0.5\nversion ="), ":1:1", "min_reward", "several steps"),
+        Wrong(("[agent]", '[[steps]]\nname = "a"\n[agent]'), ":10:1", "steps", "several steps"),
+        Wrong(("[agent]", '[solution.env]\nA = "1"\n[agent]'), ":10:1", "solution.env", "solution"),
+        Wrong(("cpus = 1", "cpus = = 1"), ":14:8", "", "not valid TOML"),
+        Wrong(("cpus = 1", "cpus = nan"), "task.toml", "", "not valid TOML"),
+    ],
+)  # fmt: skip
+def test_what_a_contract_cannot_say_of_a_task_is_refused(task: Path, wrong: Wrong) -> None:
+    changed = TASK.replace(*wrong.change)
+    assert changed != TASK
+    (task / "task.toml").write_text(changed)
+    assert_told(refusal(harbor.convert, task, Options()), wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("instruction.md", None, "does not exist"),
+        ("instruction.md", " \n", "is empty"),
+        ("tests/test.sh", None, "does not exist"),
+        ("environment/Dockerfile", None, "does not exist"),
+        ("environment/Dockerfile", "FROM debian\n", "no WORKDIR"),
+        ("environment/Dockerfile", "FROM debian\nWORKDIR /\n", "whole system"),
+        ("environment/Dockerfile", DOCKERFILE + "RUN make\n", "RUN on line 6"),
+        ("environment/docker-compose.yaml", "x\n", "several containers"),
+        ("environment/.dockerignore", "x\n", "not supported beside a COPY"),
+        ("steps/one/instruction.md", "x\n", "several steps"),
+    ],
+)
+def test_a_file_that_is_missing_or_too_much_is_named(
+    task: Path, name: str, text: str | None, said: str
+) -> None:
+    if text is None:
+        (task / name).unlink()
+    else:
+        put(task, {name: text})
+    problem = refusal(harbor.convert, task, Options())
+    assert said in problem.message
+    assert name.split("/", maxsplit=1)[0] in problem.where
+
+
+def test_nothing_is_read_through_links_that_lead_out(task: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret\n")
+    for name in ("instruction.md", "task.toml"):
+        (task / name).rename(tmp_path / "kept")
+        (task / name).symlink_to(tmp_path / "secret")
+        assert "symlink" in refusal(harbor.convert, task, Options()).message
+        (task / name).unlink()
+        (tmp_path / "kept").rename(task / name)
+
+
+@pytest.mark.parametrize("folder", ["tests", "solution", "environment"])
+def test_a_folder_that_is_a_link_out_is_not_copied(task: Path, tmp_path: Path, folder: str) -> None:
+    (task / folder).rename(tmp_path / "elsewhere")
+    (task / folder).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ContractFault, match=r"symlink|leads out"):
+        write_task(harbor.convert(task, Options()), tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir() if (tmp_path / "out").exists() else [])
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(task: Path) -> None:
+    (task / "instruction.md").unlink()
+    os.mkfifo(task / "instruction.md")
+    assert "is not a file" in refusal(harbor.convert, task, Options()).message
+
+
+# aec-bench
+
+AEC = TASK + 'extensions = []\n\n[tools]\nscripts = ["calc.py"]\n\n[generation]\nseed = 7\n'
+
+
+def test_an_aec_task_says_where_its_output_goes(task: Path) -> None:
+    text = "See /workspace/in.csv. Write `/workspace/out/answer.md`.\n"
+    put(
+        task,
+        {
+            "task.toml": AEC,
+            "instruction.md": text,
+            "environment/Dockerfile": "FROM debian\nWORKDIR /workspace\n",
+        },
+    )
+    found = harbor.convert(task, Options())
+    (check,) = found.contract["oracle"]["checks"]
+    assert (found.kind, check["expected_output_path"]) == ("an aec-bench task", "/workspace/out/answer.md")
+    assert found.contract["metadata"]["aec_bench"]["generation"] == {"seed": 7}
+    assert "workdir" not in found.contract["environment"]
+
+
+def test_keys_of_aec_bench_are_unknown_to_harbor(task: Path) -> None:
+    (task / "task.toml").write_text(AEC)
+    with pytest.raises(ContractFault, match="unknown key"):
+        harbor.convert(task, Options(), as_aec=False)
+
+
+# Finding
+
+
+def found(*sources: Path, wanted: Format | None = None) -> list[tuple[str, str]]:
+    return [(one.format, Path(one.where).name) for one in find(sources, Options(), wanted)]
+
+
+def test_tasks_are_found_by_their_files(task: Path, case: Path, tmp_path: Path) -> None:
+    put(tmp_path, {"old/task.yaml": "", "deep/er/one/task.toml": "", "hello/tests/task.toml": ""})
+    assert found(tmp_path) == [
+        ("touchstone", "case"),
+        ("harbor", "one"),
+        ("harbor", "hello"),
+        ("terminal-bench", "old"),
+    ]
+    assert found(tmp_path, wanted="touchstone") == [("touchstone", case.name)]
+    assert found(task / "task.toml") == [("harbor", "hello")]
+
+
+def test_an_old_terminal_bench_task_is_refused_by_name(tmp_path: Path) -> None:
+    put(tmp_path, {"task.yaml": "instruction: x\n"})
+    (one,) = find([tmp_path], Options())
+    assert "terminal-bench 1" in refusal(one.convert).message
+
+
+def test_a_place_without_tasks_is_the_operators_mistake(tmp_path: Path) -> None:
+    put(tmp_path, {"empty/x": "", "x.csv": ""})
+    for source, said in (
+        (tmp_path / "gone", "does not exist"),
+        (tmp_path / "empty", "has no"),
+        (tmp_path / "x.csv", "--format"),
+    ):
+        with pytest.raises(OperatorFault, match=said):
+            list(find([source], Options()))
+
+
+def test_no_link_is_followed_to_tasks(task: Path, tmp_path: Path) -> None:
+    (tmp_path / "hello/loop").symlink_to(tmp_path)
+    (tmp_path / "linked").symlink_to(task)
+    assert found(tmp_path) == [("harbor", "hello")]
+
+
+def test_notes_cannot_leave_their_comment(task: Path) -> None:
+    put(task, {"a\nid: stolen": ""})
+    text = contract_text(harbor.convert(task, Options())).decode()
+    assert "\nid: stolen" not in text
