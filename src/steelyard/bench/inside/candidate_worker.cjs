@@ -121,7 +121,7 @@ function serve(values) {
     } catch (error) {
       if (error instanceof CannotCross) return { refused: error.message.slice(0, 1000) };
       const promise = error instanceof Rejected;
-      return { raised: { ...raised(promise ? error.reason : error, as(false)), promise } };
+      return { raised: { ...raised(promise ? error.reason : error, (value) => encode(value, as(false))), promise } };
     }
   }
 

@@ -62,7 +62,7 @@ function encode(value, other) {
     if (ArrayBuffer.isView(one) && TYPED.has(one.constructor?.name)) {
       return tagged('typed', [one.constructor.name, Buffer.from(one.buffer, one.byteOffset, one.byteLength).toString('base64')]);
     }
-    if (one instanceof Error) return tagged('error', raised(one, other));
+    if (one instanceof Error) return tagged('error', raised(one, inner));
     return other(one);
   }
 
@@ -76,11 +76,11 @@ function number(one) {
   return plain ? one : tagged('float', Object.is(one, -0) ? '-0' : String(one));
 }
 
-// An exception: the names of its classes, what it says, what it carries.
-function raised(error, other) {
+// An exception: the names of its classes, what it says, what it carries; `inner` encodes that.
+function raised(error, inner) {
   const told = (value) => {
     try {
-      return encode(value, other);
+      return inner(value);
     } catch {
       return String(value).slice(0, 1000);
     }

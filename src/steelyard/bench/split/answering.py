@@ -17,8 +17,9 @@ from typing import Any
 import orjson
 
 from steelyard.bench.split.programs import Launch
-from steelyard.bench.split.talk import Talk
+from steelyard.bench.split.talk import MAX_FRAME, Talk
 from steelyard.sandboxes.base import Command, Finished, Sandbox
+from steelyard.sandboxes.feed import FeedFullError
 
 ANSWERS = frozenset({"ok", "raised", "refused"})
 START_S = 60.0
@@ -90,21 +91,23 @@ class Answering:
         """The answer, checked and written anew. Raises Gone, and then this program is no more."""
         self._refuse_early_words()
         began = time.monotonic()
-        self._talk.say(line)
         try:
+            self._talk.say(line)
             said = self._talk.next_line(timeout_s)
         except queue.Empty:
             self._account.hung_s += timeout_s
             raise self._ended(f"no answer after {timeout_s:g} s") from None
+        except FeedFullError:
+            raise self._ended("the candidate's process does not read what it is asked") from None
         finally:
             self._account.waited_s += time.monotonic() - began
         if said is None:
             raise self._ended("the candidate's process ended before it answered")
-        answer = _answer(said)
-        if answer is None or answer["id"] != number:
+        answer = answer_anew(said, number)
+        if answer is None:
             raise self._ended("what the candidate's process said is no answer", trick=True)
         self._account.count(len(said))
-        return orjson.dumps(answer)
+        return answer
 
     def end(self) -> None:
         """No more asks; anything that it still has to say was not asked for."""
@@ -195,12 +198,21 @@ def read_object(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _answer(line: bytes) -> dict[str, Any] | None:
-    """What was said, if it has the shape of an answer: an id and exactly one of ok, raised, refused."""
+def answer_anew(line: bytes, number: int) -> bytes | None:
+    """What was said, written by us, if it is an answer: the id that was asked and one of ok, raised, refused.
+
+    None too for what no frame can hold: deeper than anything that crosses, or larger once it is written out.
+    """
     found = read_object(line)
-    if len(found) != 2 or not isinstance(found.get("id"), int) or not ANSWERS & found.keys():
+    if len(found) != 2 or not ANSWERS & found.keys():
         return None
-    return found
+    if type(found.get("id")) is not int or found["id"] != number:
+        return None
+    try:
+        written = orjson.dumps(found)
+    except orjson.JSONEncodeError:
+        return None
+    return written if len(written) <= MAX_FRAME else None
 
 
 def ending(finished: Finished | None) -> str:

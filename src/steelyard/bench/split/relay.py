@@ -60,8 +60,8 @@ class Connection:
             while (line := self.asks.get()) is not None:
                 self._one(line)
         finally:
-            for program in self._programs.values():
-                program.end()
+            for name in (*self._programs,):
+                self._forget(name)
 
     def _one(self, line: bytes) -> None:
         ask = read_object(line)
@@ -72,10 +72,19 @@ class Connection:
         if not isinstance(number, int):
             self._account.note("a process of the tests asked out of form")
             return
+        self._reply(self._answered_or_gone(ask, number, line))
+
+    def _answered_or_gone(self, ask: dict[str, Any], number: int, line: bytes) -> bytes:
+        """Every ask is answered: a test that waits for a thread which died would wait until the check's time is up."""
         try:
-            self._reply(self._answered(ask, number, line))
+            return self._answered(ask, number, line)
         except Gone as gone:
-            self._reply(orjson.dumps({"id": number, "gone": str(gone)}))
+            return orjson.dumps({"id": number, "gone": str(gone)})
+        except Exception as error:  # noqa: BLE001  # nothing that a candidate says may end this thread
+            self._account.note(f"the candidate's process said what nobody can read: {type(error).__name__}")
+            for name in (*self._programs,):
+                self._forget(name)
+            return orjson.dumps({"id": number, "gone": "what the candidate's process said cannot be read"})
 
     def _answered(self, ask: dict[str, Any], number: int, line: bytes) -> bytes:
         self._account.count(len(line))

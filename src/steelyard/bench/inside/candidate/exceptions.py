@@ -2,7 +2,8 @@
 
 A builtin exception is the builtin of that name, and so are some of the standard library's. One of the candidate's
 own is a class made here, once for each name, with the same bases; nothing of it runs. Exceptions with which test
-frameworks steer (skip, exit) never come to be: neither unittest's nor pytest's are on the list.
+frameworks steer (skip, exit) never come to be: neither unittest's nor pytest's are on the list. Nor do those that
+Python itself takes for the end of something: a StopIteration in `map(share, cases)` would end the loop of a test.
 """
 
 import builtins
@@ -65,6 +66,25 @@ class Raised(Exception):
         return str(self.__dict__.get("_text", "")) or super().__str__()
 
 
+class Stop(Raised, RuntimeError):
+    """The base of what stands for exceptions that end a loop, a generator or a program, and says so."""
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        name = type(self).__name__
+        return "the candidate raised %s: %s" % (name, said) if said else "the candidate raised " + name
+
+
+STOPS: Dict[Name, type] = {
+    ("builtins", name): type(name, (Stop,), {})
+    for name in ("StopIteration", "StopAsyncIteration", "GeneratorExit", "KeyboardInterrupt")
+}
+
+
+def is_stop_iteration(error: BaseException) -> bool:
+    return isinstance(error, STOPS["builtins", "StopIteration"])
+
+
 def exception_class(mro: Any, bases: Any = None) -> type:
     """The class here of a class there, told by its mro and where in it the bases of each are."""
     names = _names(mro)
@@ -113,7 +133,7 @@ def _checked_bases(bases: Any, count: int) -> List[List[int]]:
 
 
 def _class(name: Name, bases: List[type]) -> type:
-    known: Any = _standard(*name)
+    known: Any = STOPS.get(name) or _standard(*name)
     if known is not None:
         return known  # type: ignore[no-any-return]
     if name in _classes:

@@ -15,11 +15,12 @@ import sys
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
-from .exceptions import exception, exception_class
+from .exceptions import exception, exception_class, is_stop_iteration
 from .link import LINK, SETTINGS, CandidateGone, may_stay, refusal
 from .values import CannotCross, Malformed, Record, decode, encode
 
 MAX_CLASSES = 1000
+CATCHERS = {("unittest.case", "run"), ("_pytest.runner", "runtestprotocol")}
 MODULE_DUNDERS = {"__version__", "__author__", "__doc__"}
 # This file is in `candidate/` in one of the roots.
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -298,9 +299,23 @@ def asked(op: str, label: str, **fields: Any) -> Any:
         error = exception(answer["raised"])
     except (Malformed, KeyError, TypeError, ValueError) as lie:
         raise CandidateGone("the candidate's answer makes no sense: %s" % str(lie)[:200]) from None
-    if isinstance(error, SystemExit) and op != "call":
-        raise CandidateGone("%s ended the candidate's process" % label)
+    if isinstance(error, SystemExit) and not (op == "call" and _is_caught()):
+        raise CandidateGone("%s raised SystemExit, and not in a test of pytest or unittest" % label)
+    if fields.get("what") == "next" and is_stop_iteration(error):  # an iterator may end, nothing else
+        raise StopIteration(*error.args)
     raise error
+
+
+def _is_caught() -> bool:
+    """Is a test under way that fails by whatever it does not expect? A script would end here, with an exit code that
+    the candidate chose, and so would pytest while it collects.
+    """
+    frame: Any = sys._getframe()
+    while frame is not None:
+        if (frame.f_globals.get("__name__"), frame.f_code.co_name) in CATCHERS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def encoded(value: Any, label: str) -> Any:
