@@ -73,6 +73,8 @@ SPEAKING = {
     "a number that is none": "os.write(fd, b'start\\x00-1')",
     "a record too long": "os.write(fd, b'plan\\x00' + b'x' * 60000)",
     "an early end": "os.write(fd, b'end\\x000')",
+    "the tree as its own runner": "os.write(fd, b'own\\x00shop'); os._exit(0)",
+    "a runner that is absent": "os.write(fd, b'absent\\x00pytest'); os.write(fd, b'end\\x0069'); os._exit(69)",
     "no words": "os.write(fd, b'\\x00\\x00\\x00')",
     "bytes that are no text": "os.write(fd, b'\\xff\\xfe\\x00\\xff')",
     "shutting it down": "import socket; socket.socket(fileno=os.dup(fd)).shutdown(2)",
@@ -98,6 +100,21 @@ def add(a, b):
 """
     ran = python_bench({"shop.py": code, "test_x.py": TEST})
     assert not is_a_pass(ran.reported), ran.reported
+
+
+@pytest.mark.parametrize("word", ["own", "absent"])
+def test_code_under_test_cannot_choose_a_weaker_runner_or_blame_the_contract(
+    python_bench: PythonBench, word: str
+) -> None:
+    code = f"""
+import os
+os.write(max(int(fd) for fd in os.listdir('/proc/self/fd')), b'{word}\\x00pytest')
+os._exit(0)
+"""
+    ran = python_bench({"shop.py": code, "test_x.py": TEST})
+    assert not ran.finished.not_started
+    assert not ran.reported.own_runner
+    assert ran.reported.tampering == (f"the code under test spoke for the runner: {word}",)
 
 
 def test_too_many_words_are_no_pass_and_no_hang(python_bench: PythonBench) -> None:

@@ -17,7 +17,8 @@ SUPERVISOR: dict[str, Any] = {"__name__": "supervisor"}
 SOURCE = Path(steelyard.bench.__file__).parent / "inside" / "python_supervisor.py"
 exec(compile(SOURCE.read_text(), str(SOURCE), "exec"), SUPERVISOR)  # noqa: S102  # it is sent, never imported
 
-PLANNED = [("plan", ["a", "f.py"]), ("plan", ["b", "f.py"]), ("planned", [])]
+READY = ("ready", [])
+PLANNED = [READY, ("plan", ["a", "f.py"]), ("plan", ["b", "f.py"]), ("planned", [])]
 RUN = [("start", ["0"]), ("finish", ["0", "passed", ""]), ("start", ["1"]), ("finish", ["1", "failed", "no"])]
 WHOLE = [*PLANNED, *RUN, ("end", ["1"])]
 
@@ -48,6 +49,12 @@ def test_a_whole_story_is_heard() -> None:
         [*PLANNED, ("plan", ["c", ""])],
         [*PLANNED, ("planned", [])],
         [("start", ["0"])],
+        [("plan", ["a", "f.py"])],
+        [("planned", [])],
+        [READY, READY],
+        [READY, ("own", ["shop"])],
+        [READY, ("part", ["shop"])],
+        [READY, ("absent", ["pytest"])],
         [*PLANNED, ("start", ["0"]), ("end", ["0"])],
         [*WHOLE, ("end", ["0"])],
         [*WHOLE, ("problem", ["late"])],
@@ -59,8 +66,16 @@ def test_a_record_out_of_order_is_wrong(records: list[tuple[str, list[str]]]) ->
     assert heard(records)[1]
 
 
+def test_who_speaks_for_the_runner_when_the_tree_may_run_is_accused_and_not_heard() -> None:
+    story, _ = heard([READY, ("own", ["shop"])])
+    assert story.told()["tampering"] == ["the code under test spoke for the runner: own"]
+    assert not story.notes["own"]
+
+
 words = st.sampled_from(["0", "1", "2", "passed", "failed", "a", "", "-1", "9" * 20])
-kinds = st.sampled_from(["plan", "planned", "start", "finish", "end", "problem", "tampering", "x"])
+kinds = st.sampled_from(
+    ["ready", "own", "absent", "plan", "planned", "start", "finish", "end", "problem", "tampering", "x"]
+)
 
 
 @given(st.lists(st.tuples(kinds, st.lists(words, max_size=4)), max_size=40))

@@ -9,6 +9,7 @@ import sys
 import unittest
 
 import pytest
+from _pytest import assertion
 
 ORDER = ("passed", "skipped", "failed", "error")
 PHASES = ("setup", "call", "teardown")
@@ -40,6 +41,7 @@ def run_tests(config, say):
     early = EarlyPlugins(config)
     sys.meta_path.append(early)
     watcher = Watcher(config, say, early, kept)
+    watcher.gate.close()
     sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py")] + config["arguments"]
     code = int(pytest.main(list(config["arguments"]), plugins=[watcher]))
     watcher.look_again(everything=True)
@@ -54,7 +56,7 @@ class Watcher:
         self.root = config["root"]
         self.say = say
         self.items = []  # kept alive, so that no id is used twice
-        self.broken = []
+        self.broken = []  # (id, file)
         self.numbers = {}
         self.codes = {}
         self.shapes = {}
@@ -62,27 +64,33 @@ class Watcher:
         self.now = None
         self.tripwire = None
         self.manager = None
+        self.gate = Gate(config["root"], self.before_the_tree)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config):
         """Plugins are loaded, nothing of the tree is."""
+        self.gate.take_away()
         self.tripwire = Tripwire(globals())
         self.remember_hooks(early_config.pluginmanager)
         self.kept.put_back()
-        self.leave_if_part_of_the_runner()
         sys.meta_path.remove(self.early)
+        if self.gate.opened:
+            for name in parts_of_the_runner(self.settings):
+                self.say("problem", "the tree's `" + name + "` is a part of the runner that is installed")
+        else:
+            self.before_the_tree("")
         put_the_tree_on_the_path(self.settings)
         yield
 
-    def leave_if_part_of_the_runner(self):
-        """A plugin has loaded what the tree is to provide, or a plugin is what the tree provides."""
+    def before_the_tree(self, name):
+        """The last moment at which the runner can say what the tree is to it: `name` of the tree is a plugin."""
         parts = parts_of_the_runner(self.settings)
-        if parts:
+        if parts:  # a plugin has loaded what the tree is to provide
             self.say("own", parts[0])
             _exit(0)
-        loaded = [name for name in self.settings["own_modules"] if name in sys.modules]
-        for name in [name for name in loaded if is_of_the_tree(sys.modules[name], self.root)][:1]:
+        if name.partition(".")[0] in self.settings["own_modules"]:
             self.say("part", name)
+        self.say("ready")
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config):
@@ -100,8 +108,8 @@ class Watcher:
             same = [item for item in session.items if item.nodeid == only[0]]
             session.items[:] = same[only[1] : only[1] + 1]
         self.items = list(session.items)
-        for name in self.broken:
-            self.say("plan", name, name.partition("::")[0])
+        for name, file in self.broken:
+            self.say("plan", name, file)
         for number, item in enumerate(self.items, len(self.broken)):
             self.numbers[id(item)] = number
             self.codes[id(item)] = code_of(getattr(item, "obj", None))
@@ -125,7 +133,7 @@ class Watcher:
             self.say(
                 "problem", "could not collect " + name + (": skipped by " + by if report.skipped else "")
             )
-            self.broken.append(name)
+            self.broken.append((name, self.file(collector) if os.path.isfile(self.path(collector)) else ""))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
@@ -179,8 +187,11 @@ class Watcher:
         if self.now is not None and self.now.id == item.nodeid:
             self.now.saw(name, result.excinfo)
 
+    def path(self, item):
+        return str(getattr(item, "path", None) or item.fspath)
+
     def file(self, item):
-        path = str(getattr(item, "path", None) or item.fspath)
+        path = self.path(item)
         return path[len(self.root) + 1 :] if is_within(path, self.root) else ""
 
     def look_again(self, everything):
@@ -235,6 +246,48 @@ class Watcher:
 def _asked_for(plugin):
     asked = getattr(plugin, "pytest_plugins", ())
     return [asked] if isinstance(asked, str) else list(asked)
+
+
+class Gate:
+    """Nothing of the tree is imported before `opening` was called with its name."""
+
+    def __init__(self, root, opening):
+        self.root, self.opening, self.opened = root, opening, False
+
+    def close(self):
+        """In front of every finder, also of the one that pytest is going to put there."""
+        self.install = install = assertion.install_importhook
+
+        def installed(config):
+            hook = install(config)
+            sys.meta_path.remove(self)
+            sys.meta_path.insert(0, self)
+            return hook
+
+        sys.meta_path.insert(0, self)
+        assertion.install_importhook = installed
+
+    def take_away(self):
+        sys.meta_path.remove(self)
+        assertion.install_importhook = self.install
+
+    def find_spec(self, name, path=None, target=None):
+        spec = None if self.opened else _found(name, path, target, self)
+        origin = getattr(spec, "origin", None) or ""
+        if is_within(origin, self.root) and not is_installed(origin):
+            self.opened = True
+            self.opening(name)
+        return spec
+
+
+def _found(name, path, target, asking):
+    for finder in sys.meta_path:
+        spec = None
+        if finder is not asking and hasattr(finder, "find_spec"):
+            spec = finder.find_spec(name, path, target)
+        if spec is not None:
+            return spec
+    return None
 
 
 class EarlyPlugins:

@@ -4,12 +4,14 @@ Comes over stdin with its configuration and keeps stdout, the way to the control
 its report believable waits in stdin until every process of the tests has been forked, so no copy of this memory has
 it; nobody may trace or read this process. The tests' process tells its story in records over a socket:
 
+    own name  |  part name     of a module: the tree is, or is part of, its own runner
+    absent name                of the runner
+    ready                      from now on code of the tree may run, and none of the above is believed
     plan   id  file            once for each test, in order
     planned                    no more of them
     start  number              one test at a time
     finish number outcome detail
-    problem text  |  tampering text  |  absent name
-    own name  |  part name     of a module: the tree is, or is part of, its own runner
+    problem text  |  tampering text
     end    exit code           the last word; then the process ends with that code
 
 Words of a record are separated by NUL, so that no patched JSON encoder is between a result and its record.
@@ -29,6 +31,7 @@ MAX_HEARD = 256 << 20
 MAX_TESTS = 100000
 MAX_TEXT = 500
 MAX_NOTES = 50
+EARLY = ("own", "part", "absent")
 OUTCOMES = ("passed", "failed", "error", "skipped")
 CREDENTIALS = struct.Struct("3i")
 SET_DUMPABLE = 4
@@ -38,6 +41,7 @@ class Story:
     """What one process said, as far as it kept to the order."""
 
     def __init__(self):
+        self.ready = False
         self.plan = []
         self.planned = False
         self.running = None
@@ -51,23 +55,31 @@ class Story:
         """None, or what is wrong with it."""
         if self.end is not None:
             return "the tests' process spoke after its end"
+        if kind in EARLY and self.ready:
+            self.notes["tampering"].append("the code under test spoke for the runner: " + kind)
+            return "the tests' process said `" + kind + "` when code of the tree could already run"
         if kind in self.notes and len(words) == 1:
             self.notes[kind].extend(words if len(self.notes[kind]) < MAX_NOTES else [])
             return None
         told = {("plan", 2): self.plans, ("planned", 0): self.plans_no_more, ("start", 1): self.starts}
+        told[("ready", 0)] = self.is_ready
         told.update({("finish", 3): self.finishes, ("end", 1): self.ends})
         hear = told.get((kind, len(words)))
         if hear is not None and hear(*words):
             return None
         return "the tests' process sent a record out of order: " + kind[:40]
 
+    def is_ready(self):
+        before, self.ready = self.ready, True
+        return not before
+
     def plans(self, name, file):
         self.plan.append((name, file))
-        return not self.planned and len(self.plan) <= MAX_TESTS
+        return self.ready and not self.planned and len(self.plan) <= MAX_TESTS
 
     def plans_no_more(self):
         before, self.planned = self.planned, True
-        return not before
+        return self.ready and not before
 
     def starts(self, word):
         before, self.running = self.running, number(word)
@@ -110,7 +122,7 @@ def supervise(config, parts):
         stories = each_alone(config, parts, wake, share)
     else:
         stories = [in_a_process(config, parts, wake, share)]
-    if stories[0].notes["own"] and not stories[0].planned:
+    if stories[0].notes["own"] and not stories[0].ready:
         stories = [own_command(config, wake)]
     else:
         stories[0].notes["tampering"] += files_changed_since(began, stories[0].plan, config["root"])

@@ -11,6 +11,7 @@ def run_tests(config, say):
     watch_skipped_modules(config, say)
     Watched.config, Watched.say = config, staticmethod(say)
     Watched.tripwire = tripwire = Tripwire(globals())
+    say("ready")
     put_the_tree_on_the_path(config)
     sys.argv[:] = [os.path.join(os.path.dirname(unittest.__file__), "__main__.py")] + config["arguments"]
     name = os.path.basename(sys.executable) + " -m unittest"
