@@ -180,6 +180,64 @@ def test_a_script_is_imported_by_name_from_an_es_module(split: SplitStage) -> No
     assert all_passed(ran), (details(ran), ran.finished.stderr.text)
 
 
+CASES = HEAD + (
+    "const { slugify } = require('../src/slug.js'); const cases = require('../data/cases');\n"
+    "test('cases', () => { for (const [text, slug] of cases.slugs) assert.strictEqual(slugify(text), slug); });\n"
+)
+
+
+@pytest.mark.parametrize(
+    "path", ["data/cases.js", "data/cases.cjs", "data/cases/index.js", "data/cases.mjs", "data/cases.ts"]
+)
+@pytest.mark.parametrize("where", ["baseline", "hidden"])
+def test_a_script_of_the_change_never_replaces_data_of_the_tests(
+    split: SplitStage, path: str, where: str
+) -> None:
+    data = {"data/cases.json": '{"slugs": [["A b", "a-b"]]}'}
+    wrong = {"src/slug.js": "exports.slugify = String;\n", path: "module.exports = { slugs: [] };"}
+    ran = split.run(
+        {"src/slug.js": SLUG, **(data if where == "baseline" else {})},
+        {"test/hidden.test.js": CASES, **(data if where == "hidden" else {})},
+        change=wrong,
+        command=COMMAND,
+    )
+    assert outcomes(ran) == {"cases": "failed"}
+
+
+def test_a_script_that_a_test_names_in_full_does_not_replace_the_data_of_another(split: SplitStage) -> None:
+    other = HEAD + "test('new', () => { require('../data/cases.js'); });\n"
+    ran = split.run(
+        {"src/slug.js": SLUG, "data/cases.json": '{"slugs": [["A b", "a-b"]]}'},
+        {"test/hidden.test.js": CASES, "test/other.test.js": other},
+        change={"src/slug.js": "exports.slugify = String;\n", "data/cases.js": "exports.slugs = [];"},
+        command="node --test test/",
+    )
+    assert outcomes(ran)["cases"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("src/brand/new.js", "../src/brand/new"),
+        ("src/brand/new.js", "../src/brand/new.js"),
+        ("src/brand/index.js", "../src/brand"),
+        ("src/brand/index.js", "../src/brand/"),
+        ("index.js", ".."),
+    ],
+)
+def test_a_script_that_only_the_change_has_is_there_when_a_test_names_it(
+    split: SplitStage, path: str, name: str
+) -> None:
+    tests = HEAD + f"const {{ f }} = require('{name}');\ntest('f', () => {{ assert.equal(f(1), 2); }});\n"
+    ran = split.run(
+        {"src/slug.js": SLUG, "package.json": "{}"},
+        {"test/hidden.test.js": tests},
+        change={path: "exports.f = (n) => n + 1;"},
+        command=COMMAND,
+    )
+    assert all_passed(ran), details(ran)
+
+
 def test_no_line_of_the_candidate_is_where_the_tests_are(split: SplitStage) -> None:
     tests = HEAD + (
         "const fs = require('fs'); test('gone', () => { const all = fs.readdirSync('src').map((f) =>"

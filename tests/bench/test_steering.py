@@ -30,6 +30,13 @@ BASELINE = {
     "lib/__init__.py": "",
     "src/tool.py": "",
     "tests/test_cart.py": "def test_cart(): pass\n",
+    "tests/cases.py": "CARTS = []\n",
+    "tests/fixtures/carts.py": "CARTS = []\n",
+    "tests/billing/test_invoice.py": "",
+    "shop/tests/test_shop.py": "",
+    "shop/tests/samples.py": "",
+    "qa/test_all.py": "",
+    "qa/rig.py": "",
     "plain/tests/test_x.py": "",
     "vendored/node_modules/left-pad/index.js": "",
 }
@@ -106,6 +113,15 @@ CHEATS: dict[str, Files] = {
     "a library where a hidden file goes": {"checks/subprocess.py": "x"},
     "a library in a hidden folder": {"acceptance/json.py": "x"},
     "new options in a hidden folder": {"acceptance/setup.cfg": SETUP_CFG},
+    "a helper of the tests in the root": {"cases.py": "x"},
+    "a helper of the tests in src": {"src/cases.py": "x"},
+    "a helper of the tests as a package": {"cases/__init__.py": "x"},
+    "a helper of the tests as an extension": {"lib/cases.abi3.so": "x"},
+    "a helper of the tests in a package": {"fixtures/carts.py": "x"},
+    "a package of helpers": {"fixtures/__init__.py": "x"},
+    "a helper of tests in a package": {"samples.py": "x"},
+    "a hidden helper": {"probe.py": "x"},
+    "a helper beside tests that have no folder": {"rig.py": "x"},
     "pytest": {"pytest.py": "x"},
     "a library of pytest's": {"pluggy/__init__.py": "x"},
     "a package in place of a test": {"tests/test_cart/__init__.py": ""},
@@ -157,6 +173,10 @@ HONEST: dict[str, Files] = {
     "a script of another language": {"select.js": "x", "queue.rs": "x", "json.md": "x", "code.sh": "x"},
     "an extension of one's own": {"shop/_fast.cpython-311-x86_64-linux-gnu.so": "x"},
     "a test": {"tests/test_more.py": "x"},
+    "a module that a test is about": {"cart.py": "x", "src/hidden.py": "x"},
+    "a package that a folder of tests is about": {"billing/__init__.py": "x", "billing/invoice.py": "x"},
+    "a module of a package named like a helper": {"shop/cases.py": "x", "src/shop/cases.py": "x"},
+    "a script named like a helper": {"cases.js": "x", "cases.txt": "x", "cases/data.json": "{}"},
     "a patch of what is vendored": {"vendored/node_modules/left-pad/index.js": "better"},
     "a version of node": {".nvmrc": "20", ".node-version": "20"},
     "a module about environments": {"shop/venv/build.py": "x"},
@@ -211,6 +231,12 @@ def test_a_module_that_the_baseline_has_may_be_changed_and_become_a_package() ->
     before = {**BASELINE, "json.py": "x"}
     assert steered(before, {"json.py": "y"}) == set()
     assert steered(before, {"json.py": None, "json/__init__.py": "x"}) == set()
+
+
+def test_a_module_of_the_baseline_that_is_named_like_a_helper_may_be_changed() -> None:
+    before = {**BASELINE, "cases.py": "x"}
+    assert steered(before, {"cases.py": "y"}) == set()
+    assert steered(before, {"cases.py": None, "cases/__init__.py": "x"}) == set()
 
 
 def test_a_broken_file_may_be_mended() -> None:

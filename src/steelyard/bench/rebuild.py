@@ -7,8 +7,10 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from steelyard.bench.ground import Ground
+from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.setup_layer import SetupLayer
 from steelyard.bench.steering import Steering, may_steer
+from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import is_within, shown
 from steelyard.evidence.blobs import Blobs
@@ -33,7 +35,7 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     steering = Steering(
         ground.baseline,
         change.changed_paths,
-        hidden,
+        (*hidden, *hidden_modules(ground.contract)),
         lambda sha256: blobs.read(sha256) if sha256 in blobs else None,
     )
     kept = _kept(ground, change, listed, steering)
@@ -51,6 +53,20 @@ def hidden_places(contract: Contract) -> tuple[str, ...]:
     """Where checks and graders lay their hidden files."""
     entries = (*contract.checks, *contract.graders)
     return tuple(dest for entry in entries for _, dest in getattr(entry.grader, "injected", ()))
+
+
+def hidden_modules(contract: Contract) -> set[str]:
+    """Where hidden files come to lie, those of injected folders and of test patches too."""
+    snapshot = contract.snapshot
+    material = Material(snapshot.tree, snapshot.entries, contract.files)
+    graders = [entry.grader for entry in (*contract.checks, *contract.graders)]
+    patched = {path for one in graders if getattr(one, "patch", None) for path in one.patched(material)}
+    return patched | {
+        one.path
+        for grader in graders
+        if hasattr(grader, "injected")
+        for one in hidden_files(contract, grader)
+    }
 
 
 def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[Laid, ...]:

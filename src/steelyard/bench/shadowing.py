@@ -5,6 +5,7 @@ shop/json.py, shop/types.py                         inside a package: no, they a
 json/data.txt                                       a folder without __init__ gives way to the library: no
 tests/test_cart/__init__.py, tests/test_cart.so     beside the oracle's tests/test_cart.py: yes, they go first
 tests/__init__.py                                   runs before the tests do: yes, unless there is nothing in it
+cases.py, src/cases/__init__.py                     while there is a tests/cases.py that tests import: yes
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Collection
 from functools import cached_property
 
 from steelyard.bench.oracle_files import OracleFiles
+from steelyard.contract.tree import prefixes
 
 # Of other versions than ours, of pytest, and of what starts with every interpreter. `test` is everybody's name.
 _OTHERS = [
@@ -48,6 +50,7 @@ _OTHERS = [
 _NAMES = (sys.stdlib_module_names | frozenset(_OTHERS)) - {"test", "this", "antigravity", "__main__"}
 _MODULE = re.compile(r"(?P<stem>[^./]+)(\.py|(\.[^/]*)?\.(so|pyd))")
 _INIT = re.compile(r"__init__(\.py|(\.[^/]*)?\.(so|pyd))")
+_NO_HELPER = re.compile(r"(test_.*|.*_test|tests?|conftest|__init__|__main__|setup)\.py")
 _QUIET = rb"(?:\s|#[^\r\n]*)*+"
 _STRING = rb"""(?:\"{3}[^"\\]*\"{3}|"[^"\\\r\n]*")?"""
 _IDLE = re.compile(_QUIET + _STRING + _QUIET)
@@ -71,6 +74,18 @@ class Shadows:
             return not any(known in self._baseline for known in (f"{module}.py", f"{module}/__init__.py"))
         return path != f"{module}.py" and self._is_oracles(f"{module}.py")
 
+    def helper(self, path: str, *, link: bool) -> str | None:
+        """The module of the tests' own in whose place an added path would be imported: `import cases` finds the root
+        before it finds the folder of tests, or the other way round, as a command line has it.
+        """
+        module = _module_at(path, link=link)
+        if module is None or path in self._baseline or path in self._hidden or path in self._tests:
+            return None
+        if any(known in self._baseline for known in (f"{module}.py", f"{module}/__init__.py")):
+            return None
+        names = [module.removeprefix(root) for root in ("", "src/", "lib/") if module.startswith(root)]
+        return next((self._helpers[name] for name in names if name in self._helpers), None)
+
     def is_of_tests(self, path: str) -> bool:
         """Whether it is the `__init__` of a folder of tests: it runs before them."""
         return bool(_INIT.fullmatch(posixpath.basename(path))) and path in self._tests
@@ -84,6 +99,41 @@ class Shadows:
         return frozenset(
             posixpath.dirname(path) for path in (*self._baseline, *self._hidden) if path in self._tests
         )
+
+    @cached_property
+    def _helpers(self) -> dict[str, str]:
+        """Each name, with slashes for dots, by which a module beside tests or a package of it can be imported."""
+        found: dict[str, str] = {}
+        for path in (*self._baseline, *self._hidden):
+            if not self._is_helper(path):
+                continue
+            parts = path.removesuffix(".py").split("/")
+            for start in range(self._first_own(path), len(parts)):
+                for end in range(start + 1, len(parts) + 1):
+                    found.setdefault("/".join(parts[start:end]), path)
+        return found
+
+    def _is_helper(self, path: str) -> bool:
+        folder, name = posixpath.split(path)
+        if not name.endswith(".py") or _NO_HELPER.fullmatch(name):
+            return False
+        beside_tests = (
+            folder != "" and folder in self._test_folders and f"{folder}/__init__.py" not in self._baseline
+        )
+        return path in self._tests or path in self._hidden or beside_tests
+
+    def _first_own(self, path: str) -> int:
+        """The first part of a helper's path that is the tests' and not the product's: `tests` in shop/tests/cases.py."""
+        parts = path.split("/")
+        for at in range(len(parts) - 1):
+            folder = "/".join(parts[: at + 1])
+            if f"{folder}/x" in self._tests or (path in self._hidden and folder not in self._folders):
+                return at
+        return len(parts) - 1
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return frozenset(folder for path in self._baseline for folder in prefixes(path)[:-1])
 
     @cached_property
     def _hidden_folders(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from steelyard.bench.shadowing import Shadows, is_idle
 from steelyard.bench.steering_parts import MAX_BYTES, PARTS, same_part
-from steelyard.contract.tree import Entry, prefixes
+from steelyard.contract.tree import Entry, prefixes, shown
 from steelyard.evidence.change import ChangeEntry, claimed_paths
 
 # Matched against the base name unless the pattern has a slash.
@@ -186,13 +186,27 @@ class Steering:
             return Steers(installed, "is installed, not written; the bench uses its own")
         if self._changes_a_part(entry):
             return Steers(entry.path, "changes what steers the test runner; the bench uses the baseline's")
-        if entry.new is not None and self._shadows.by_name(entry.path, link=entry.new.kind == "symlink"):
-            return Steers(
-                entry.path, "is imported in place of a library, a runner or a test; not on the bench"
-            )
+        shadowing = self._shadowing(entry)
+        if shadowing is not None:
+            return shadowing
         if any(self._shadows.is_of_tests(path) for path in entry.paths) and not self._is_idle(entry):
             return Steers(entry.path, "runs before the tests do; the bench uses the baseline's")
         return None
+
+    def _shadowing(self, entry: ChangeEntry) -> Steers | None:
+        if entry.new is None:
+            return None
+        link = entry.new.kind == "symlink"
+        if self._shadows.by_name(entry.path, link=link):
+            why = "is imported in place of a library, a runner or a test; not on the bench"
+            return Steers(entry.path, why)
+        helper = self._shadows.helper(entry.path, link=link)
+        if helper is None:
+            return None
+        # Of a hidden file the agent is not to learn the name.
+        of = shown(helper) if helper in self._baseline else "a file of the tests"
+        why = f"has the name of {of} and could be imported in its place; not on the bench. `runner_files` can allow it"
+        return Steers(entry.path, why)
 
     @staticmethod
     def keeps(path: str, entry: Entry, tree: Path) -> bool:

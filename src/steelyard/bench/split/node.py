@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.runners.exit_code import how_it_ended
@@ -28,30 +29,38 @@ _NOT_THEIRS = re.compile(r"(^|/)node_modules/|^candidate/")
 _OWN_CHANNEL = 'exec "$@" 3>&1 1>&2 4<&0 0</dev/null'
 
 
+class Scripts(NamedTuple):
+    """The scripts of the candidate's side: those of the baseline, and those that only the change has."""
+
+    own: list[str]
+    new: list[str]  # they get a stub only where a test names one and nothing else has that name
+
+
 def candidate_scripts(
     baseline: Collection[str], theirs: OracleFiles, work: Sequence[Laid], hidden: Sequence[Laid]
-) -> list[str]:
-    """The scripts of the candidate's side, the change's own among them."""
-    paths = {*baseline, *(one.path for one in work if one.kind != "gone")} - {one.path for one in hidden}
-    return sorted(
-        path
-        for path in paths
-        if _SCRIPT.search(path) and not _NOT_THEIRS.search(path) and not is_oracles(path, theirs)
-    )
+) -> Scripts:
+    def scripts(paths: Iterable[str]) -> set[str]:
+        found = {path for path in paths if _SCRIPT.search(path) and not _NOT_THEIRS.search(path)}
+        return {path for path in found if not is_oracles(path, theirs)} - {one.path for one in hidden}
+
+    own = scripts(baseline)
+    new = scripts(one.path for one in work if one.kind != "gone") - own
+    return Scripts(sorted(own), sorted(new))
 
 
-def lay_stubs(tester: Sandbox, suite: Suite, scripts: Sequence[str]) -> str:
+def lay_stubs(tester: Sandbox, suite: Suite, scripts: Scripts) -> str:
     """Write the stubs, before any test runs. Why it cannot be done, or ""."""
     command = node_command(suite)
     if command is None:
         return ""
-    if len(scripts) > MAX_SCRIPTS:
-        return f"{len(scripts)} scripts; a split can stand for {MAX_SCRIPTS}"
+    count = len(scripts.own) + len(scripts.new)
+    if count > MAX_SCRIPTS:
+        return f"{count} scripts; a split can stand for {MAX_SCRIPTS}"
     files = [(name, (INSIDE / source).read_text()) for name, source in FOR_TESTS.items()]
     done = tester.run(
         Command(
             (command.program, "--input-type=commonjs", "-e", (INSIDE / "split_stubs.cjs").read_text()),
-            stdin=json.dumps({"scripts": scripts, "files": files}).encode(),
+            stdin=json.dumps({**scripts._asdict(), "files": files}).encode(),
             timeout_s=STUBS_S,
         )
     )
