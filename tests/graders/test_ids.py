@@ -10,8 +10,9 @@ from cases import file
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.bench.declared import dotted_name, is_like
 from steelyard.bench.reported import MAX_TEXT, Result, ResultOutcome, merged
-from steelyard.graders.ids import Asked, ask, dotted_name, file_of, id_doubts, is_like
+from steelyard.graders.ids import Asked, ask, file_of, id_doubts
 
 A, B = "tests/test_a.py", "tests/test_b.py"
 

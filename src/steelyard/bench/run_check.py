@@ -113,8 +113,10 @@ class Bench:
         bad_end = _ended_badly(finished, tested.death, options.timeout_s)
         judged = bad_end or (decided.at(entry.pass_threshold), decided.why)
         score = 0.0 if bad_end else decided.score
+        outcome = self._outcome(entry, finished, tested.death, judged, start)
         return replace(
-            self._outcome(entry, finished, tested.death, judged, start),
+            outcome,
+            notes=(*outcome.notes, *tested.notes),
             failing=decided.failing,
             oracle=tested.oracle,
             score=score if judged[0] != "error" else None,

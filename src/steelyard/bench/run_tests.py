@@ -9,7 +9,7 @@ The tree is the snapshot, setup, the change without its tests, and the hidden fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -17,12 +17,15 @@ from typing import Literal, NamedTuple, Protocol
 from steelyard.bench.brought import brought, entries_of, python_modules
 from steelyard.bench.command_words import command_words
 from steelyard.bench.controls import Controls
+from steelyard.bench.declared import is_declared
 from steelyard.bench.disguise import NO_DISGUISE, Disguise, disguise
+from steelyard.bench.expected import Expectation, as_expected
 from steelyard.bench.ground import Ground
 from steelyard.bench.kept_settings import kept_settings, without_lost_settings
 from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.outcome import OracleKind
 from steelyard.bench.package_scripts import without_package_manager
+from steelyard.bench.placed import Places
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
@@ -33,12 +36,15 @@ from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
 from steelyard.bench.twin.run_twin import run_twin
 from steelyard.bench.twin.snapshot_tests import snapshot_tests
-from steelyard.bench.twin.trusted import ask_trusted
+from steelyard.bench.twin.trusted import ask_trusted, trusted_report
+from steelyard.bench.twin.written import WrittenTests, is_surely_run, written_tests
 from steelyard.contract.tree import prefixes
 from steelyard.sandboxes.base import Death, Laid, Sandbox
 
 MAX_SOURCE_BYTES = 4 << 20
 FORGED = "result forging"
+NO_EXPECTATION = "nothing tells which tests the suite has: missing ones are not noticed"
+NO_PLACES = Places()
 
 
 class InSandbox(Protocol):
@@ -54,6 +60,7 @@ class Executed(NamedTuple):
     death: Death
     oracle: OracleKind
     controls: Controls | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,7 @@ class OracleBench:
     in_sandbox: InSandbox
     again: tuple[Laid, ...] = ()  # test files of the snapshot that every run lays down anew
     names: Disguise = NO_DISGUISE  # of the hidden files, the same in every run
+    places: Places = NO_PLACES  # of the oracle's files
 
     def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, Death]:
         """The suite in a fresh sandbox; `instead` holds other contents for some of the oracle's files.
@@ -79,8 +87,8 @@ class OracleBench:
         with self.ground.cache.temporary() as scratch:
             oracle = self.names.laid(_with(instead or {}, (*self.again, *self.hidden), scratch))
             ran, death = self.in_sandbox((*self.work, *oracle), lambda box: runner.run(box, suite))
-        ran = self.names.undone(ran)
-        return ran._replace(reported=without_candidates(ran.reported, self.work)), death
+        reported = self.places.refiled(self.names.undone(ran).reported)
+        return ran._replace(reported=without_candidates(reported, self.work)), death
 
     def on(self, change: tuple[Laid, ...]) -> OracleBench:
         """The same suite on another change."""
@@ -118,7 +126,9 @@ def oracle_bench(
     if ground.contract.spec.oracle.mode == "twin":
         again = tuple(one for one in snapshot_tests(ground, theirs, suite) if one.path not in places)
     names = disguise(hidden, ground.baseline)
-    return OracleBench(ground, options, suite, work, hidden, in_sandbox, again, names)
+    oracles = [*(path for path in ground.baseline if path in theirs), *(one.path for one in hidden)]
+    files = Places.of(oracles, suite.cwd)
+    return OracleBench(ground, options, suite, work, hidden, in_sandbox, again, names, files)
 
 
 def run_tests(bench: OracleBench) -> Executed:
@@ -126,15 +136,42 @@ def run_tests(bench: OracleBench) -> Executed:
     if bench.ground.contract.spec.oracle.mode == "split":
         return Executed(*_split(bench), "split")
     ran, death = bench.run()
+    ran, notes = _expected(bench, ran)
     if bench.ground.contract.spec.oracle.mode != "twin" or not ran.reported.passed or ran.reported.problems:
-        return Executed(ran, death, "in_process")
+        return Executed(ran, death, "in_process", notes=notes)
     controls = run_twin(
         bench,
         ran.reported,
         has_reference=bench.ground.contract.reference is not None,
         trusted=lambda contents: ask_trusted(bench.ground, bench.on, contents),
     )
-    return Executed(ran, death, "twin" if controls.hold else "in_process", controls)
+    return Executed(ran, death, "twin" if controls.hold else "in_process", controls, notes)
+
+
+def _expected(bench: OracleBench, ran: Ran) -> tuple[Ran, tuple[str, ...]]:
+    """The report as far as it fits what the suite reports on a trusted tree, and what is missing for that."""
+    reported = ran.reported
+    if reported.channel == "exit_code" or not (reported.passed or reported.tampering):
+        return ran, ()
+    told = trusted_report(bench.ground, bench.on)
+    expectation = Expectation(
+        told.reported,
+        told.has_reference,
+        written=dict(_written(bench, reported.runner)),
+        files=bench.places.files,
+        changed=frozenset(one.path for one in bench.work),
+        surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
+        is_declared=lambda one: is_declared(one.id, bench.options.declared),
+    )
+    fitting = without_candidates(as_expected(reported, expectation), bench.work)
+    return ran._replace(reported=fitting), (NO_EXPECTATION,) if expectation.says_nothing else ()
+
+
+def _written(bench: OracleBench, runner: str) -> Iterator[tuple[str, WrittenTests]]:
+    for path in dict.fromkeys(one.path for one in bench.hidden):
+        source = bench.source(path)
+        if source is not None:
+            yield path, written_tests(path, source, runner)
 
 
 def _split(bench: OracleBench) -> tuple[Ran, Death]:

@@ -14,12 +14,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.bench.declared import dotted_name, is_like, path_as_dots, tail
 from steelyard.bench.reported import MAX_TEXT, Result
 from steelyard.contract.catalogue import Doubt
 from steelyard.contract.tree import Entry, is_within, shown
 
-_UNITTEST = re.compile(r"(\S+) \(([\w.]+)\)")
-_DOTTED = re.compile(r"\w+(\.\w+)+")
 _SOURCE = re.compile(
     r"\.(py|pyx|[cm]?[jt]sx?|rb|php|rs|go|java|kt|scala|groovy|cs|swift|bats|t|c|cc|cpp|ex|exs)$"
 )
@@ -98,8 +97,8 @@ class _Index:
     def of(cls, results: Sequence[Result]) -> _Index:
         index = cls(results, {one.id: one for one in results})
         for one in results:
-            index.tails.setdefault(_tail(one.id), []).append(one)
-            dotted = dotted_name(one.id) or _path_as_dots(one.id)
+            index.tails.setdefault(tail(one.id), []).append(one)
+            dotted = dotted_name(one.id) or path_as_dots(one.id)
             index.methods.setdefault(dotted.rpartition(".")[2], []).append((dotted, one))
         return index
 
@@ -112,7 +111,7 @@ class _Index:
     def like(self, wanted: str) -> list[Result]:
         if "*" not in wanted:
             return []
-        return [one for one in self.results if is_like(one.id, wanted) or is_like(_tail(one.id), wanted)]
+        return [one for one in self.results if is_like(one.id, wanted) or is_like(tail(one.id), wanted)]
 
     def _by_method(self, wanted: str) -> list[Result]:
         if not wanted:
@@ -120,32 +119,6 @@ class _Index:
         known = self.methods.get(wanted.rpartition(".")[2], [])
         same = [one for dotted, one in known if dotted == wanted]
         return same or [one for dotted, one in known if dotted.endswith(f".{wanted}")]
-
-
-def is_like(text: str, pattern: str) -> bool:
-    """`*` stands for anything. Linear: the ids are the candidate's to choose."""
-    first, *rest = pattern.split("*")
-    if not rest:
-        return text == pattern
-    last = rest.pop()
-    if len(text) < len(first) + len(last) or not (text.startswith(first) and text.endswith(last)):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for part in rest:
-        at = text.find(part, at, end)
-        if at < 0:
-            return False
-        at += len(part)
-    return True
-
-
-def dotted_name(wanted: str) -> str:
-    """`test_x (pkg.mod.Case)`, `test_x (pkg.mod.Case.test_x)` or `pkg.mod.Case.test_x` as the last of them, or ""."""
-    match = _UNITTEST.fullmatch(wanted)
-    if match is None:
-        return wanted if _DOTTED.fullmatch(wanted) else ""
-    method, place = match.groups()
-    return place if place.endswith(f".{method}") else f"{place}.{method}"
 
 
 def file_of(wanted: str) -> str:
@@ -177,15 +150,6 @@ def some(ids: Sequence[str]) -> str:
     """The first few, safe to print: the candidate may have had a hand in them."""
     more = len(ids) - _SHOWN
     return ", ".join(shown(one) for one in ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _tail(full: str) -> str:
-    return full.partition("::")[2]
-
-
-def _path_as_dots(full: str) -> str:
-    file, found, rest = full.partition("::")
-    return f"{file.removesuffix('.py')}.{rest}".replace("/", ".").replace("::", ".") if found else full
 
 
 def _ends(path: str) -> list[str]:

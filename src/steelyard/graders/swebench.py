@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
+from steelyard.bench.declared import dotted_name
 from steelyard.bench.reported import Reported
 from steelyard.bench.run_tests import suite_of
 from steelyard.bench.runners.catalogue import runner_for
@@ -20,7 +21,7 @@ from steelyard.contract.tree import Entry
 from steelyard.contract.unified import apply_unified
 from steelyard.graders.base import Case, TimeoutS
 from steelyard.graders.grade import Grade
-from steelyard.graders.ids import Asked, ask, dotted_name, file_of, id_doubts, some
+from steelyard.graders.ids import Asked, ask, file_of, id_doubts, some
 from steelyard.graders.inject import Injects
 from steelyard.graders.runs_tests import ONLY_AN_EXIT_CODE, PYTEST, ReadsResults, RunnerName
 

@@ -73,6 +73,20 @@ def twin_javascript(source: bytes, path: str) -> Twin | None:
     return Twin(twin, reading.changed)
 
 
+def javascript_tests(source: bytes, path: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The keys of all tests that are written in a file, and of those that it registers in any case."""
+    grammar = grammar_of(path)
+    tree = parse(source, grammar) if grammar in (JAVASCRIPT, TYPESCRIPT, TSX) and grammar else None
+    if tree is None:
+        return frozenset(), frozenset()
+    reading = _Reading(tree.root_node, "")
+    try:
+        reading.statements(tree.root_node, (), depth=0)
+    except RecursionError:
+        return frozenset(), frozenset()
+    return frozenset(reading._seen), frozenset(reading.registered)  # noqa: SLF001  # its own module
+
+
 def _edited(source: bytes, edits: list[Edit]) -> bytes:
     for edit in sorted(edits, reverse=True):
         source = source[: edit.start] + edit.text.encode() + source[edit.end :]
@@ -87,6 +101,7 @@ class _Reading:
     digest: str
     edits: list[Edit] = field(default_factory=list)
     changed: dict[str, bool] = field(default_factory=dict)
+    registered: set[str] = field(default_factory=set)
     _seen: Counter[str] = field(default_factory=Counter)
 
     def statements(self, block: Node, path: tuple[str, ...], *, depth: int) -> None:
@@ -98,6 +113,7 @@ class _Reading:
             if call.kind == "suite" and call.body.type == "statement_block":
                 self.statements(call.body, (*path, call.title), depth=depth + 1)
             elif call.kind == "test":
+                self.registered.add(" > ".join((*path, call.title)))
                 self._test(call, (*path, call.title), depth=depth)
 
     def _test(self, call: _Call, path: tuple[str, ...], *, depth: int) -> bool:

@@ -76,6 +76,12 @@ def twin_python(source: bytes, path: str) -> Twin | None:
     return Twin(twin, {**_inherited(tree, changed), **changed})
 
 
+def python_tests(tree: ast.Module) -> dict[str, bool]:
+    """The key of each test that is written here -> whether it is certain to be one."""
+    found = {one.key: one.certain for one in _tests(tree.body, (), certain=True)}
+    return {**dict.fromkeys(_inherited(tree, found), False), **found}
+
+
 def _same_shape(source: bytes, twin: bytes) -> bool:
     return parsed(twin) is not None and len(source.splitlines()) == len(twin.splitlines())
 

@@ -1,13 +1,16 @@
-"""Twins on a tree that nobody need suspect: the snapshot with the reference's change, or with none.
+"""A suite on a tree that nobody need suspect: the snapshot with the reference's change, or with none.
 
-Asked once for a contract, a command and a set of twins; the answer is kept in the cache.
+As it is, and with twins in the place of some of its files. Asked once for a contract, a command, the hidden files and a
+set of twins; the answer is kept in the cache.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import orjson
 
@@ -16,30 +19,60 @@ from steelyard.bench.ground import Ground
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.reported import Reported
 from steelyard.bench.twin.run_twin import Repeatable, Trusted
+from steelyard.errors import AgentFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.sandboxes.base import Laid
 
-FORMAT = "steelyard.controls/1"
+FORMAT = "steelyard.controls/2"
 
 
-def ask_trusted(
-    ground: Ground, on: Callable[[tuple[Laid, ...]], Repeatable], contents: Mapping[str, bytes]
-) -> Trusted:
+class TrustedBench(Repeatable, Protocol):
+    """A suite that knows what it hides."""
+
+    @property
+    def hidden(self) -> tuple[Laid, ...]: ...
+
+
+On = Callable[[tuple[Laid, ...]], TrustedBench]
+
+
+class Told(NamedTuple):
+    """What the trusted tree reports, and whether it has the reference's change."""
+
+    reported: Reported
+    has_reference: bool
+
+
+def ask_trusted(ground: Ground, on: On, contents: Mapping[str, bytes]) -> Trusted:
     """`on` makes the same suite on another change."""
+    twin = trusted_report(ground, on, contents)
+    real = trusted_report(ground, on).reported if twin.has_reference else None
+    return Trusted(real, twin.reported)
+
+
+def trusted_report(ground: Ground, on: On, contents: Mapping[str, bytes] | None = None) -> Told:
+    """What the suite reports there: as it is, or with other contents for some of its files."""
 
     def build(folder: Path) -> None:
         with ground.cache.temporary() as scratch:
             patch = _reference(ground, scratch)
-            bench = on(patch or ())
-            real = None if patch is None else bench.run()[0].reported
-            twin = bench.run(contents)[0].reported
-        told = {"real": None if real is None else real.to_json(), "twin": twin.to_json()}
+            reported = _run(on(patch or ()), contents or {})
+        told = {"reported": reported.to_json(), "has_reference": patch is not None}
         (folder / "told.json").write_bytes(orjson.dumps(told))
 
-    kept = ground.cache.build("controls", _key(ground, on(()), contents), build)
+    kept = ground.cache.build("controls", _key(ground, on(()), contents or {}), build)
     told = orjson.loads((kept / "told.json").read_bytes())
-    real = None if told["real"] is None else Reported.from_json(told["real"])
-    return Trusted(real, Reported.from_json(told["twin"]))
+    return Told(Reported.from_json(told["reported"]), told["has_reference"])
+
+
+def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> Reported:
+    try:
+        (finished, reported), _ = bench.run(contents)
+    except AgentFault as fault:  # of this tree, not of the candidate's
+        return Reported("", "reporter", problems=(str(fault),))
+    if finished.timed_out or finished.lost or finished.not_started:
+        return replace(reported, problems=(*reported.problems, "it did not end normally"))
+    return reported
 
 
 def _reference(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
@@ -52,7 +85,7 @@ def _reference(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
     return None if applied.refused else rebuild(ground, applied.change, blobs).laid
 
 
-def _key(ground: Ground, bench: Repeatable, contents: Mapping[str, bytes]) -> str:
+def _key(ground: Ground, bench: TrustedBench, contents: Mapping[str, bytes]) -> str:
     material = [
         FORMAT,
         ground.contract.digest,
@@ -60,10 +93,15 @@ def _key(ground: Ground, bench: Repeatable, contents: Mapping[str, bytes]) -> st
         ground.sandbox,
         ground.image.id if ground.image else "",
         [chain.digest for chain in ground.toolchains],
-        [bench.suite.command, bench.suite.report],
-        sorted(
-            (path.encode(errors="surrogateescape").hex(), hashlib.sha256(text).hexdigest())
-            for path, text in contents.items()
-        ),
+        [bench.suite.command, bench.suite.report, bench.suite.isolation],
+        _digests(contents),
+        _digests({one.path: one.source.read_bytes() for one in bench.hidden if one.source is not None}),
     ]
     return hashlib.sha256(orjson.dumps(material)).hexdigest()
+
+
+def _digests(contents: Mapping[str, bytes]) -> list[tuple[str, str]]:
+    return sorted(
+        (path.encode(errors="surrogateescape").hex(), hashlib.sha256(text).hexdigest())
+        for path, text in contents.items()
+    )

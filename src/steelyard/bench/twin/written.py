@@ -1,0 +1,81 @@
+"""A file of tests -> the tests that are written in it, found by syntax and without running anything.
+
+The keys are those of twins: `Class::function`, `suite > title`. `required` are the ones that any run of the file
+reports, whatever became of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from steelyard.bench.suite import Suite
+from steelyard.bench.twin.catalogue import TWINS
+from steelyard.bench.twin.javascript import javascript_tests
+from steelyard.bench.twin.python import python_tests
+from steelyard.bench.twin.python_text import parsed
+from steelyard.contract.tree import is_within
+
+_LEAVES_OUT = re.compile(rb"skip|xfail|todo|expectedFailure|mark\.|expectFailure")
+_RUN_BY_NAME = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$|\.test\.[cm]?js$")
+_CHOOSING = re.compile(
+    r"::|(^| )(-k|-m (?!pytest|unittest)|--deselect|--ignore|--test-name|--last|--lf|--ff|-x|-f)"
+)
+_ONLY = re.compile(rb"\.only\b|\bonly\s*:")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTests:
+    """Keys of tests, and whether one of them may be left out by its own file."""
+
+    keys: frozenset[str] = frozenset()
+    required: frozenset[str] = frozenset()
+    may_skip: bool = True
+
+
+def written_tests(path: str, source: bytes, runner: str) -> WrittenTests:
+    may_skip = bool(_LEAVES_OUT.search(source))
+    if path.endswith(".py"):
+        tree = parsed(source)
+        if tree is None:
+            return WrittenTests()
+        found = python_tests(tree)
+        required = frozenset(key for key, certain in found.items() if certain and _is_run(key, tree, runner))
+        return WrittenTests(frozenset(found), required, may_skip)
+    if not path.endswith(tuple(TWINS)):
+        return WrittenTests()
+    keys, registered = javascript_tests(source, path)
+    return WrittenTests(keys, frozenset() if _ONLY.search(source) else registered, may_skip)
+
+
+def is_surely_run(path: str, suite: Suite) -> bool:
+    """Whether a command runs this file as a whole, as far as its words tell."""
+    if not _RUN_BY_NAME.search(path) or not suite.argv or _CHOOSING.search(suite.command):
+        return False
+    below = path.removeprefix(f"{suite.cwd}/") if suite.cwd else path
+    words = [word.removeprefix("./").rstrip("/") for word in suite.argv[1:]]
+    named = [word for word in words if word in below or "/" in word]
+    return not named or any(is_within(below, word) for word in named)
+
+
+def _is_run(key: str, tree: ast.Module, runner: str) -> bool:
+    """Whether the runner finds this test by its own rules, as they are unless somebody changes them."""
+    owner, found, function = key.rpartition("::")
+    names = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
+    if "load_tests" in names or not function.startswith("test_") or "::" in owner:
+        return False
+    if not found:
+        return runner != "unittest"
+    classes = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == owner]
+    is_case = any(ast.unparse(base).endswith("TestCase") for one in classes for base in one.bases)
+    plain = not any(_sets(one, "__init__") or _sets(one, "__test__") for one in classes)
+    return plain and (is_case or (runner != "unittest" and owner.startswith("Test")))
+
+
+def _sets(owner: ast.ClassDef, name: str) -> bool:
+    return any(
+        (isinstance(one, ast.FunctionDef) and one.name == name)
+        or (isinstance(one, ast.Name) and one.id == name)
+        for one in ast.walk(owner)
+    )
