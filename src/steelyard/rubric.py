@@ -91,6 +91,13 @@ def parse(data: Any) -> Scored:
     return score(dimensions, data.get("strategy", "weighted_mean"), data.get("asked_for", ()))
 
 
+def _json(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{name} is not JSON: {error}") from None
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     import argparse  # noqa: PLC0415  # importing the function should not pay for the command
 
@@ -103,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = parser.parse_args(argv)
     try:
         text = sys.stdin.read() if given.input == "-" else Path(given.input).read_text(encoding="utf-8")
-        scored = parse(json.loads(text))
+        scored = parse(_json(text, "standard input" if given.input == "-" else given.input))
         scored.write(given.reward, given.details)
     except (OSError, ValueError) as problem:
         sys.stderr.write(f"steelyard.rubric: {problem}\n")

@@ -148,3 +148,13 @@ def test_a_reward_by_a_verifier_needs_a_verifier(author: Author, steelyard: Stee
     said = steelyard("check", author.write(reward="verifier"))
     assert said.code == 2
     assert "there is no verifier" in said.out
+
+
+def test_a_verifier_may_use_the_rubric(graded: Graded) -> None:
+    rubric = 'echo \'{"dimensions": {"a": {"score": 3, "max_score": 4}}}\' | python3 -m steelyard.rubric\n'
+    assert graded(rubric)["reward"] == 0.75
+
+
+def test_what_a_failing_verifier_printed_is_shown(graded: Graded) -> None:
+    line = graded("echo cannot read the answer >&2; exit 1\n")
+    assert "cannot read the answer" in line["grades"][1]["output_tail"]

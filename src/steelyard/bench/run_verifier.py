@@ -1,6 +1,7 @@
 """A verifier script on a fresh bench -> what it left in its logs.
 
     /tests            the script and its neighbours from the contract, read-only
+    /opt/steelyard    `python3 -m steelyard.rubric`, read-only
     /logs             empty when it starts, so whatever is there was written while it ran
     /workspace        snapshot, setup and the change, where it runs
 
@@ -11,14 +12,15 @@ there first.
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.verified import LOCKED, MAX_ARTIFACT_BYTES, Artifacts, Verified, read_artifacts
 from steelyard.contract.contract import Contract
 from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
 
-TESTS, LOGS = "/tests", "/logs"
+TESTS, LOGS, TOOLS = "/tests", "/logs", "/opt/steelyard"
+RUBRIC = Path(__file__).parents[1] / "rubric.py"
 READ_S = 20.0
 # A link or a folder in the place of a file says nothing, and neither does a device. What the script could not write
 # over, it did not write.
@@ -51,7 +53,8 @@ def verifier_places(contract: Contract, options: VerifierOptions) -> tuple[Place
     )
     below = {str(PurePosixPath(path).parent) for path in (options.reward_path, options.details_path)}
     logs = tuple(Laid(path.removeprefix(f"{LOGS}/"), "dir") for path in sorted(below) if path != LOGS)
-    return Place(TESTS, laid, read_only=True), Place(LOGS, logs)
+    rubric = Laid("steelyard/rubric.py", "file", source=RUBRIC)
+    return Place(TESTS, laid, read_only=True), Place(TOOLS, (rubric,), read_only=True), Place(LOGS, logs)
 
 
 def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ...]:
@@ -63,7 +66,10 @@ def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ..
 
 
 def run_verifier(sandbox: Sandbox, contract: Contract, options: VerifierOptions) -> VerifierRan:
-    finished = sandbox.run(Command(verifier_argv(contract, options), timeout_s=options.timeout_s))
+    declared = contract.spec.environment.env.get("PYTHONPATH")
+    env = {"PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
+    command = Command(verifier_argv(contract, options), env=env, timeout_s=options.timeout_s)
+    finished = sandbox.run(command)
     if finished.timed_out or finished.lost or finished.not_started:
         return VerifierRan(finished, Verified(completed=False, reward=None))
     if finished.signal is not None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.load import examine_contract, find_contracts
 from steelyard.contract.tree import shown
-from steelyard.errors import ContractFault, Problem
+from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.graders.catalogue import installed_catalogue
 
 HELP = "find every mistake in contracts before anything is spent"
@@ -67,9 +69,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    faulty = False
-    for path in find_contracts(args.contracts):
-        checked = check(path)
+    faulty, catalogue = False, installed_catalogue()
+    for checked in _each(args.contracts, catalogue):
         faulty = faulty or bool(checked.faults)
         text = json.dumps(checked.to_json()) if args.json else "\n".join(checked.lines())
         sys.stdout.write(f"{text}\n")
@@ -77,9 +78,22 @@ def run(args: argparse.Namespace) -> int:
     return 2 if faulty else 0
 
 
-def check(path: Path) -> Checked:
+def _each(paths: list[Path], catalogue: Catalogue) -> Iterator[Checked]:
+    """What is not there is one of the mistakes, and does not hide the others."""
+    for given in paths:
+        try:
+            found = find_contracts([given])
+        except OperatorFault as fault:
+            message = str(fault).removeprefix(f"{given} ")
+            yield Checked(given, None, None, [Problem(str(given), "", message)], [])
+            continue
+        for path in found:
+            yield check(path, catalogue)
+
+
+def check(path: Path, catalogue: Catalogue) -> Checked:
     try:
-        contract, warnings = examine_contract(path, installed_catalogue())
+        contract, warnings = examine_contract(path, catalogue)
     except ContractFault as fault:
         return Checked(path, None, None, fault.problems, [])
     return Checked(path, contract.id, contract.digest, [], warnings)

@@ -12,8 +12,7 @@ from steelyard.contract.model import NonEmpty
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Grade
 from steelyard.graders.inject import Injects, inject_doubts, injected
-
-TAIL_CHARS = 2000
+from steelyard.graders.output_tail import output_tail
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,7 @@ class Command(Grader):
         outcome = case.outcome
         if outcome is None:
             return Grade.error("never ran")
-        tail = (outcome.stdout.prefix + outcome.stdout.tail + outcome.stderr.prefix + outcome.stderr.tail)[
-            -TAIL_CHARS:
-        ]
+        tail = output_tail(outcome)
         pointer = (f"checks/{case.name}/",)
         if outcome.outcome == "error":
             return Grade.error(outcome.why, pointers=pointer, output_tail=tail)

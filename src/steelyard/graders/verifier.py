@@ -15,6 +15,7 @@ from steelyard.contract.model import NonEmpty
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Evaluated, Grade
 from steelyard.graders.output_format import MAX_OUTPUT_BYTES, Looked, Output, look
+from steelyard.graders.output_tail import output_tail
 from steelyard.sandboxes.base import WORKSPACE
 
 _IN_WORKSPACE = re.compile(rf"{WORKSPACE}/[\w./-]*\w")
@@ -85,6 +86,7 @@ class Verifier(Grader):
         outcome = case.outcome
         if outcome is None or outcome.verified is None:
             return Grade.error("never ran" if outcome is None else outcome.why)
+        tail = output_tail(outcome)
         verified = outcome.verified
         looked = self._look(case)
         errors = (*verified.errors, *looked.errors)
@@ -106,8 +108,10 @@ class Verifier(Grader):
                 if refused
                 else outcome.why
             )
-            return Grade.error(why, pointers=pointer, evaluated=evaluated)
-        return Grade(outcome.outcome, verified.reward, outcome.why, pointers=pointer, evaluated=evaluated)
+            return Grade.error(why, pointers=pointer, output_tail=tail, evaluated=evaluated)
+        return Grade(
+            outcome.outcome, verified.reward, outcome.why, pointer, output_tail=tail, evaluated=evaluated
+        )
 
     def _look(self, case: Case) -> Looked:
         if self.output is not None and self.expected_output_path is not None:
