@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from real import PROJECTS, Project, Shop, swebench
+from real import PROJECTS, Project, Shop, asked
 
 from steelyard import api
 
@@ -20,7 +20,7 @@ ROUNDS = 3
 def row(project: Project, root: Path) -> str:
     shop = Shop(project, root / project.name)
     ids = shop.ids()
-    contract = shop.contract("twin", "twin", swebench(project, ids))
+    contract = shop.contract("twin", "twin", asked(project, ids))
     lines, walls = [], []
     for _ in range(ROUNDS):
         start = time.monotonic()

@@ -14,7 +14,6 @@ import difflib
 import functools
 import io
 import json
-import os
 import subprocess
 import sys
 import tarfile
@@ -109,7 +108,20 @@ PROJECTS = (
                 "islice(iterable, n + 1, None), def",
             ),
         ),
-        "tests.test_recipes",
+        " ".join(
+            f"tests.test_recipes.{name}Tests"  # the others look for primes for half a minute
+            for name in (
+                "Take",
+                "Tabulate",
+                "Tail",
+                "Nth",
+                "AllEqual",
+                "Dotproduct",
+                "Flatten",
+                "Grouper",
+                "Powerset",
+            )
+        ),
         runner="unittest",
         ours="tests.",
     ),
@@ -118,11 +130,7 @@ PROJECTS = (
         "26.2.0",
         "a conftest with a hook that decides what is collected; tests are a package",
         Edit("boltons/mathutils.py", "return options[i - 1]", "return options[i]"),
-        (
-            Edit("boltons/mathutils.py", "if i == len(options):", "if i == 0:"),
-            Edit(
-                "boltons/strutils.py", "for w in _punct_re.split(text) if w", "for w in _punct_re.split(text)"
-            ),
+        (Edit("boltons/mathutils.py", "if i == len(options):", "if i == 0:"),),
         ),
         "tests/test_strutils.py tests/test_setutils.py tests/test_mathutils.py",
     ),
@@ -255,10 +263,9 @@ def _passed(line: Mapping[str, Any]) -> list[str]:
     return [name for name, how, *_ in outcome["reported"]["results"] if how == "passed"]
 
 
-def swebench(project: Project, ids: tuple[list[str], list[str]]) -> dict[str, Any]:
+def asked(project: Project, ids: tuple[list[str], list[str]]) -> dict[str, Any]:
+    """The check: `swebench`, or `tests` where its command would run whole modules instead of some classes."""
+    if project.runner == "unittest":
+        return {"type": "tests", "cmd": project.command, "ids": [*ids[0], *ids[1]]}
     prefix, _, _ = project.command.rpartition(f" {project.arguments}")
     return {"type": "swebench", "cmd_prefix": prefix, "fail_to_pass": ids[0], "pass_to_pass": ids[1]}
-
-
-def use_cache(folder: Path) -> None:
-    os.environ["STEELYARD_CACHE"] = str(folder)

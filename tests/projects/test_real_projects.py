@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real import PROJECTS, NoIndex, Project, Shop, swebench
+from real import PROJECTS, NoIndex, Project, Shop, asked
 
 from steelyard import api
 from steelyard.contract.contract import Contract
@@ -38,7 +38,7 @@ def ids(shop: Shop) -> tuple[list[str], list[str]]:
 
 @pytest.fixture(scope="module")
 def contract(shop: Shop, ids: tuple[list[str], list[str]]) -> Contract:
-    return shop.contract("twin", "twin", swebench(shop.project, ids))
+    return shop.contract("twin", "twin", asked(shop.project, ids))
 
 
 def test_the_suite_sees_the_bug_and_much_else(ids: tuple[list[str], list[str]]) -> None:
