@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from steelyard.sandboxes.wire import Wire
 
 DEATH_S = 10.0
 _LOOK_EVERY_S = 1.0
+_REMOVAL_PAUSES_S = (0.05, 0.2, 1.0)
 _MB = 1 << 20
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -229,8 +231,14 @@ class DockerSandbox:
 
 def remove_container(engine: Engine, container: str) -> None:
     """Whatever state it is in; one that is gone already is fine."""
-    try:
-        engine.call("DELETE", f"/containers/{container}", None, {"force": 1, "v": 1})
-    except Refused as refused:
-        if refused.status not in {404, 409}:  # 409: its removal is under way
-            raise
+    for patience_s in (*_REMOVAL_PAUSES_S, None):
+        try:
+            engine.call("DELETE", f"/containers/{container}", None, {"force": 1, "v": 1})
+        except Refused as refused:
+            if refused.status == 404:
+                return
+            if patience_s is None:
+                raise
+            time.sleep(patience_s)  # it is ending, or being removed: engines refuse in between
+        else:
+            return
