@@ -88,7 +88,7 @@ def test_whatever_is_heard_is_a_story_or_a_complaint(records: list[tuple[str, li
 
 
 STORY = {
-    "plan": [["a", "f.py"], ["b", ""]],
+    "plan": [["f.py::a", "f.py"], ["f.py::b", "f.py"]],
     "results": [[0, "passed", ""], [1, "passed", ""]],
     "problems": [],
     "tampering": [],
@@ -102,8 +102,8 @@ STORY = {
 def test_an_agreeing_story_is_a_report() -> None:
     reported = understood("pytest", [STORY])
     assert [(one.id, one.outcome, one.file) for one in reported.results] == [
-        ("a", "passed", "f.py"),
-        ("b", "passed", ""),
+        ("f.py::a", "passed", "f.py"),
+        ("f.py::b", "passed", "f.py"),
     ]
     assert not reported.problems
 
@@ -125,13 +125,48 @@ def test_a_story_that_does_not_fit_together_has_a_problem(changed: dict[str, Any
     assert understood("pytest", [{**STORY, **changed}]).problems
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("f.py::a", ""),
+        ("f.py::a", "g.py"),
+        ("f.py::a", "xf.py"),
+        ("g/f.py::a", "h/f.py"),
+        ("::a", ""),
+        ("x", ""),
+    ],
+)
+def test_a_test_that_is_not_in_the_file_of_its_id_is_a_problem(name: str, file: str) -> None:
+    story = {**STORY, "plan": [[name, file]], "results": [[0, "passed", ""]]}
+    assert understood("pytest", [story]).problems
+    assert not understood("unittest", [story]).problems
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("f.py::a", "sub/f.py"),
+        ("../work/f.py::a", "f.py"),
+        ("../usr/lib/x.py::a", ""),
+        ("sub/f.py::a", "f.py"),
+    ],
+)
+def test_the_root_of_pytest_may_be_another_than_the_workspace(name: str, file: str) -> None:
+    story = {**STORY, "plan": [[name, file]], "results": [[0, "passed", ""]]}
+    assert not understood("pytest", [story]).problems
+
+
 def test_a_test_that_was_planned_and_never_ended_is_an_error() -> None:
     reported = understood("pytest", [{**STORY, "results": [[0, "passed", ""]], "end": 1, "exit": 1}])
     assert [one.outcome for one in reported.results] == ["passed", "error"]
 
 
 def test_of_one_id_told_twice_the_worst_stands() -> None:
-    twice = {**STORY, "plan": [["a", ""], ["a", ""]], "results": [[0, "failed", "no"], [1, "passed", ""]]}
+    twice = {
+        **STORY,
+        "plan": [["f.py::a", "f.py"], ["f.py::a", "f.py"]],
+        "results": [[0, "failed", "no"], [1, "passed", ""]],
+    }
     assert [one.outcome for one in understood("pytest", [{**twice, "end": 1, "exit": 1}]).results] == [
         "failed"
     ]

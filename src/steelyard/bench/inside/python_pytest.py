@@ -36,11 +36,11 @@ RUNNING = (
 )
 
 
-def run_tests(config, say):
+def run_tests(config, say, origins):
     kept = KeptSettings(config)
     early = EarlyPlugins(config)
     sys.meta_path.append(early)
-    watcher = Watcher(config, say, early, kept)
+    watcher = Watcher(config, say, early, kept, origins)
     watcher.gate.close()
     sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py")] + config["arguments"]
     code = int(pytest.main(list(config["arguments"]), plugins=[watcher]))
@@ -49,7 +49,8 @@ def run_tests(config, say):
 
 
 class Watcher:
-    def __init__(self, config, say, early, kept):
+    def __init__(self, config, say, early, kept, origins):
+        self.origins = origins
         self.settings = config
         self.early = early
         self.kept = kept
@@ -60,7 +61,6 @@ class Watcher:
         self.numbers = {}
         self.codes = {}
         self.shapes = {}
-        self.changed = frozenset(config["changed"])
         self.now = None
         self.tripwire = None
         self.manager = None
@@ -70,8 +70,9 @@ class Watcher:
     def pytest_load_initial_conftests(self, early_config):
         """Plugins are loaded, nothing of the tree is."""
         self.gate.take_away()
-        self.tripwire = Tripwire(globals())
+        self.tripwire = Tripwire(globals(), self.origins)
         self.remember_hooks(early_config.pluginmanager)
+        self.origins.settings = early_config
         self.kept.put_back()
         sys.meta_path.remove(self.early)
         if self.gate.opened:
@@ -127,8 +128,8 @@ class Watcher:
     def pytest_make_collect_report(self, collector):
         report = (yield).get_result()
         error = getattr(getattr(report, "call", None), "excinfo", None)
-        by = passes_through(error and error.value, self.changed, self.root)
-        if report.failed or (report.skipped and by):
+        by = self.origins.skipped_by(error and error.value) if report.skipped else ""
+        if report.failed or by:
             name = report.nodeid or "collection"
             self.say(
                 "problem", "could not collect " + name + (": skipped by " + by if report.skipped else "")
@@ -141,7 +142,7 @@ class Watcher:
         if number is None or self.now is not None:
             yield  # a test inside a test is its own affair
             return
-        self.now = Told(item.nodeid, self.changed, self.root)
+        self.now = Told(item.nodeid, self.origins)
         self.say("start", number)
         yield
         now, self.now = self.now, None
@@ -197,7 +198,7 @@ class Watcher:
     def look_again(self, everything):
         if self.tripwire is None:
             return
-        look_again(self.tripwire, self.settings, self.say, everything)
+        look_again(self.tripwire, self.say, everything)
         for where in self.strange_hooks() if everything else ():
             self.say("tampering", "a hook of the runner was added by " + where)
 
@@ -222,10 +223,14 @@ class Watcher:
             if found.function is not function:
                 yield "somebody in the place of " + str(found.plugin_name)
         for found in self.critical_hooks():
-            where = getattr(code_of(found.function), "co_filename", "")
-            plain = where.startswith(self.root + "/") and "site-packages" not in where
-            if plain and os.path.basename(where) != "conftest.py" and where not in named:
-                yield where[len(self.root) + 1 :]
+            if any(found is one for one, _ in self.hooks):
+                continue
+            where = self.origins.file(code_of(found.function))
+            if not where or (is_within(where, self.root) and not self.may_have_hooks(where, named)):
+                yield where[len(self.root) + 1 :] or "code that no file has"
+
+    def may_have_hooks(self, where, named):
+        return is_installed(where) or os.path.basename(where) == "conftest.py" or where in named
 
     def named_plugins(self):
         """Files of the plugins that were there before the tree, or that somebody trusted asks for by name."""
@@ -347,9 +352,9 @@ def settings_text(config, name):
 class Told:
     """What became of one test, the worst of it."""
 
-    def __init__(self, nodeid, changed, root):
+    def __init__(self, nodeid, origins):
         self.id = nodeid
-        self.changed, self.root = changed, root
+        self.origins = origins
         self.pending = None
         self.seen = set()
         self.outcome = "passed"
@@ -375,9 +380,9 @@ class Told:
             return
         kind = type(error)  # not what it says of itself
         skip = issubclass(kind, (pytest.skip.Exception, unittest.SkipTest))
-        by = passes_through(error, self.changed, self.root)
         called = skip or issubclass(kind, pytest.xfail.Exception)
-        if called and by:
+        by = self.origins.skipped_by(error) if called else ""
+        if by:
             self.worse("failed", "skipped by the code under test (" + by + "): " + text_of(error, ""))
         elif skip or (marked and report.skipped):
             self.worse("skipped", ("xfail: " if marked else "skip: ") + text_of(error, ""))

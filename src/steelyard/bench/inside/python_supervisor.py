@@ -118,6 +118,7 @@ def supervise(config, parts):
     here = os.getcwd()
     config["root"] = here[: -len(config["cwd"]) - 1] if config["cwd"] else here
     began, wake, share = time.time(), watch_children(), {}
+    config["began"] = began
     if config["isolation"] == "process":
         stories = each_alone(config, parts, wake, share)
     else:

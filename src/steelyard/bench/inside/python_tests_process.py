@@ -11,6 +11,7 @@ import importlib.machinery
 import os
 import site
 import sys
+import traceback
 
 _exit = os._exit
 # What an interpreter has loaded before it looks into any tree.
@@ -161,9 +162,20 @@ def drive(config, parts, descriptor, leave=_exit):
         say("absent", share["missing"])
         say("end", 69)
         leave(69)
-    for part in ("python_tripwire", "python_" + config["runner"]):
-        exec(compile(parts[part], "<" + part + ">", "exec"), share)
-    code = share["run_tests"](config, say)
+    ours = [
+        compile(parts[part], "<" + part + ">", "exec")
+        for part in ("python_origins", "python_tripwire", "python_" + config["runner"])
+    ]
+    for code in ours:
+        exec(code, share)
+    origins = share["Origins"](config)
+    origins.ours.update(*map(share["every_code"], ours))
+    try:
+        code = share["run_tests"](config, say, origins)
+    except BaseException as error:
+        traceback.print_exc()
+        say("problem", config["runner"] + " broke down: " + share["text_of"](error))
+        leave(70)
     for stream in (sys.__stdout__, sys.__stderr__):
         with contextlib.suppress(Exception):
             stream.flush()

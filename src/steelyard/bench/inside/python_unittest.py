@@ -7,12 +7,15 @@ import unittest
 ORDER = ("passed", "skipped", "failed", "error")
 
 
-def run_tests(config, say):
-    watch_skipped_modules(config, say)
-    Watched.config, Watched.say = config, staticmethod(say)
-    Watched.tripwire = tripwire = Tripwire(globals())
+def run_tests(config, say, origins):
+    watch_skipped_modules(origins, say)
+    Watched.config, Watched.origins, Watched.say = config, origins, staticmethod(say)
+    Watched.found, Watched.codes = [], {}
+    Watched.tripwire = tripwire = Tripwire(globals(), origins)
     say("ready")
     put_the_tree_on_the_path(config)
+    Watched.modules = modules = Modules()
+    sys.meta_path.insert(0, modules)
     sys.argv[:] = [os.path.join(os.path.dirname(unittest.__file__), "__main__.py")] + config["arguments"]
     name = os.path.basename(sys.executable) + " -m unittest"
     code, program = 2, None
@@ -24,7 +27,7 @@ def run_tests(config, say):
     except SystemExit as end:  # a wrong option
         code = end.code if isinstance(end.code, int) else 1
         say("problem", "unittest ended before any test ran")
-    look_again(tripwire, config, say, True)
+    look_again(tripwire, say, True)
     return code
 
 
@@ -44,7 +47,7 @@ class Watching(unittest.TextTestRunner):
         Watched.codes = {}
         for number, one in enumerate(found):
             Watched.codes[number] = code_of(getattr(one, getattr(one, "_testMethodName", ""), None))
-            Watched.say("plan", one.id(), _file(one, config["root"]))
+            Watched.say("plan", one.id(), file_of(one, Watched.modules, Watched.origins))
         Watched.say("planned")
         if only == "collect":
             test = unittest.TestSuite()
@@ -75,7 +78,7 @@ class Watched(unittest.TextTestResult):
             return
         number, outcome, detail = self.now
         self.now = None
-        look_again(self.tripwire, self.config, self.say, False)
+        look_again(self.tripwire, self.say, False)
         self.say("finish", number, outcome or "error", detail if outcome else "it told no outcome")
 
     def became(self, test, outcome, detail=""):
@@ -112,7 +115,7 @@ class Watched(unittest.TextTestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        by = passes_through(sys.exc_info()[1], self.config["changed"], self.config["root"])
+        by = self.origins.skipped_by(sys.exc_info()[1])
         if by:
             self.became(test, "failed", "skipped by the code under test (" + by + "): " + str(reason))
         else:
@@ -133,12 +136,12 @@ class Watched(unittest.TextTestResult):
             self.became(test, "failed" if failed else "error", text_of(err[1]))
 
 
-def watch_skipped_modules(config, say):
+def watch_skipped_modules(origins, say):
     """A module that skips itself is one skipped test; unless code under test made it."""
     make = unittest.loader._make_skipped_test
 
     def watched(name, error, *more):
-        by = passes_through(error, config["changed"], config["root"])
+        by = origins.skipped_by(error)
         if by:
             say("problem", "could not load " + name + ": skipped by " + by)
         return make(name, error, *more)
@@ -157,6 +160,37 @@ def _each(test):
             yield found
 
 
-def _file(test, root):
-    path = getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""
-    return path[len(root) + 1 :] if is_within(path, root) else ""
+class Modules:
+    """Where modules were found, as the finders said: a module can be made to say something else of itself."""
+
+    def __init__(self):
+        self.origins = {}
+
+    def find_spec(self, name, path=None, target=None):
+        for finder in list(sys.meta_path):
+            spec = None
+            if finder is not self and hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                self.origins[name] = spec.origin
+                return spec
+        return None
+
+
+def file_of(test, modules, origins):
+    """The file of a test in the tree: of its class's module, of its dotted name, or of the code of its class."""
+    paths = [modules.origins.get(type(test).__module__)] + _paths_by_name(test.id(), origins.root)
+    held = [code_of(getattr(test, getattr(test, "_testMethodName", ""), None))]
+    held += [code_of(value) for value in vars(type(test)).values()]
+    paths += [origins.file(code) for code in held if code is not None]
+    inside = [origins.relative(path) for path in paths if path and is_within(path, origins.root)]
+    # What the change brought is no test, or says that it is a test's module when it is not.
+    return next((path for path in inside if path not in origins.changed), "") or (inside + [""])[0]
+
+
+def _paths_by_name(name, root):
+    parts = name.split(".")
+    starts = [entry for entry in sys.path if is_within(entry, root)] + [root]
+    ends = ["/".join(parts[:end]) + ".py" for end in range(len(parts), 0, -1)]
+    paths = [os.path.join(start, end) for start in starts for end in ends]
+    return [path for path in paths if os.path.isfile(path)]

@@ -148,6 +148,8 @@ def understood(name: str, stories: list[Story]) -> Reported:
         return _own(name, stories[0])
     results = [result for story in _telling(stories) for result in _results(story)]
     problems = [*_bounded(results), *(one for story in stories for one in story["problems"])]
+    if name == "pytest":
+        problems += _strangers(results)
     problems += [one for story in stories for one in _ending(story, collects=_collects(story, stories))]
     return Reported(
         name,
@@ -157,6 +159,22 @@ def understood(name: str, stories: list[Story]) -> Reported:
         tuple(dict.fromkeys(one for story in stories for one in story["tampering"])),
         own_runner=any(story.get("part") for story in stories),
     )
+
+
+def _strangers(results: list[Result]) -> list[str]:
+    """A test whose id names another file than it is said to be in: the file decides what controls it."""
+    odd = next((one for one in results if not _is_in_its_file(one)), None)
+    return [] if odd is None else [f"{odd.id[:200]} is not a test of the file {odd.file[:200]!r}"]
+
+
+def _is_in_its_file(told: Result) -> bool:
+    """An id begins with a path from pytest's own root, which may be above or below the workspace."""
+    within = path = told.id.partition("::")[0]
+    while within.startswith("../"):
+        within = within[3:]
+    if not told.file:  # a test outside of the workspace, or a folder that could not be collected
+        return within != path or told.outcome in {"failed", "error"}
+    return f"/{told.file}".endswith(f"/{within}") or f"/{within}".endswith(f"/{told.file}")
 
 
 def _telling(stories: list[Story]) -> list[Story]:
