@@ -131,7 +131,6 @@ PROJECTS = (
         "a conftest with a hook that decides what is collected; tests are a package",
         Edit("boltons/mathutils.py", "return options[i - 1]", "return options[i]"),
         (Edit("boltons/mathutils.py", "if i == len(options):", "if i == 0:"),),
-        ),
         "tests/test_strutils.py tests/test_setutils.py tests/test_mathutils.py",
     ),
 )
