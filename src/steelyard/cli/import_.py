@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 
 from steelyard.cli.check import Checked, check
 from steelyard.cli.output import check_out
+from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.importing.find import FORMATS, Found, find
 from steelyard.contract.importing.task import Options
 from steelyard.contract.importing.write import write_task
 from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
+from steelyard.graders.catalogue import installed_catalogue
 
 HELP = "make contracts of other people's tasks"
 SCHEMA = "steelyard.import/1"
@@ -148,26 +150,34 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _import_all(args: argparse.Namespace) -> Iterator[Imported]:
-    taken: dict[str, str] = {}
+    work = Work(args.out, args.force, None if args.no_check else installed_catalogue(), {})
     wanted = None if args.format == "auto" else args.format
     for found in find(args.sources, _options(args), wanted):
         try:
-            yield _import(found, args, taken)
+            yield _import(found, work)
         except ContractFault as fault:
             yield Imported(found, "refused", faults=tuple(fault.problems))
 
 
-def _import(found: Found, args: argparse.Namespace, taken: dict[str, str]) -> Imported:
+class Work(NamedTuple):
+    out: Path
+    force: bool
+    catalogue: Catalogue | None  # to check with
+    taken: dict[str, str]  # id -> where it came from
+
+
+def _import(found: Found, work: Work) -> Imported:
     task = found.convert()
-    if task.id in taken:
-        raise ContractFault(Problem(found.where, "id", f"{task.id} is the id of {taken[task.id]} too"))
-    taken[task.id] = found.where
-    place = args.out / task.id
+    if task.id in work.taken:
+        raise ContractFault(Problem(found.where, "id", f"{task.id} is the id of {work.taken[task.id]} too"))
+    work.taken[task.id] = found.where
+    place = work.out / task.id
     try:
-        status = write_task(task, args.out, force=args.force)
+        status = write_task(task, work.out, force=work.force)
     except OperatorFault as fault:
         return Imported(found, "refused", faults=(Problem(found.where, "", str(fault)),))
-    return Imported(found, status, place, task.notes, checked=None if args.no_check else check(place))
+    checked = None if work.catalogue is None else check(place, work.catalogue)
+    return Imported(found, status, place, task.notes, checked=checked)
 
 
 def _options(args: argparse.Namespace) -> Options:

@@ -31,11 +31,13 @@ def write_task(task: Task, out: Path, *, force: bool = False) -> Written:
     place = out / task.id
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".importing-", dir=out) as name:
-            made = Path(name, "made")
-            made.mkdir()
+        made = Path(tempfile.mkdtemp(prefix=".importing-", dir=out))
+        try:
+            made.chmod(0o755)
             _fill(_relative(task, place), made)
             return _put(made, place, force=force)
+        finally:
+            remove_tree(made)  # if it has not become the contract
     except OSError as error:
         raise OperatorFault(f"{error.filename or place}: {error.strerror}") from error
 
@@ -74,7 +76,7 @@ def _put(made: Path, place: Path, *, force: bool) -> Written:
         return "unchanged"
     if not force:
         raise OperatorFault(f"{place} is there and differs; say --force to replace it")
-    old = made.with_name("old")
+    old = made.with_name(f"{made.name}.old")
     place.rename(old)
     made.rename(place)
     remove_tree(old)
