@@ -12,7 +12,7 @@ from steelyard.bench.reported import NEVER_RAN, Reported, Result
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.suite import Suite
 from steelyard.bench.twin.pairs import key_of, pairs
-from steelyard.bench.twin.run_twin import Trusted, run_twin
+from steelyard.bench.twin.run_twin import AskTrusted, Controlled, Trusted, control, twins_of
 from steelyard.sandboxes.base import Death, Finished
 
 FILE = "tests/test_x.py"
@@ -39,14 +39,17 @@ FAILING = reported(test_a="failed", test_b="failed", test_maybe="passed", test_n
 
 @dataclass
 class Bench:
-    """Runs that are known beforehand, one after the other."""
+    """Control runs that are known beforehand, one after the other; the real suite passes, or as `real` says."""
 
     twins: list[Ran]
     suite: Suite = SUITE
+    real: Reported | None = None
     asked: list[Mapping[str, bytes]] = field(default_factory=list)
 
     def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, Death]:
-        self.asked.append(instead or {})
+        if not instead:
+            return ended(self.real or REAL), Death()
+        self.asked.append(instead)
         return self.twins[min(len(self.asked), len(self.twins)) - 1], Death()
 
     def source(self, path: str) -> bytes | None:
@@ -68,7 +71,17 @@ def controls(
         assert set(contents) == {FILE}
         return trusted or nobody(contents)
 
-    return run_twin(Bench([ended(one) for one in twins]), real, has_reference=reference, trusted=ask)
+    return controlled(
+        Bench([ended(one) for one in twins]), real, has_reference=reference, trusted=ask
+    ).controls
+
+
+def controlled(
+    bench: Bench, real: Reported = REAL, *, has_reference: bool = False, trusted: AskTrusted = nobody
+) -> Controlled:
+    twins = twins_of(bench, [FILE], [FILE])
+    run = bench.run(twins.contents) if twins.files else (ended(real), Death())
+    return control(bench, twins, real, run, has_reference=has_reference, trusted=trusted)
 
 
 def test_honest_work_fails_what_it_must() -> None:
@@ -133,7 +146,7 @@ def test_a_forged_test_is_found_in_a_control_run_with_a_problem_too() -> None:
 )
 def test_a_control_run_that_does_not_end_is_no_control(finished: Finished) -> None:
     bench = Bench([Ran(finished, FAILING)])
-    made = run_twin(bench, REAL, has_reference=False, trusted=lambda _: Trusted(None, FAILING))
+    made = controlled(bench, trusted=lambda _: Trusted(None, FAILING)).controls
     assert not made.hold
     assert made.problem
 
@@ -145,23 +158,39 @@ def test_a_test_that_never_ran_the_second_time_is_not_counted() -> None:
     assert made.counted == 1
 
 
-def test_nothing_is_run_when_no_expectation_can_be_changed() -> None:
-    bench = Bench([])
-    made = run_twin(bench, reported(test_none="passed"), has_reference=True, trusted=nobody)
-    assert (made.changed, made.coverage, made.hold, bench.asked) == (0, 0.0, False, [])
+def test_there_are_no_controls_when_no_expectation_of_a_passed_test_can_be_changed() -> None:
+    made = controlled(Bench([ended(FAILING)]), reported(test_none="passed"), has_reference=True).controls
+    assert (made.changed, made.coverage, made.hold) == (0, 0.0, False)
+
+
+def test_a_suspect_that_passes_neither_again_nor_really_is_no_evidence() -> None:
+    """Code that cheats for some seconds only: then it fails both, with right and with wrong expectations."""
+    bench = Bench([ended(REAL), ended(FAILING)], real=FAILING)
+    made = controlled(bench, trusted=lambda _: Trusted(None, FAILING))
+    assert made.controls.wrong == ()
+    assert {one.id for one in made.real.results if one.outcome == "failed"} == {
+        f"{FILE}::test_a",
+        f"{FILE}::test_b",
+    }
+
+
+def test_hidden_tests_that_the_control_run_does_not_mention_are_a_problem() -> None:
+    made = controls(reported(test_none="passed"))
+    assert (made.counted, made.hold) == (0, False)
+    assert "hidden files" in made.problem
 
 
 @pytest.mark.parametrize(
     "suite", [Suite("x", argv=("python3", "-O", "-m", "pytest")), Suite("x", env={"PYTHONOPTIMIZE": "1"})]
 )
 def test_without_assertions_there_are_no_controls(suite: Suite) -> None:
-    made = run_twin(Bench([], suite), REAL, has_reference=False, trusted=nobody)
+    made = controlled(Bench([], suite)).controls
     assert made.changed == 0
 
 
 def test_the_control_run_gets_the_same_files_with_other_contents() -> None:
     bench = Bench([ended(FAILING)])
-    run_twin(bench, REAL, has_reference=False, trusted=lambda _: Trusted(None, FAILING))
+    controlled(bench, trusted=lambda _: Trusted(None, FAILING))
     ((path, text),) = bench.asked[0].items()
     assert path == FILE
     assert text != SOURCE

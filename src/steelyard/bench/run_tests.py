@@ -34,7 +34,8 @@ from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
-from steelyard.bench.twin.run_twin import run_twin
+from steelyard.bench.twin.run_twin import control, twins_of, without_controls
+from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.bench.twin.snapshot_tests import snapshot_tests
 from steelyard.bench.twin.trusted import ask_trusted, trusted_report
 from steelyard.bench.twin.written import WrittenTests, is_surely_run, written_tests
@@ -133,18 +134,37 @@ def oracle_bench(
 
 def run_tests(bench: OracleBench) -> Executed:
     """One execution by the contract's mode."""
-    if bench.ground.contract.spec.oracle.mode == "split":
+    mode = bench.ground.contract.spec.oracle.mode
+    if mode == "split":
         return Executed(*_split(bench), "split")
+    if mode == "twin":
+        return _with_twin(bench)
     ran, death = bench.run()
     ran, notes = _expected(bench, ran)
-    if bench.ground.contract.spec.oracle.mode != "twin" or not ran.reported.passed or ran.reported.problems:
+    return Executed(ran, death, "in_process", notes=notes)
+
+
+def _with_twin(bench: OracleBench) -> Executed:
+    hidden = [one.path for one in bench.hidden]
+    twins = twins_of(bench, (*(one.path for one in bench.again), *hidden), hidden)
+    if twins.files:
+        (ran, death), twin_run = side_by_side(bench.run, lambda: bench.run(twins.contents))
+    else:
+        (ran, death), twin_run = bench.run(), None
+    ran, notes = _expected(bench, ran)
+    if not ran.reported.passed or ran.reported.problems:
         return Executed(ran, death, "in_process", notes=notes)
-    controls = run_twin(
+    if twin_run is None:
+        return Executed(ran, death, "in_process", without_controls(), notes)
+    controls, reported = control(
         bench,
+        twins,
         ran.reported,
+        twin_run,
         has_reference=bench.ground.contract.reference is not None,
         trusted=lambda contents: ask_trusted(bench.ground, bench.on, contents),
     )
+    ran = ran._replace(reported=reported)
     return Executed(ran, death, "twin" if controls.hold else "in_process", controls, notes)
 
 

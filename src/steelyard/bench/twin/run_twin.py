@@ -1,9 +1,12 @@
-"""A suite that has passed tests -> the same suite with wrong expectations, and what that says about the results.
+"""A suite -> its results, and what the same suite with wrong expectations says about them.
+
+Both run at the same time: nothing but what the tests expect tells the one run from the other.
 
     twin fails                              as it should: the test is counted as controlled
     twin passes, certain to fail            suspicious; and on a tree that is trusted?
         passes there too                    an honest property of the work (it equals everything): not counted
         passes again, and only here         forged
+        does not, nor does the real one     unsteady: no evidence, so it has failed
     the run itself has a problem            no control at all, and the label says so
 
 The trusted tree has the reference's change, or none. It is asked before anybody is accused, and for changes that are
@@ -13,8 +16,10 @@ not certain by themselves: those count when they fail with the reference, and wi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.controls import Controls
@@ -24,6 +29,7 @@ from steelyard.bench.suite import Suite
 from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.catalogue import has_twin, twin_of
 from steelyard.bench.twin.pairs import key_of, pairs
+from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.sandboxes.base import Death
 
 
@@ -48,62 +54,132 @@ class Trusted(NamedTuple):
 AskTrusted = Callable[[Mapping[str, bytes]], Trusted]
 
 
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    """Passed tests whose expectation is changed: id -> whether that is certain."""
+UNSTEADY = "it passed with a wrong expectation, and did not pass again"
+UNHEARD = "no test of the hidden files was heard of in the control run"
+MAX_KEPT = 2048  # twins in memory
+_KEPT: OrderedDict[str, Twin | None] = OrderedDict()
+_LOCK = threading.Lock()
 
-    contents: Mapping[str, bytes]
-    certain: Mapping[str, bool]
+
+class Controlled(NamedTuple):
+    """Results after the controls had their say."""
+
+    controls: Controls
+    real: Reported
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Files -> their twins, made before anything runs."""
+
+    files: Mapping[str, Twin]
+    hidden: frozenset[str] = frozenset()
 
     @property
-    def digest(self) -> str:
-        parts = (f"{path} {hashlib.sha256(text).hexdigest()}" for path, text in sorted(self.contents.items()))
-        return hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
+    def contents(self) -> Mapping[str, bytes]:
+        return {path: twin.source for path, twin in self.files.items()}
+
+    def certain(self, real: Reported) -> dict[str, bool]:
+        """Passed tests whose expectation is changed: id -> whether that is certain."""
+        return {
+            one.id: self.files[one.file].changed[key_of(one)]
+            for one in real.passed
+            if one.file in self.files and key_of(one) in self.files[one.file].changed
+        }
 
 
-def run_twin(bench: Repeatable, real: Reported, *, has_reference: bool, trusted: AskTrusted) -> Controls:
-    marked = _mark(bench, real)
-    if not marked.certain:
-        return Controls("twin", 0, 0, (), 0.0, "no expectation of a passed test can be changed")
-    ran, death = bench.run(marked.contents)
-    twin = _outcomes(real, ran.reported)
-    sure = {name for name, certain in marked.certain.items() if certain}
-    doubtful = marked.certain.keys() - sure
+def twins_of(bench: Repeatable, paths: Iterable[str], hidden: Collection[str] = ()) -> Twins:
+    """The twins of those files that have one."""
+    found: dict[str, Twin] = {}
+    for path in sorted(set(paths)):
+        source = bench.source(path) if has_twin(path, bench.suite) else None
+        twin = None if source is None else _kept_twin(path, source)
+        if twin is not None:
+            found[path] = twin
+    return Twins(found, frozenset(hidden))
+
+
+def _kept_twin(path: str, source: bytes) -> Twin | None:
+    """A contract is graded more than once, and its files are the same each time."""
+    key = f"{path.rpartition('.')[2]} {hashlib.sha256(source).hexdigest()}"
+    with _LOCK:
+        if key in _KEPT:
+            return _KEPT[key]
+    twin = twin_of(path, source)
+    with _LOCK:
+        _KEPT[key] = twin
+        while len(_KEPT) > MAX_KEPT:
+            _KEPT.popitem(last=False)
+    return twin
+
+
+def control(  # noqa: PLR0913  # two runs, and whoever may be asked about them
+    bench: Repeatable,
+    twins: Twins,
+    real: Reported,
+    twin_run: tuple[Ran, Death],
+    *,
+    has_reference: bool,
+    trusted: AskTrusted,
+) -> Controlled:
+    """What the run with wrong expectations says about the real one."""
+    certain = twins.certain(real)
+    if not certain:
+        return Controlled(without_controls(), real)
+    twin = _outcomes(real, twin_run[0].reported)
+    sure = {name for name, is_certain in certain.items() if is_certain}
+    doubtful = certain.keys() - sure
     if doubtful and has_reference:
-        sure |= doubtful & _failing_there(trusted(marked.contents), real)
+        sure |= doubtful & _failing_there(trusted(twins.contents), real)
     counted = {name for name in sure if name in twin}
     suspects = {name for name in counted if twin[name] == "passed"}
-    if suspects:
-        known = _outcomes(real, trusted(marked.contents).twin)
-        honest = {name for name in suspects if known.get(name) == "passed"}
-        again = _outcomes(real, bench.run(marked.contents)[0].reported) if suspects - honest else {}
-        cleared = {name for name in suspects if name in honest or again.get(name) != "passed"}
-        suspects, counted = suspects - cleared, counted - cleared
-    problem = _problem(ran, death)
-    return Controls(
+    cleared, unsteady = _asked_again(bench, twins, real, suspects, trusted)
+    suspects, counted = suspects - cleared, counted - cleared
+    problem = _problem(*twin_run) or _unheard(twins, real, sure, twin)
+    controls = Controls(
         kind="twin",
-        changed=len(marked.certain),
+        changed=len(certain),
         counted=0 if problem and not suspects else len(counted),
         wrong=tuple(one.id for one in real.passed if one.id in suspects),
         coverage=0.0 if problem else round(len(counted) / len(real.passed), 4),
         problem=problem,
     )
+    return Controlled(controls, _without(real, unsteady))
 
 
-def _mark(bench: Repeatable, real: Reported) -> _Marked:
-    twins: dict[str, Twin] = {}
-    for path in sorted({one.file for one in real.passed if one.file and has_twin(one.file, bench.suite)}):
-        source = bench.source(path)
-        twin = None if source is None else twin_of(path, source)
-        if twin is not None:
-            twins[path] = twin
-    certain = {
-        one.id: twins[one.file].changed[key_of(one)]
-        for one in real.passed
-        if one.file in twins and key_of(one) in twins[one.file].changed
-    }
-    used = {one.file for one in real.passed if one.id in certain}
-    return _Marked({path: twin.source for path, twin in twins.items() if path in used}, certain)
+def without_controls() -> Controls:
+    return Controls("twin", 0, 0, (), 0.0, "no expectation of a passed test can be changed")
+
+
+def _asked_again(
+    bench: Repeatable, twins: Twins, real: Reported, suspects: Collection[str], trusted: AskTrusted
+) -> tuple[set[str], set[str]]:
+    """(those who are no suspects any more, those of them whose real test does not pass again either)."""
+    if not suspects:
+        return set(), set()
+    known = _outcomes(real, trusted(twins.contents).twin)
+    honest = {name for name in suspects if known.get(name) == "passed"}
+    left = set(suspects) - honest
+    if not left:
+        return honest, set()
+    second, changed = side_by_side(bench.run, lambda: bench.run(twins.contents))
+    again = _outcomes(real, changed[0].reported)
+    cleared = {name for name in left if again.get(name) != "passed"}
+    passing = {one.id for one in second[0].reported.passed}
+    return honest | cleared, cleared - passing
+
+
+def _without(real: Reported, unsteady: Collection[str]) -> Reported:
+    results = (
+        replace(one, outcome="failed", detail=UNSTEADY) if one.id in unsteady else one for one in real.results
+    )
+    return replace(real, results=tuple(results))
+
+
+def _unheard(twins: Twins, real: Reported, sure: Collection[str], twin: Collection[str]) -> str:
+    """Hidden tests that must fail, and not one of them was told of."""
+    hidden = [one.id for one in real.passed if one.id in sure and one.file in twins.hidden]
+    return UNHEARD if hidden and not any(name in twin for name in hidden) else ""
 
 
 def _outcomes(real: Reported, twin: Reported) -> dict[str, str]:
