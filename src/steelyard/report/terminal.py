@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -156,12 +157,9 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
         console.print(Text(f"refused: {result['refused']}", "bold yellow"))
     unicode = not console.options.ascii_only
     console.print(Text(label_of(result["assurance"]), "dim"))
-    for name in GATES if result["gates"] else ():
-        console.print(
-            Text.assemble(
-                "  ", gate_mark(result, name, unicode=unicode), f" {name:<11} {one_line(result['why'][name])}"
-            )
-        )
+    if result["gates"]:
+        console.print(_gates(result, console.width, unicode=unicode))
+    console.print()
     console.print(table_of_grades(result["grades"]))
     for finding in result["findings"]:
         style = {"violation": "red", "warning": "yellow"}.get(finding["severity"], "dim")
@@ -180,6 +178,17 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
         console.print(Text("\nagent stderr (tail):", "bold"))
         console.print(Text(quoted(tail)))
     console.print(Text(f"\nevidence in {result['folder']}", "dim"))
+
+
+def _gates(result: Mapping[str, Any], width: int, *, unicode: bool) -> Text:
+    """A gate a line; a long reason goes on below itself."""
+    lines: list[Text] = []
+    for name in GATES:
+        head = Text.assemble("  ", gate_mark(result, name, unicode=unicode), f" {name:<11} ")
+        first, *more = wrap(one_line(result["why"][name]), max(20, width - head.cell_len)) or [""]
+        lines.append(head.append(first))
+        lines += [Text(" " * 16 + line) for line in more]
+    return Text("\n").join(lines)
 
 
 def label_of(label: Mapping[str, Any]) -> str:
@@ -206,7 +215,9 @@ def _stderr_tail(folder: Path) -> str:
 
 def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
     rows = Rows(
-        ("grader", "type", "outcome", "score", "", "why"), giving=("type",), right=frozenset({"score"})
+        ("grader", "type", "outcome", "score", "counts as", "why"),
+        giving=("type",),
+        right=frozenset({"score"}),
     )
     for grade in grades:
         role = "gate" if grade.get("gate") else "required" if grade["required"] else "advisory"
