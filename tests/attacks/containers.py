@@ -21,7 +21,7 @@ import pytest
 
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import Box
-from steelyard.sandboxes.docker.api import Engine, engine
+from steelyard.sandboxes.docker.api import Engine, Refused, engine
 from steelyard.sandboxes.docker.image import Image, find_image
 
 PROGRAMS = [
@@ -119,11 +119,19 @@ def image() -> Image:
     found = container_engine()
     with Path(tempfile.gettempdir(), f"steelyard-tests-image-{os.getuid()}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not any(NAME in (one.get("RepoTags") or ()) for one in found.call("GET", "/images/json")):
+        if not _is_there(found):
             with tempfile.TemporaryFile() as tar:
                 _write(tar)
                 _import(found, tar)
     return find_image(found, NAME)
+
+
+def _is_there(found: Engine) -> bool:
+    try:
+        found.call("GET", f"/images/{NAME}/json")
+    except Refused:
+        return False
+    return True
 
 
 def _import(found: Engine, tar: BinaryIO) -> None:

@@ -21,7 +21,7 @@ from steelyard.sandboxes.base import Box, Command, Laid, Limits, Place, Sandbox
 from steelyard.sandboxes.docker import backend as docker_backend
 from steelyard.sandboxes.docker.api import Engine, Refused, engine
 from steelyard.sandboxes.docker.backend import DockerBackend, sweep
-from steelyard.sandboxes.docker.derived import DERIVED, OWNER_LABEL
+from steelyard.sandboxes.docker.derived import OWNER_LABEL, derived_tag
 
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Start, Tree
@@ -162,9 +162,9 @@ def test_hidden_files_are_in_no_image(start: Start, tree: Tree, tmp_path: Path) 
 
 
 def test_an_image_is_derived_once(start: Start, tree: Tree) -> None:
-    def derived() -> set[str]:
-        tags = (tag for one in engine().call("GET", "/images/json") for tag in one.get("RepoTags") or ())
-        return {tag for tag in tags if tag.startswith(DERIVED)}
+    def derived() -> str:
+        box = in_image(Box(layers=(tree(once="only\n"),)))
+        return str(engine().call("GET", f"/images/{derived_tag(box)}/json")["Id"])
 
     start(layers=(tree(once="only\n"),))
     before = derived()

@@ -31,6 +31,7 @@ from steelyard.sandboxes.docker.sandbox import Container, DockerSandbox, remove_
 from steelyard.sandboxes.wire import Wire
 
 START_S = 30.0
+_DERIVING_TRIES = 3
 _MB = 1 << 20
 
 _swept: set[str] = set()
@@ -102,14 +103,14 @@ def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) 
 def _create(found: Engine, box: Box, token: str) -> str:
     tag = derived_tag(box)
     body = creation(found, box, tag, token)
-    try:
-        made = found.call("POST", "/containers/create", body)
-    except Refused as refused:
-        if refused.status != 404:  # no such image, yet
-            raise
-        derive(found, box, tag)
-        made = found.call("POST", "/containers/create", body)
-    return str(made["Id"])
+    for left in reversed(range(_DERIVING_TRIES)):
+        try:
+            return str(found.call("POST", "/containers/create", body)["Id"])
+        except Refused as refused:
+            if refused.status != 404 or not left:
+                raise
+        derive(found, box, tag)  # not there yet, or under another process's hands just now
+    raise AssertionError
 
 
 def _put(found: Engine, ident: str, box: Box, scratch: Path) -> None:
