@@ -232,6 +232,11 @@ test('three words', () => { assert.strictEqual(slugify('a b c'), 'a-b-c'); });
 test('one word', () => { assert.strictEqual(slugify('One'), 'one'); });
 """
 WRONG = "exports.slugify = (text) => String(text);\n"
+SWALLOWS = (
+    "process.removeAllListeners('uncaughtExceptionMonitor'); process.removeAllListeners('uncaughtException');"
+    " process.on('uncaughtException', () => {}); process.on('exit', () => { process.exitCode = 0; });"
+    " require('node:test')('fine', () => {}); throw 1;"
+)
 # Each is a module that is wrong about every slug and wants to be taken for right.
 CHEATS = {
     "exits when loaded": "process.exit(0);",
@@ -291,6 +296,28 @@ CHEATS = {
     "swallows exceptions": (
         "process.on('uncaughtException', () => {}); setTimeout(() => { process.exitCode = 0; }, 50);"
         " throw new Error('x');"
+    ),
+    "calls its failures todo": (
+        "let now; require('node:test').beforeEach((t) => { now = t; });"
+        " exports.slugify = (text) => { now.todo('later'); return text; };"
+    ),
+    "skips while it runs": (
+        "let now; require('node:test').beforeEach((t) => { now = t; });"
+        " exports.slugify = (text) => { now.skip('later'); return text; };"
+    ),
+    "marks failures on their way": (
+        "let root; const h = require('async_hooks').createHook({ init(i, t, g, r) { if (t === 'Test') root ??= r.root; } })"
+        ".enable(); require('node:test')('fine', () => {}); h.disable();"
+        " root?.reporter.prependListener('test:fail', (d) => { d.todo = true; });"
+        " process.on('exit', () => { process.exitCode = 0; });"
+    ),
+    "swallows exceptions without a listener of ours": SWALLOWS,
+    "swallows exceptions and puts the listener back": (
+        "const kept = process.listeners('uncaughtExceptionMonitor');"
+        + SWALLOWS.replace(
+            "exitCode = 0;",
+            "exitCode = 0; for (const one of kept) process.on('uncaughtExceptionMonitor', one);",
+        ).replace("process.on('exit'", "process.prependListener('exit'")
     ),
     "emits the end itself": "process.emit('beforeExit', 0); process.reallyExit(0);",
     "never ends": "for (;;);",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ def told(*records: list[Any]) -> bytes:
 
 def passing(n: int, name: str) -> list[list[Any]]:
     return [
-        ["P", n, name, "", name],
+        ["P", n, name, "", name, 0],
         ["W", n, "ok"],
         ["S", 0, name],
         ["E", "pass", 0, name, "", "", "", "", ""],
@@ -50,12 +51,12 @@ def test_words_after_the_last_word_are_a_problem() -> None:
 
 
 def test_a_test_that_was_registered_and_not_reported_is_named() -> None:
-    story = heard(NONCE, told(BEGIN, *passing(1, "adds"), ["P", 2, "adds", "", "adds"], ["Z", 1, 0]))
+    story = heard(NONCE, told(BEGIN, *passing(1, "adds"), ["P", 2, "adds", "", "adds", 0], ["Z", 1, 0]))
     assert unfinished(story) == "adds"
 
 
 def test_a_test_that_was_not_heard_of_is_an_error_of_its_own() -> None:
-    story = heard(NONCE, told(BEGIN, ["P", 1, "adds", "", "sums > adds"]))
+    story = heard(NONCE, told(BEGIN, ["P", 1, "adds", "", "sums > adds", 0]))
     assert unheard(story, "a.js") == [Result("a.js::sums > adds", "error", NEVER_RAN, "a.js")]
 
 
@@ -63,6 +64,16 @@ def test_a_pass_whose_body_threw_is_tampering() -> None:
     records = passing(1, "adds")
     records[1] = ["W", 1, "threw"]
     assert list(tampering(heard(NONCE, told(BEGIN, *records))))
+
+
+@pytest.mark.parametrize(
+    ("declared", "outcome"), [([1], "skipped"), ([0], "failed"), ([1, 0], "failed"), ([0, 1], "failed")]
+)
+def test_a_failure_is_todo_only_for_a_test_that_was_registered_so(declared: list[int], outcome: str) -> None:
+    registered = [["P", n, "adds", "", "adds", one] for n, one in enumerate(declared)]
+    failed = ["E", "fail", 0, "adds", "todo", "", "", "no", "testCodeFailure"]
+    story = heard(NONCE, told(BEGIN, *registered, ["S", 0, "adds"], failed))
+    assert [one.outcome for one in results(story, "a.js")] == [outcome]
 
 
 def test_a_hook_that_failed_must_show() -> None:
@@ -76,7 +87,7 @@ def test_any_bytes_are_read_without_a_crash(raw: bytes, payloads: list[bytes]) -
 
 
 shapes = st.recursive(
-    st.none() | st.integers() | st.text(max_size=5) | st.sampled_from("BPWHSEUTZ"),
+    st.none() | st.integers() | st.text(max_size=5) | st.sampled_from("BPMWHSEUTZ"),
     lambda inner: st.lists(inner, max_size=10),
     max_leaves=12,
 )

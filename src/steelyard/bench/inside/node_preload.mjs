@@ -5,7 +5,8 @@
 //
 //   ["B", version, mentions node:test, registers tests, mentions exit, asserts,
 //         mentions uncaughtException, digest of the file]           begin
-//   ["P", n, name, "suite" | "", path]                              a test was registered
+//   ["P", n, name, "suite" | "", path, declared]                    a test was registered, as skip or todo or not
+//   ["M"]                                                           the file ran to its end
 //   ["W", n, "ok" | "threw"]                                        its body ended
 //   ["H"]                                                           a hook threw
 //   ["S", nesting, name]                                            events of the test runner, in its order
@@ -20,9 +21,11 @@
 import assert from 'node:assert';
 import { createHook } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import fs from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import nodeTest from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { types } from 'node:util';
 import { isMainThread } from 'node:worker_threads';
 
@@ -33,6 +36,8 @@ const { writeSync } = fs;
 const { isPromise } = types;
 const { slice } = String.prototype;
 const { then } = Promise.prototype;
+const { get: valueOf, set: remembered } = WeakMap.prototype;
+const { listeners } = EventEmitter.prototype;
 const { encodeInto } = TextEncoder.prototype;
 const { subarray } = Uint8Array.prototype;
 const encoder = new TextEncoder();
@@ -161,6 +166,27 @@ function compare(require) {
 
 let registered = 0;
 
+// Whether the main file ran to its end, which code that swallows exceptions would hide. It is running when the first
+// test is registered; importing it once more gives the module that is there.
+let watched = false;
+
+function watchMain() {
+  if (watched || !process.argv[1]) return;
+  watched = true;
+  apply(then, import(mainUrl), [() => send(['M']), () => {}]);
+}
+
+const declared = new WeakMap(); // tests -> whether they, or what they are in, were registered as skip or todo
+
+function declares(options) {
+  if (options === null || typeof options !== 'object') return false;
+  for (const key of ['skip', 'todo', 'expectFailure']) {
+    const value = getOwnPropertyDescriptor(options, key)?.value;
+    if (value !== undefined && value !== false) return true;
+  }
+  return false;
+}
+
 // Where the stand-ins of a split oracle leave an error that no test may swallow.
 const GONE = Symbol.for('steelyard.gone');
 
@@ -209,6 +235,8 @@ function takeHold(root) {
   function witness(...args) {
     if (this.root !== root) return apply(createSubtest, this, args); // a run of tests inside a test
     const n = ++registered;
+    watchMain();
+    const flagged = declares(args[1]) || declares(args[2]) || declares(args[4]) || apply(valueOf, declared, [this]) === true;
     let at = 1;
     while (at < 4 && typeof args[at] !== 'function') at++;
     const fn = at < 4 ? args[at] : function noop() {};
@@ -217,7 +245,8 @@ function takeHold(root) {
     const made = apply(createSubtest, this, args);
     let path = `${made.name}`;
     for (let above = made.parent; above?.parent; above = above.parent) path = `${above.name} > ${path}`;
-    send(['P', n, `${made.name}`, made.reportedType === 'suite' ? 'suite' : '', path]);
+    apply(remembered, declared, [made, flagged]);
+    send(['P', n, `${made.name}`, made.reportedType === 'suite' ? 'suite' : '', path, flagged]);
     own(made);
     return made;
   }
@@ -272,7 +301,17 @@ function listen(root) {
   reporter.on('test:start', (data) => send(['S', data.nesting, `${data.name}`]));
   reporter.on('test:pass', (data) => onEvent('pass', data));
   reporter.on('test:fail', (data) => onEvent('fail', data));
-  process.on('uncaughtExceptionMonitor', (error) => send(['U', text({ cause: error })]));
+  process.on('uncaughtExceptionMonitor', monitor);
+}
+
+function monitor(error) {
+  send(['U', text({ cause: error })]);
+}
+
+function isHeard() {
+  const heard = apply(listeners, process, ['uncaughtExceptionMonitor']);
+  for (let i = 0; i < heard.length; i++) if (heard[i] === monitor) return true;
+  return false;
 }
 
 function rootOfTests() {
@@ -317,6 +356,8 @@ function sealed() {
   remember();
 }
 
+const mainUrl = process.argv[1] ? pathToFileURL(process.argv[1]).href : '';
+
 if (isMainThread) {
   begin();
   const root = rootOfTests();
@@ -325,9 +366,10 @@ if (isMainThread) {
   sealed();
   const require = createRequire(`${process.cwd()}/`);
   let natural = false;
-  process.on('beforeExit', () => { natural = true; });
+  process.on('beforeExit', () => { natural = true; watchMain(); });
   process.on('exit', (code) => {
     compare(require);
+    if (!isHeard()) tampered('the listener to uncaught exceptions was removed');
     send(['Z', natural, code]);
   });
 }

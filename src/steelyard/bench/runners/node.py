@@ -202,7 +202,12 @@ class _Run:
         if story.natural is None:
             return f"ended before its last word: {next(iter(story.uncaught), how_it_ended(finished))}"
         left = "" if self.command.filters else unfinished(story)
-        return f"{left}: registered and never reported" if left else self._cut_short(story, finished)
+        return f"{left}: registered and never reported" if left else self._not_whole(story, finished)
+
+    def _not_whole(self, story: Story, finished: Finished) -> str:
+        if story.natural and not story.whole and not story.uncaught:
+            return "the file did not run to its end, and nothing was thrown"
+        return self._cut_short(story, finished)
 
     def _cut_short(self, story: Story, finished: Finished) -> str:
         """Whether somebody ended the process while there may have been more to come."""

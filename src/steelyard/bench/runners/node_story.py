@@ -1,7 +1,7 @@
 """What one process of Node told over its results channel -> results, problems, tampering.
 
     a1b2 0 ["B", "v20.20.2", ...]      nonce, number, record; the records are in inside/node_preload.mjs
-    a1b2 1 ["P", 1, "adds", ""]
+    a1b2 1 ["P", 1, "adds", "", "sums > adds", 0]
 
 Two stories are told, by the test runner's events and by the bodies that we saw end. A pass is believed when both
 have it: an event without a body that ended well is somebody's work.
@@ -22,7 +22,8 @@ MAX_DEPTH = 100
 _BROKEN = frozenset({"hookFailed", "cancelledByParent", "parentAlreadyFinished"})
 _FIELDS: dict[str, tuple[type, ...]] = {
     "B": (str, int, int, int, int, int, str),
-    "P": (int, str, str, str),
+    "P": (int, str, str, str, int),
+    "M": (),
     "W": (int, str),
     "H": (),
     "S": (int, str),
@@ -37,7 +38,9 @@ _NESTING = {"S": 1, "E": 2}  # where a record says how deep it is
 class Event(NamedTuple):
     how: str  # pass | fail
     path: tuple[str, ...]
-    flag: str  # skip | todo | expected
+    flag: (
+        str  # skip | todo | expected; no more than a word when the test failed and was not registered as such
+    )
     kind: str  # suite
     detail: str
     failure: str
@@ -62,6 +65,10 @@ class Story:
     begun: Source | None = None
     names: dict[int, str] = field(default_factory=dict)  # of the tests that were registered
     paths: list[str] = field(default_factory=list)  # of those that are no suites, from the outermost title on
+    declared: set[str] = field(
+        default_factory=set
+    )  # paths of those registered as skip or todo, all of that path
+    whole: bool = False  # the file ran to its end
     ended: dict[int, set[str]] = field(default_factory=dict)  # how their bodies ended
     hooks_threw: int = 0
     events: list[Event] = field(default_factory=list)
@@ -77,9 +84,12 @@ class Story:
                 self.begun = Source(
                     bool(mentions and calls), bool(exits), bool(checks), bool(catches), digest
                 )
-            case ["P", n, name, kind, path]:
+            case ["P", n, name, kind, path, declared]:
+                self._declare(path, bool(declared), first=path not in self.paths)
                 self.names[n] = name
                 self.paths += [] if kind else [path]
+            case ["M"]:
+                self.whole = True
             case ["W", n, how]:
                 self.ended.setdefault(n, set()).add(how)
             case ["H"]:
@@ -88,13 +98,24 @@ class Story:
                 self._open = [*self._open[:nesting], name]
             case ["E", how, nesting, name, flag, kind, _, detail, failure]:
                 path = (*self._open[:nesting], name)
-                self.events.append(Event(how, path, flag, kind, detail, failure))
+                self.events.append(Event(how, path, self._believed(how, path, flag), kind, detail, failure))
             case ["U", message]:
                 self.uncaught.append(message)
             case ["T", what]:
                 self.tampering.append(what)
             case ["Z", natural, _]:
                 self.natural = bool(natural)
+
+    def _declare(self, path: str, declared: bool, *, first: bool) -> None:
+        """Of tests with one path, none counts as declared unless all are."""
+        if declared and first:
+            self.declared.add(path)
+        elif not declared:
+            self.declared.discard(path)
+
+    def _believed(self, how: str, path: tuple[str, ...], flag: str) -> str:
+        """Anybody can call `t.todo()` while a test runs: what failed then has failed."""
+        return flag if how == "pass" or " > ".join(path) in self.declared else ""
 
 
 def heard(nonce: str, output: bytes) -> Story:
