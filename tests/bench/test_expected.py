@@ -1,0 +1,258 @@
+"""What a candidate's report must say, given what the suite reports on a trusted tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.bench.declared import is_declared
+from steelyard.bench.expected import NOT_OF_THE_SUITE, NOT_REPORTED, OTHER_RUNNER, Expectation, as_expected
+from steelyard.bench.placed import Places
+from steelyard.bench.reported import NEVER_RAN, Channel, Reported, Result
+from steelyard.bench.suite import Suite
+from steelyard.bench.twin.written import is_surely_run, written_tests
+
+FILE = "tests/test_x.py"
+OUTCOMES = ["passed", "failed", "error", "skipped"]
+
+
+def told(*results: Result, channel: Channel = "reporter", runner: str = "pytest") -> Reported:
+    return Reported(runner, channel, results)
+
+
+def result(name: str, outcome: str = "passed", file: str = FILE, detail: str = "") -> Result:
+    return Result(f"{file}::{name}", outcome, detail, file)  # type: ignore[arg-type]  # one of the four
+
+
+def expecting(*results: Result, reference: bool = True, **more: object) -> Expectation:
+    fields = {"files": frozenset({FILE}), "has_reference": reference, **more}
+    return Expectation(told(*results), **fields)  # type: ignore[arg-type]  # by name
+
+
+def outcomes(reported: Reported) -> dict[str, str]:
+    return {one.id.rpartition("::")[2]: one.outcome for one in reported.results}
+
+
+results = st.lists(
+    st.builds(
+        result,
+        st.sampled_from(["test_a", "test_b", "test_c", "test_p[1]", "test_p[2]", "C::test_d"]),
+        st.sampled_from(OUTCOMES),
+    ),
+    unique_by=lambda one: one.id,
+)
+
+
+@given(there=results, reference=st.booleans())
+def test_a_run_like_the_trusted_one_stays_as_it_is(there: list[Result], *, reference: bool) -> None:
+    assert as_expected(told(*there), expecting(*there, reference=reference)) == told(*there)
+
+
+@given(results, results)
+def test_every_test_of_the_trusted_run_is_in_the_report(there: list[Result], here: list[Result]) -> None:
+    made = as_expected(told(*here), expecting(*there))
+    plain = {one.id for one in there if one.outcome != "skipped" and "[" not in one.id}
+    assert plain <= {one.id for one in made.results}
+
+
+@given(results, results)
+def test_nothing_passes_that_was_not_told_to_pass(there: list[Result], here: list[Result]) -> None:
+    made = as_expected(told(*here), expecting(*there))
+    assert set(made.passed) <= {one for one in here if one.outcome == "passed"}
+
+
+@given(results, results)
+def test_no_failure_is_lost(there: list[Result], here: list[Result]) -> None:
+    made = as_expected(told(*here), expecting(*there))
+    bad = {"failed", "error"}
+    assert {one.id for one in here if one.outcome in bad} <= {
+        one.id for one in made.results if one.outcome in bad
+    }
+
+
+@given(results, results)
+def test_an_expected_report_is_a_fixed_point(there: list[Result], here: list[Result]) -> None:
+    made = as_expected(told(*here), expecting(*there))
+    assert as_expected(made, expecting(*there)) == made
+
+
+def test_a_test_that_vanished_has_failed() -> None:
+    made = as_expected(told(result("test_a")), expecting(result("test_a"), result("test_b", "failed")))
+    assert outcomes(made) == {"test_a": "passed", "test_b": "failed"}
+    assert made.results[-1].detail == NOT_REPORTED
+
+
+def test_a_skip_of_its_own_making_is_a_failure() -> None:
+    made = as_expected(told(result("test_a", "skipped")), expecting(result("test_a")))
+    assert outcomes(made) == {"test_a": "failed"}
+    assert "not with the reference" in made.results[0].detail
+
+
+def test_what_the_trusted_tree_skips_may_be_skipped() -> None:
+    skipped = result("test_windows", "skipped")
+    assert as_expected(told(skipped, result("test_a")), expecting(skipped, result("test_a"))).counts == {
+        "skipped": 1,
+        "passed": 1,
+    }
+
+
+def test_a_test_that_never_ran_there_may_be_skipped_but_not_left_out() -> None:
+    there = [result("test_a", "error", detail=NEVER_RAN), result("test_b", "error", detail=NEVER_RAN)]
+    made = as_expected(told(result("test_a", "skipped")), expecting(*there))
+    assert outcomes(made) == {"test_a": "skipped", "test_b": "failed"}
+
+
+def test_an_invented_test_is_not_one_of_the_suite() -> None:
+    made = as_expected(told(result("test_a"), result("test_fake")), expecting(result("test_a")))
+    assert outcomes(made) == {"test_a": "passed", "test_fake": "skipped"}
+    assert made.results[1].detail == NOT_OF_THE_SUITE
+
+
+def test_a_declared_test_counts_whatever_the_trusted_run_says() -> None:
+    made = as_expected(
+        told(result("test_a"), result("test_new")),
+        expecting(result("test_a"), is_declared=lambda one: is_declared(one.id, ["test_new"])),
+    )
+    assert outcomes(made) == {"test_a": "passed", "test_new": "passed"}
+
+
+def test_parameters_may_differ_when_there_are_as_many() -> None:
+    there = [result("test_p[eur]"), result("test_p[usd]")]
+    fewer = as_expected(told(result("test_p[EUR]")), expecting(*there))
+    assert outcomes(fewer) == {"test_p[EUR]": "passed", "test_p[eur]": "failed", "test_p[usd]": "failed"}
+    more = told(*(result(f"test_p[{name}]") for name in ("EUR", "USD", "GBP")))
+    assert as_expected(more, expecting(*there)) == more
+
+
+def test_tests_in_files_of_the_candidate_are_not_expected() -> None:
+    """A doctest in a module that the change rewrote."""
+    module = result("work.total", file="work.py")
+    made = as_expected(
+        told(result("test_a")), expecting(module, result("test_a"), changed=frozenset({"work.py"}))
+    )
+    assert outcomes(made) == {"test_a": "passed"}
+
+
+def test_what_the_trusted_run_tampers_with_is_nobodys_doing() -> None:
+    expectation = expecting(result("test_a"))
+    trusted = replace(expectation.trusted, tampering=("`builtins.print` was replaced",))
+    here = replace(told(result("test_a")), tampering=("`builtins.print` was replaced", "`x` was replaced"))
+    assert as_expected(here, replace(expectation, trusted=trusted)).tampering == ("`x` was replaced",)
+
+
+def test_results_of_a_weaker_runner_are_a_problem() -> None:
+    here = told(result("test_a"), channel="report_file")
+    assert as_expected(here, expecting(result("test_a"))).problems == (OTHER_RUNNER,)
+
+
+def test_the_file_is_the_trusted_runs() -> None:
+    there = Result("suite.Case.test_a", "passed", "", FILE)
+    here = Result("suite.Case.test_a", "passed", "", "")
+    assert as_expected(told(here), expecting(there)).results == (there,)
+
+
+SOURCE = b"""import unittest
+from work import new
+
+def test_a(): assert new() == 1
+class TestB:
+    def test_b(self): assert new() == 2
+class Helper:
+    def test_c(self): pass
+class D(unittest.TestCase):
+    def test_d(self): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("runner", "keys"),
+    [("pytest", {"test_a", "TestB::test_b", "D::test_d"}), ("unittest", {"D::test_d"})],
+)
+def test_the_tests_of_a_file_that_cannot_be_loaded_are_found_by_syntax(runner: str, keys: set[str]) -> None:
+    assert written_tests(FILE, SOURCE, runner).required == keys
+
+
+def test_titles_are_found_by_syntax() -> None:
+    source = b"describe('cart', () => { it('adds', () => {}) });\ntest(`x`, () => {});\nfor (const a of b) test(a, () => {});"
+    assert written_tests("test/a.test.js", source, "node").required == {"cart > adds", "x"}
+
+
+def not_loaded(**more: object) -> Expectation:
+    broken = Result(FILE, "error", "could not be collected", FILE)
+    written = {FILE: written_tests(FILE, SOURCE, "pytest")}
+    return expecting(broken, reference=False, written=written, **more)
+
+
+def test_each_test_of_a_file_that_the_snapshot_cannot_load_must_be_told() -> None:
+    made = as_expected(told(result("test_a"), result("TestB::test_b")), not_loaded())
+    assert made.results[-1] == result("D::test_d", "failed", detail=NOT_REPORTED)
+    assert len(made.passed) == 2
+
+
+def test_a_skip_in_a_file_that_skips_nothing_is_a_failure() -> None:
+    every = [result("test_a", "skipped"), result("TestB::test_b"), result("D::test_d")]
+    assert as_expected(told(*every), not_loaded()).counts["failed"] == 1
+    with_conftest = not_loaded(files=frozenset({FILE, "tests/conftest.py"}))
+    assert as_expected(told(*every), with_conftest).counts["failed"] == 0
+
+
+def test_nothing_to_go_by_changes_nothing() -> None:
+    nothing = expecting(reference=False)
+    assert nothing.says_nothing
+    assert as_expected(told(result("test_a")), nothing) == told(result("test_a"))
+
+
+@pytest.mark.parametrize("reference", [True, False])
+def test_a_forged_report_file_lacks_the_suites_tests(*, reference: bool) -> None:
+    there = told(Result("a::adds", "passed"), Result("a::takes", "passed"), channel="report_file")
+    made = as_expected(
+        told(Result("x::fine", "passed"), channel="report_file"), Expectation(there, reference)
+    )
+    assert made.counts["failed"] == 2
+
+
+def test_ports_in_names_of_a_build_tool_do_not_matter() -> None:
+    there = told(Result("a::port 4711", "passed"), channel="report_file")
+    here = told(Result("a::port 4712", "passed"), channel="report_file")
+    assert as_expected(here, Expectation(there, True)) == here
+
+
+@pytest.mark.parametrize(
+    ("name", "reported", "file"),
+    [
+        ("tests/test_x.py::test_a", "", "tests/test_x.py"),
+        ("tests/test_x.py::test_a", "work.py", "tests/test_x.py"),
+        ("tests.test_x.Case.test_a", "", "tests/test_x.py"),
+        ("test_x.Case.test_a", "", "tests/test_x.py"),
+        ("unittest.loader._FailedTest.test_x", "", "tests/test_x.py"),
+        ("test_y.py::test_a", "", "tests/sub/test_y.py"),
+        ("work.py::work.total", "", "work.py"),
+        ("suite::adds", "a.xml", "a.xml"),
+    ],
+)
+def test_the_id_tells_the_file(name: str, reported: str, file: str) -> None:
+    places = Places.of(["tests/test_x.py", "tests/sub/test_y.py"])
+    assert places.file_of(Result(name, "passed", "", reported)) == file
+
+
+@given(st.text(max_size=40), st.text(max_size=20))
+def test_any_id_has_a_place(name: str, file: str) -> None:
+    Places.of([FILE], "sub").file_of(Result(name, "passed", "", file))
+
+
+@pytest.mark.parametrize(
+    ("command", "surely"),
+    [
+        ("python3 -m pytest", True),
+        ("python3 -m pytest tests", True),
+        ("python3 -m pytest tests/test_x.py", True),
+        ("python3 -m pytest tests/other", False),
+        ("python3 -m pytest -k a", False),
+        ("python3 -m pytest tests/test_x.py::test_a", False),
+    ],
+)
+def test_a_command_tells_which_files_it_runs(command: str, *, surely: bool) -> None:
+    assert is_surely_run(FILE, Suite(command, argv=tuple(command.split()))) is surely
