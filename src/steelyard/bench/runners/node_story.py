@@ -65,9 +65,9 @@ class Story:
     begun: Source | None = None
     names: dict[int, str] = field(default_factory=dict)  # of the tests that were registered
     paths: list[str] = field(default_factory=list)  # of those that are no suites, from the outermost title on
-    declared: set[str] = field(
-        default_factory=set
-    )  # paths of those registered as skip or todo, all of that path
+    declared: dict[str, bool] = field(
+        default_factory=dict
+    )  # by path: every test of it was registered as skip or todo
     whole: bool = False  # the file ran to its end
     ended: dict[int, set[str]] = field(default_factory=dict)  # how their bodies ended
     hooks_threw: int = 0
@@ -85,15 +85,14 @@ class Story:
                     bool(mentions and calls), bool(exits), bool(checks), bool(catches), digest
                 )
             case ["P", n, name, kind, path, declared]:
-                self._declare(path, bool(declared), first=path not in self.paths)
+                self.declared[path] = self.declared.get(path, True) and bool(declared)
                 self.names[n] = name
                 self.paths += [] if kind else [path]
-            case ["M"]:
-                self.whole = True
             case ["W", n, how]:
                 self.ended.setdefault(n, set()).add(how)
-            case ["H"]:
-                self.hooks_threw += 1
+            case ["H" | "M" as kind]:
+                self.hooks_threw += kind == "H"
+                self.whole |= kind == "M"
             case ["S", nesting, name]:
                 self._open = [*self._open[:nesting], name]
             case ["E", how, nesting, name, flag, kind, _, detail, failure]:
@@ -106,16 +105,9 @@ class Story:
             case ["Z", natural, _]:
                 self.natural = bool(natural)
 
-    def _declare(self, path: str, declared: bool, *, first: bool) -> None:
-        """Of tests with one path, none counts as declared unless all are."""
-        if declared and first:
-            self.declared.add(path)
-        elif not declared:
-            self.declared.discard(path)
-
     def _believed(self, how: str, path: tuple[str, ...], flag: str) -> str:
         """Anybody can call `t.todo()` while a test runs: what failed then has failed."""
-        return flag if how == "pass" or " > ".join(path) in self.declared else ""
+        return flag if how == "pass" or self.declared.get(" > ".join(path)) else ""
 
 
 def heard(nonce: str, output: bytes) -> Story:
