@@ -134,6 +134,26 @@ def oracle_bench(
 
 def run_tests(bench: OracleBench) -> Executed:
     """One execution by the contract's mode."""
+    done = _by_mode(bench)
+    silent = _silent(bench, done.ran.reported)
+    if not silent:
+        return done
+    reported = replace(done.ran.reported, problems=(*done.ran.reported.problems, silent))
+    return done._replace(ran=done.ran._replace(reported=reported))
+
+
+def _silent(bench: OracleBench, reported: Reported) -> str:
+    """Hidden tests of which none ran: the author put them where the command does not look."""
+    if reported.channel != "reporter" or not reported.results:
+        return ""
+    holding = [path for path, written in _written(bench, reported.runner) if written.keys]
+    heard = {one.file for one in reported.results}
+    if not holding or not heard.isdisjoint(holding):
+        return ""
+    return f"{holding[0]} was injected, and no test of it ran: is it where the command looks?"
+
+
+def _by_mode(bench: OracleBench) -> Executed:
     mode = bench.ground.contract.spec.oracle.mode
     if mode == "split":
         return Executed(*_split(bench), "split")
