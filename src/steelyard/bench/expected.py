@@ -43,7 +43,7 @@ class Expectation:
     is_declared: Callable[[Result], bool] = lambda _: False
 
     @cached_property
-    def tests(self) -> Mapping[str, Result]:
+    def known(self) -> Mapping[str, Result]:
         """What the trusted run says about tests, without those in files that are the candidate's now."""
         return {
             one.id: one
@@ -53,17 +53,17 @@ class Expectation:
 
     @cached_property
     def groups(self) -> Mapping[Group, int]:
-        return Counter(self.group(one) for one in self.tests.values())
+        return Counter(self.group(one) for one in self.known.values())
 
     @cached_property
     def seen(self) -> frozenset[str]:
-        return known_files(self.tests.values())
+        return known_files(self.known.values())
 
     @cached_property
     def unloaded(self) -> frozenset[str]:
         """Files whose tests the trusted run could not know."""
         failed = known_files([one for one in self.trusted.results if is_load_failure(one)])
-        return failed if self.tests or not self.trusted.problems else failed | self.surely_run
+        return failed if self.known or not self.trusted.problems else failed | self.surely_run
 
     @cached_property
     def required(self) -> tuple[tuple[str, str], ...]:
@@ -74,7 +74,7 @@ class Expectation:
     @property
     def says_nothing(self) -> bool:
         """Whether neither a run nor the syntax tells which tests there are."""
-        return not self.tests and not self.required
+        return not self.known and not self.required
 
     def group(self, result: Result) -> Group:
         """Results that differ in nothing but parameters. Titles that no syntax shows are made by a loop."""
@@ -105,20 +105,20 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     )
     if reported.problems:
         return reported
-    if trusted.channel == "reporter" != reported.channel and expectation.tests:
+    if trusted.channel == "reporter" != reported.channel and expectation.known:
         return replace(reported, problems=(OTHER_RUNNER,))
     judged = [_judged(_known(one, expectation), expectation) for one in reported.results]
     return replace(reported, results=(*judged, *_missing(judged, reported.runner, expectation)))
 
 
 def _filed(one: Result, expectation: Expectation) -> Result:
-    there = expectation.tests.get(one.id)
+    there = expectation.known.get(one.id)
     return replace(one, file=there.file) if there is not None and there.file else one
 
 
 def _known(one: Result, expectation: Expectation) -> Result:
     """What passed counts only if it is a test of the suite."""
-    fine = one.outcome != "passed" or one.id in expectation.tests or expectation.is_declared(one)
+    fine = one.outcome != "passed" or one.id in expectation.known or expectation.is_declared(one)
     if fine or expectation.says_nothing or _may_be_new(one, expectation):
         return one
     return replace(one, outcome="skipped", detail=NOT_OF_THE_SUITE)
@@ -142,7 +142,7 @@ def _judged(one: Result, expectation: Expectation) -> Result:
     """A skip is the suite's own only where the trusted run skips too, or its file says so."""
     if one.outcome != "skipped" or one.file in expectation.changed or one.detail == NOT_OF_THE_SUITE:
         return one
-    there = expectation.tests.get(one.id)
+    there = expectation.known.get(one.id)
     if there is None:
         ran, why = _never_skips(one, expectation), "skipped, though nothing in its file skips"
     else:
@@ -161,7 +161,7 @@ def _never_skips(one: Result, expectation: Expectation) -> bool:
 def _missing(results: Collection[Result], runner: str, expectation: Expectation) -> Iterator[Result]:
     reported = {one.id for one in results}
     here = Counter(expectation.group(one) for one in results)
-    for one in expectation.tests.values():
+    for one in expectation.known.values():
         group = expectation.group(one)
         forgiven = expectation.has_parameters(one) and here[group] >= expectation.groups[group]
         if one.id not in reported and not forgiven and _must_be_told(one, expectation):
