@@ -17,7 +17,7 @@ SUPERVISOR: dict[str, Any] = {"__name__": "supervisor"}
 SOURCE = Path(steelyard.bench.__file__).parent / "inside" / "python_supervisor.py"
 exec(compile(SOURCE.read_text(), str(SOURCE), "exec"), SUPERVISOR)  # noqa: S102  # it is sent, never imported
 
-READY = ("ready", [])
+READY: tuple[str, list[str]] = ("ready", [])
 PLANNED = [READY, ("plan", ["a", "f.py"]), ("plan", ["b", "f.py"]), ("planned", [])]
 RUN = [("start", ["0"]), ("finish", ["0", "passed", ""]), ("start", ["1"]), ("finish", ["1", "failed", "no"])]
 WHOLE = [*PLANNED, *RUN, ("end", ["1"])]
