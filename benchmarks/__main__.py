@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import capture, command_line, container, grading, sandbox, table, trace, trial
+from benchmarks import capture, command_line, container, grading, importing, sandbox, table, trace, trial
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
 
@@ -19,6 +19,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **trial.ROWS,
     **container.ROWS,
     **grading.ROWS,
+    **importing.ROWS,
     **command_line.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
