@@ -61,10 +61,13 @@ def test_a_warning_is_shown_and_is_no_failure(steelyard: Callable[..., Any], aut
     assert "no reference" in problem["message"]
 
 
-def test_a_folder_without_a_contract_is_a_usage_error(steelyard: Callable[..., Any], tmp_path: Path) -> None:
-    said = steelyard("check", tmp_path / "gone")
+def test_a_folder_that_is_not_there_is_told_and_hides_no_other(
+    steelyard: Callable[..., Any], author: Any, tmp_path: Path
+) -> None:
+    said = steelyard("check", tmp_path / "gone", author.write())
     assert said.code == 2
-    assert said.err.endswith("gone does not exist\n")
+    assert "gone: does not exist\n" in said.out
+    assert "ok     sum" in said.out
 
 
 def test_nothing_in_a_contract_reaches_the_terminal_raw(steelyard: Callable[..., Any], author: Any) -> None:

@@ -66,7 +66,8 @@ def derive(engine: Engine, box: Box, tag: str) -> None:
         body = {"Image": box.image, "Cmd": ["none"], "Labels": labels, "HostConfig": {"NetworkMode": "none"}}
         made = str(engine.call("POST", "/containers/create", body)["Id"])
         try:
-            _check_workspace(engine, made, box.image)
+            for place in {WORKSPACE, box.workdir or WORKSPACE}:
+                _check_empty(engine, made, box.image, place)
             with tempfile.TemporaryFile() as tar:
                 _write(engine, made, box, tar)
                 engine.call("PUT", f"/containers/{made}/archive", tar, {"path": "/"}, timeout_s=1800)
@@ -88,15 +89,15 @@ def _exists(engine: Engine, tag: str) -> bool:
     return True
 
 
-def _check_workspace(engine: Engine, container: str, image: str) -> None:
-    """What an image has in /workspace would be in no snapshot, and yet on the bench."""
-    found = _stat(engine, container, WORKSPACE)
+def _check_empty(engine: Engine, container: str, image: str, place: str) -> None:
+    """What an image has where the workspace goes would be in no snapshot, and yet on the bench, or lost."""
+    found = _stat(engine, container, place)
     if found is None:
         return
-    with archive(engine, container, f"{WORKSPACE}/.") as tar:
+    with archive(engine, container, f"{place}/.") as tar:
         is_empty = sum(1 for _ in zip(tar, range(2), strict=False)) < 2
     if not is_empty or found.get("linkTarget"):
-        message = f"the image {image[:19]} has files of its own in {WORKSPACE}"
+        message = f"the image {image[:19]} has files of its own in {place}"
         fix = "put them elsewhere, or into the repository"
         raise ContractFault(Problem("contract.yaml", "environment.image", message, fix))
 
