@@ -247,7 +247,7 @@ def test_a_repeated_check_is_executed_by_the_replay_rule(steelyard: Steelyard, a
 def test_the_demo_comes_out_as_expected(steelyard: Steelyard) -> None:
     said = steelyard("demo", "--json", "--jobs", 2)
     assert said.code == 0, said.out + said.err
-    assert len(said.lines) == 21
+    assert len(said.lines) == 25
 
 
 def test_the_examples_table_is_the_demos_table() -> None:

@@ -19,7 +19,6 @@ from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Grade
 from steelyard.graders.ids import ask, id_doubts, some
 from steelyard.graders.inject import Injects, inject_doubts, injected
-from steelyard.graders.output_tail import output_tail
 from steelyard.graders.paths import PathInside
 
 PYTEST = "python3 -m pytest -q -p no:cacheprovider"
@@ -83,11 +82,10 @@ class ReadsResults(Grader):
             return Grade.error("never ran")
         pointers = (f"checks/{case.name}/",)
         if outcome.outcome == "error":
-            return Grade.error(outcome.why, pointers=pointers, output_tail=output_tail(outcome))
+            return Grade.error(outcome.why, pointers=pointers)
         # A change that made its own check impossible has no score on record.
-        return Grade(
-            outcome.outcome, outcome.score or 0.0, outcome.why, pointers, output_tail=output_tail(outcome)
-        )
+        # What the tests printed stays in the run folder: a result line may reach an agent, and shows no hidden test.
+        return Grade(outcome.outcome, outcome.score or 0.0, outcome.why, pointers)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ GATES = ("patch", "build", "acceptance", "safety")
 LEGEND = "P patch applies  B builds  A acceptance  S safety"
 TAIL_LINES = 20
 TAIL_BYTES = 64 << 10
+SHOWN_TESTS, SHOWN_CHARS = 10, 2000
+MAX_OUTCOME_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -170,9 +173,11 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
             )
         )
     for grade in result["grades"]:
-        if grade["outcome"] in ("fail", "error") and grade.get("output_tail"):
+        if grade["outcome"] not in ("fail", "error"):
+            continue
+        if told := grade.get("output_tail") or _told(Path(result["folder"]), grade["name"]):
             console.print(Text(f"\noutput of {grade['name']}:", "bold"))
-            console.print(Text(quoted(grade["output_tail"])))
+            console.print(Text(quoted(told)))
     tail = "" if result["termination"] == "completed" else _stderr_tail(Path(result["folder"]))
     if tail:
         console.print(Text("\nagent stderr (tail):", "bold"))
@@ -200,6 +205,20 @@ def label_of(label: Mapping[str, Any]) -> str:
         f"assurance: isolation {label['isolation']}, tree {label['tree']}, oracle {label['oracle']}{controls}"
         f"{runner}, network {label['network']}"
     )
+
+
+def _told(folder: Path, check: str) -> str:
+    """The tests of a check that failed, and the end of what it printed; from the record, which is the operator's."""
+    try:
+        with open_plain(folder / "checks" / check / "outcome.json") as file:
+            outcome = json.loads(file.read(MAX_OUTCOME_BYTES))
+        rows = (outcome.get("reported") or {}).get("results", [])
+        failed = [f"{one[0]}: {one[2] or one[1]}" for one in rows if one[1] in ("failed", "error")]
+        printed = "".join(outcome[name]["prefix"] + outcome[name]["tail"] for name in ("stdout", "stderr"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+    more = [f"and {len(failed) - SHOWN_TESTS} more"] if len(failed) > SHOWN_TESTS else []
+    return "\n".join([*failed[:SHOWN_TESTS], *more, printed[-SHOWN_CHARS:]]).strip("\n")
 
 
 def _stderr_tail(folder: Path) -> str:
