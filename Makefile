@@ -20,8 +20,8 @@ attacks: dev-env ## every known cheat and honest look-alike against the bench, a
 	@PYTHONPATH=tests/attacks $(BIN)/python -m corpus $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)
 
 check: dev-env ## lint, format, types, and whether the generated pages are fresh
-	@$(BIN)/ruff check
-	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check --no-cache
+	@$(BIN)/ruff format --check --no-cache
 	@$(BIN)/mypy
 	@$(BIN)/python scripts/docs.py --check
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from python_bench import PythonBench, is_a_pass, outcomes
 
 PRODUCT = {"shop.py": "def add(a, b):\n    return a + b\n"}
