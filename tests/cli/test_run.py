@@ -244,6 +244,16 @@ def test_a_repeated_check_is_executed_by_the_replay_rule(steelyard: Steelyard, a
     assert outcome["runs"] == ["pass", "pass", "pass"]
 
 
+def test_each_execution_of_a_repeated_check_is_an_event(steelyard: Steelyard, author: Author) -> None:
+    contract = author.write(
+        oracle={"checks": [{"id": "adds", "cmd": "exit 4"}], "reruns": {"max": 2, "rule": "all_fail_fails"}}
+    )
+    said = steelyard("run", contract, "--agent", "noop", "--json")
+    log = (Path(said.line["folder"]) / "events.jsonl").read_text().splitlines()
+    payloads = [event["payload"] for event in map(json.loads, log) if event["type"] == "check.run"]
+    assert [(one["id"], one["outcome"], one["exit"]) for one in payloads] == [("adds", "fail", 4)] * 2
+
+
 def test_the_demo_comes_out_as_expected(steelyard: Steelyard) -> None:
     said = steelyard("demo", "--json", "--jobs", 2)
     assert said.code == 0, said.out + said.err

@@ -48,7 +48,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("model.request", "model.response", "model.error"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
         *("workspace.change", "capture.start", "capture.end", "workspace.captured", "patch.apply"),
-        *("check.start", "check.end"),
+        *("check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
         *("cost", "termination"),
     }

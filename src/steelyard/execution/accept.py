@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import orjson
 
 from steelyard.bench.outcome import Outcome
@@ -11,6 +13,9 @@ from steelyard.evidence.misleading import misleading
 from steelyard.execution.live_run import LiveRun
 
 TOO_LARGE = "the change is larger than the import allows"
+EXECUTION = frozenset(
+    {"id", "outcome", "why", "exit", "start", "end", "observed_s", "stdout", "stderr", "score"}
+)
 
 
 def accept(run: LiveRun) -> None:
@@ -22,7 +27,14 @@ def accept(run: LiveRun) -> None:
     for entry in run.trial.contract.checks:
         run.events.append("check.start", "harness", {"id": entry.name, "under": entry.under})
         # A change too large to import is the agent's failure: it must not become a run that does not count.
-        _record(run, bench.run(entry) if run.change.complete else bench.refuse(entry, TOO_LARGE))
+        complete = run.change.complete
+        _record(run, bench.run(entry, partial(_told, run)) if complete else bench.refuse(entry, TOO_LARGE))
+
+
+def _told(run: LiveRun, execution: Outcome) -> None:
+    """One execution, in short: what each test of it said stands in `check.end`, of the one that decided."""
+    short = {name: value for name, value in execution.to_json().items() if name in EXECUTION}
+    run.events.append("check.run", "harness", {**short, "failing": len(execution.failing)})
 
 
 def _record(run: LiveRun, outcome: Outcome) -> None:
