@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,7 @@ def test_a_number_between_zero_and_one_is_the_reward(text: str, reward: float) -
     [
         *('{"reward": true}', '{"reward": "0.9"}', '{"reward": null}', '{"reward": [1]}', '{"reward": NaN}'),
         *('{"reward": 1.0000001}', '{"reward": -0.1}', '{"reward": 1e999}', '{"reward": Infinity}'),
+        *('{"reward": 1e400}', '{"reward": 1' + "0" * 400 + "}", '{"\\ud800": true}'),
         *("{}", "[]", "0.9", "null", "", "{", '{"a": 0.1, "b": 0.2}', "[" * 100_000, '{"reward": 0.5} x'),
     ],
 )
@@ -50,7 +53,9 @@ def test_a_text_file_holds_the_reward_where_there_is_no_json() -> None:
     assert read_artifacts(Artifacts(reward_txt=b" 0.25\n")).reward == 0.25
 
 
-@pytest.mark.parametrize("text", [b"", b"one", b"nan", b"2", "½".encode(), b"0.5 0.6"])
+@pytest.mark.parametrize(
+    "text", [b"", b"one", b"nan", b"2", "½".encode(), b"0.5 0.6", b"0_1", b" " * MAX_ARTIFACT_BYTES + b"1"]
+)
 def test_a_text_file_that_is_no_number_is_no_reward(text: bytes) -> None:
     assert read_artifacts(Artifacts(reward_txt=text)).reward is None
 
@@ -80,6 +85,19 @@ def test_broken_details_leave_the_reward_alone() -> None:
     assert "details.json" in verified.errors[0]
 
 
+@pytest.mark.parametrize(
+    "details",
+    [
+        *('{"a": "\\ud800"}', '{"\\ud800": 1}', '{"a": NaN}', '{"a": 1e400}', '{"a": 1' + "0" * 30 + "}"),
+        *('{"a": ' * 100 + "1" + "}" * 100, '{"a": ' * 900 + "1" + "}" * 900, "[1]", '"text"', "\xff"),
+    ],
+)
+def test_details_that_no_record_could_hold_are_told_and_left_out(details: str) -> None:
+    verified = read_artifacts(Artifacts(b'{"reward": 1}', details=details.encode("latin-1")))
+    assert (verified.reward, verified.breakdown) == (1.0, None)
+    assert verified.errors[0].startswith("details.json")
+
+
 def test_errors_json_becomes_tags() -> None:
     rows = [{"category": "unit mismatch", "description": "mm"}, {"category": "parsing"}]
     verified = read_artifacts(Artifacts(b'{"reward": 0}', errors=json.dumps(rows).encode()))
@@ -88,6 +106,19 @@ def test_errors_json_becomes_tags() -> None:
 
 def test_a_file_that_is_too_large_is_not_read() -> None:
     assert "larger than" in reward_of(" " * MAX_ARTIFACT_BYTES + '{"reward": 1}').errors[0]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters()), inner, max_size=3),
+)
+
+
+@given(JSON, JSON, JSON)
+def test_whatever_json_a_verifier_writes_can_be_recorded(reward: Any, details: Any, errors: Any) -> None:
+    files = [json.dumps(one).encode() for one in ({"reward": reward}, details, errors)]
+    verified = read_artifacts(Artifacts(files[0], None, files[1], files[2]))
+    assert Verified.from_json(orjson.loads(orjson.dumps(verified.to_json()))) == verified
 
 
 FILES = st.tuples(*(st.none() | st.binary(max_size=200) for _ in range(4)))

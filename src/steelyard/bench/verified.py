@@ -13,14 +13,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import orjson
+
 MAX_ARTIFACT_BYTES = 1 << 20
+MAX_DEPTH = 64
 MAX_TAGS = 100
 LOCKED = b"\0locked"  # in the place of a file's content: somebody had taken away the right to write it
 MAX_TEXT = 500
+_NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 class Tag(NamedTuple):
@@ -39,7 +44,13 @@ class Verified:
     errors: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "tags": [list(tag) for tag in self.tags], "errors": list(self.errors)}
+        return {
+            "completed": self.completed,
+            "reward": self.reward,
+            "breakdown": self.breakdown,
+            "tags": [list(tag) for tag in self.tags],
+            "errors": list(self.errors),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Verified:
@@ -88,11 +99,9 @@ def _reward(found: Artifacts) -> float:
 
 
 def _text_number(data: bytes) -> float:
-    try:
-        value = float(data.decode("ascii").strip())
-    except ValueError:
-        raise _UnusableError("reward.txt does not hold a number") from None
-    return _checked(value, "reward.txt")
+    if len(data) > MAX_ARTIFACT_BYTES or not _NUMBER.fullmatch(data):
+        raise _UnusableError("reward.txt does not hold a number, and only that")
+    return _checked(float(data), "reward.txt")
 
 
 def _number_of(data: Any) -> float:
@@ -109,7 +118,7 @@ def _number_of(data: Any) -> float:
 def _checked(value: Any, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _UnusableError(f"{what} must be a number")
-    if not (math.isfinite(value) and 0 <= value <= 1):
+    if not 0 <= value <= 1:  # NaN neither
         raise _UnusableError(f"{what} must be within 0..1, not {value!r}"[:MAX_TEXT])
     return float(value)
 
@@ -118,9 +127,35 @@ def _parsed(data: bytes, name: str) -> Any:
     if len(data) > MAX_ARTIFACT_BYTES:
         raise _UnusableError(f"{name} is larger than {MAX_ARTIFACT_BYTES >> 20} MiB")
     try:
-        return json.loads(data, parse_constant=_no_constant)
+        parsed = json.loads(data, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise _UnusableError(f"{name} is not JSON: {error}"[:MAX_TEXT]) from None
+    if _is_deep(parsed):
+        raise _UnusableError(f"{name} is nested deeper than {MAX_DEPTH} levels")
+    try:
+        orjson.dumps(parsed)
+    except TypeError as error:  # half a character, a number beyond 64 bits: no record could hold it
+        raise _UnusableError(f"{name} cannot be kept: {error}"[:MAX_TEXT]) from None
+    return parsed
+
+
+def _is_deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return bool(level)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return value
 
 
 def _no_constant(name: str) -> Any:
