@@ -54,7 +54,7 @@ def test_the_reward_has_four_decimals() -> None:
     assert score({"a": Dimension(1, max_score=3)}).reward == 0.3333
 
 
-@pytest.mark.parametrize("bad", [True, "1", None, float("nan"), float("inf")])
+@pytest.mark.parametrize("bad", [True, "1", None, float("nan"), float("inf"), 10**400, 1e300])
 def test_what_is_no_finite_number_is_refused(bad: object) -> None:
     with pytest.raises(ValueError, match="score must be a finite number"):
         score({"a": Dimension(bad)})  # type: ignore[arg-type]
@@ -68,6 +68,11 @@ def test_nothing_with_a_weight_is_refused() -> None:
 def test_an_unknown_strategy_is_refused() -> None:
     with pytest.raises(ValueError, match="weighted_mean, min"):
         parse({"strategy": "max", "dimensions": {"a": {"score": 1}}})
+
+
+def test_what_was_asked_for_is_a_list_of_names() -> None:
+    with pytest.raises(ValueError, match="must be a list of names"):
+        parse({"asked_for": "unit", "dimensions": {"unit": {"score": 1}}})
 
 
 def test_an_unknown_key_is_named() -> None:

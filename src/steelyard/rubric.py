@@ -3,7 +3,12 @@
     from steelyard.rubric import Dimension, score
     score({"drop": Dimension(0.95), "unit": Dimension(3, max_score=5, weight=2)}).reward     # 0.7167
 
-    echo '{"dimensions": {"drop": {"score": 0.95}}}' | python3 -m steelyard.rubric
+    echo '{"dimensions": {"drop": {"score": 0.95}}}' | python3 -I /opt/steelyard/steelyard/rubric.py
+
+On the bench start it by its path and with `-I`, as above: a verifier runs in the workspace under test, and
+`python3 -m steelyard.rubric` would take an `argparse.py` or a `steelyard/` of the candidate's for ours. Where nothing
+hostile lies in the current folder `-m` is the same. A script that was started with `-I` imports it after
+`sys.path.append("/opt/steelyard")`.
 
 Each dimension is normalised to score / max_score and clamped to 0..1. `weighted_mean` is the default; with `min` the
 worst dimension wins. A weight of 0 leaves both; a dimension that was asked for and is missing counts 0. The reward has
@@ -22,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 Strategy = Literal["weighted_mean", "min"]
 STRATEGIES = ("weighted_mean", "min")
 REWARD_PATH, DETAILS_PATH = "/logs/verifier/reward.json", "/logs/verifier/details.json"
+MOST = 1e100  # of a score, a maximum or a weight; sums of what is larger may overflow
 _KEYS = {"score", "max_score", "weight", "evidence"}
 
 
@@ -69,8 +75,8 @@ def score(
 
 def _share(name: str, one: Dimension) -> float:
     for field, value in (("score", one.score), ("max_score", one.max_score), ("weight", one.weight)):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise ValueError(f"{name}: {field} must be a finite number, not {value!r}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MOST:
+            raise ValueError(f"{name}: {field} must be a finite number, not {str(value)[:40]!r}")
     if one.max_score <= 0 or one.weight < 0:
         raise ValueError(f"{name}: max_score must be above 0 and weight not below 0")
     return min(1.0, max(0.0, one.score / one.max_score))
@@ -85,10 +91,13 @@ def parse(data: Any) -> Scored:
         if not isinstance(row, dict) or "score" not in row:
             raise ValueError(f"{name}: a dimension is an object with a `score`")
         unknown += [f"{name}.{key}" for key in sorted(row.keys() - _KEYS)]
+    asked_for = data.get("asked_for", [])
+    if not isinstance(asked_for, list) or not all(isinstance(name, str) for name in asked_for):
+        raise ValueError("`asked_for` must be a list of names")
     if unknown:
         raise ValueError(f"unknown key: {', '.join(unknown)}")
     dimensions = {name: Dimension(**row) for name, row in data["dimensions"].items()}
-    return score(dimensions, data.get("strategy", "weighted_mean"), data.get("asked_for", ()))
+    return score(dimensions, data.get("strategy", "weighted_mean"), asked_for)
 
 
 def _json(text: str, name: str) -> Any:

@@ -155,6 +155,54 @@ def test_a_verifier_may_use_the_rubric(graded: Graded) -> None:
     assert graded(rubric)["reward"] == 0.75
 
 
+def test_a_rubric_started_by_its_path_takes_nothing_of_the_candidates(graded: Graded) -> None:
+    forge = "import sys; open('/logs/verifier/reward.txt', 'w').write('1.0'); sys.exit(0)"
+    plant = f'mkdir steelyard; for f in argparse json steelyard/rubric; do echo "{forge}" > $f.py; done\n'
+    dimensions = '{"dimensions": {"a": {"score": 1, "max_score": 4}}}'
+    rubric = f"echo '{dimensions}' | python3 -I /opt/steelyard/steelyard/rubric.py\n"
+    assert graded(rubric, agent=plant)["reward"] == 0.25
+
+
 def test_what_a_failing_verifier_printed_is_shown(graded: Graded) -> None:
     line = graded("echo cannot read the answer >&2; exit 1\n")
     assert "cannot read the answer" in line["grades"][1]["output_tail"]
+
+
+ONE = "set -- 1.0\n" + REWARD
+BAD: dict[str, tuple[str, str]] = {
+    "fills its logs": (
+        "head -c 1G /dev/zero > /logs/verifier/big; rm -f /logs/verifier/reward.json\n",
+        "no reward",
+    ),
+    "fills its disk and then writes the reward": (
+        "cat /dev/zero > /logs/verifier/big\n" + ONE,
+        "reward.json is not JSON",
+    ),
+    "deletes its logs": (ONE + "rm -rf /logs/verifier /logs/*\n", "the verifier wrote no reward"),
+    "leads elsewhere": (
+        "echo '{\"reward\": 1}' > /tmp/r; ln -s /tmp/r /logs/verifier/reward.json\n",
+        "the verifier wrote no reward",
+    ),
+    "is a pipe": ("mkfifo /logs/verifier/reward.json\n", "the verifier wrote no reward"),
+    "is a folder": ("mkdir /logs/verifier/reward.json\n", "the verifier wrote no reward"),
+    "is killed": (ONE + "kill -9 $$\n", "killed by signal 9"),
+}
+
+
+@pytest.mark.parametrize(("verifier", "why"), BAD.values(), ids=BAD)
+def test_a_bad_verifier_is_an_error_that_says_what_it_did(verifier: str, why: str, graded: Graded) -> None:
+    line = graded(verifier)
+    assert (line["status"], line["acceptance"], line["reward"]) == ("scorable", "acceptance_error", 0.0)
+    assert why in line["grades"][1]["why"]
+
+
+FINE = {
+    "prints without end, nearly": "head -c 256M /dev/zero\n" + ONE,
+    "leaves processes that never end": "for n in 1 2 3; do (trap '' TERM HUP; sleep 1000) & done\n" + ONE,
+    "forks until it may not": "f() { f & f & }; (f) 2>/dev/null\n" + ONE.replace("mkdir", "true"),
+}
+
+
+@pytest.mark.parametrize("verifier", FINE.values(), ids=FINE)
+def test_what_a_verifier_does_besides_does_not_hold_anybody_up(verifier: str, graded: Graded) -> None:
+    assert graded(verifier)["reward"] == 1.0

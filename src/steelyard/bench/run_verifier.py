@@ -1,7 +1,7 @@
 """A verifier script on a fresh bench -> what it left in its logs.
 
     /tests            the script and its neighbours from the contract, read-only
-    /opt/steelyard    `python3 -m steelyard.rubric`, read-only
+    /opt/steelyard    steelyard/rubric.py, read-only
     /logs             empty when it starts, so whatever is there was written while it ran
     /workspace        snapshot, setup and the change, where it runs
 
