@@ -151,10 +151,10 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     head = Text.assemble(
         (result["run"], "bold"), "\n", f"contract {result['contract']['id']}  ", (result["contract"]["digest"][:12], "dim"),
         f"  agent {one_line(str(result['agent']))}  ended: {result['termination']}",
-        f" ({one_line(result['rationale'])})" if result.get("rationale") else "",
+        f" ({one_line(result['rationale'])})" if result.get("rationale") else "", f", badge {result['badge']}",
     )  # fmt: skip
     console.print(head)
-    console.print(Text.assemble("verdict ", coloured(result["verdict"]), f"  checks {result['checks']}  badge {result['badge']}  "
+    console.print(Text.assemble("verdict ", coloured(result["verdict"]), f"  checks {result['checks']}  "
                                 f"score {number(result['score'])}  reward {number(result['reward'])}"))  # fmt: skip
     if result.get("refused"):
         console.print(Text(f"refused: {result['refused']}", "bold yellow"))
@@ -218,7 +218,14 @@ def _told(folder: Path, check: str) -> str:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
     more = [f"and {len(failed) - SHOWN_TESTS} more"] if len(failed) > SHOWN_TESTS else []
-    return "\n".join([*failed[:SHOWN_TESTS], *more, printed[-SHOWN_CHARS:]]).strip("\n")
+    return "\n".join([*failed[:SHOWN_TESTS], *more, _last_lines(printed)]).strip("\n")
+
+
+def _last_lines(printed: str) -> str:
+    """The end of a text, from the start of a line where it has one."""
+    tail = printed[-SHOWN_CHARS:]
+    cut = tail.find("\n") + 1 if len(printed) > len(tail) else 0
+    return tail[cut:]
 
 
 def _stderr_tail(folder: Path) -> str:
@@ -253,18 +260,19 @@ def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
-    first, second = comparison.runs
     for why in comparison.incomparable:
         console.print(Text(f"not comparable: {one_line(why)}", "bold yellow"))
+    for name, run in zip(("first", "second"), comparison.runs, strict=True):
+        console.print(Text(f"{name:<6} {run}", "dim"))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("", first, second):
+    for name in ("", "first", "second"):
         table.add_column(name, overflow="fold")
     for what, one, two in comparison.differences:
         table.add_row(one_line(what), one_line(one), one_line(two))
     console.print(table if comparison.differences else "the outcomes are the same")
     for title, paths in (
-        (f"changed only by {first}", comparison.only_first),
-        (f"changed only by {second}", comparison.only_second),
+        ("changed only by the first", comparison.only_first),
+        ("changed only by the second", comparison.only_second),
         ("changed by both, differently", comparison.otherwise),
     ):
         if paths:
