@@ -18,7 +18,7 @@ from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.termination import Termination
-from steelyard.sandboxes.base import Command, Finished, Sandbox
+from steelyard.sandboxes.base import Command, Finished, Place, Sandbox
 
 NOT_FOUND = 127  # what a shell says of a command that is not there
 
@@ -90,6 +90,9 @@ class Agent(Protocol):
 
     def parameters(self) -> Mapping[str, Any]:
         """What the manifest records: digests of scripts, command lines, models."""
+
+    def places(self) -> tuple[Place, ...]:
+        """Folders of the agent's own beside the workspace, in its sandbox and in no other."""
 
     def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
         """The whole change as data; None from an agent that works in a sandbox."""

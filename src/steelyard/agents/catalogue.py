@@ -9,7 +9,8 @@ from pathlib import Path
 
 from steelyard.agents.base import Agent
 from steelyard.agents.data import Noop, Patch, Reference, Tree
-from steelyard.agents.process import CommandLine, Script
+from steelyard.agents.process import CommandLine, Script, Solution
+from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
 
 BUILT_IN: dict[str, Callable[[str], Agent]] = {
@@ -23,6 +24,12 @@ BUILT_IN: dict[str, Callable[[str], Agent]] = {
 
 NEEDED = {"script": ("file", "FILE"), "patch": ("file", "FILE"), "tree": ("folder", "DIR")}
 ALONE = ("noop", "reference")
+
+
+def agent_for(text: str, contract: Contract) -> Agent:
+    """The agent that a command line names, on that contract."""
+    agent, script = find_agent(text), contract.reference_script
+    return Solution(contract, script) if isinstance(agent, Reference) and script is not None else agent
 
 
 def find_agent(text: str) -> Agent:

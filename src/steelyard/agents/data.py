@@ -15,6 +15,7 @@ from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.importer import import_folder
+from steelyard.sandboxes.base import Place
 
 
 class DataAgent:
@@ -24,6 +25,9 @@ class DataAgent:
 
     def parameters(self) -> Mapping[str, Any]:
         return {}
+
+    def places(self) -> tuple[Place, ...]:
+        return ()
 
     def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
         del ground, blobs
@@ -61,7 +65,7 @@ class Patch(DataAgent):
 
 @dataclass(frozen=True)
 class Reference(DataAgent):
-    """The contract's own solution: what every sound contract must pass."""
+    """The contract's own solution, a patch: what every sound contract must pass. A script is a `Solution`."""
 
     name: str = "reference"
 

@@ -7,21 +7,29 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
 from steelyard.agents.base import Ending, Session, ending_of
 from steelyard.bench.ground import Ground
+from steelyard.bench.hidden_files import laid_files
+from steelyard.contract.contract import Contract
+from steelyard.contract.model import ScriptReference
 from steelyard.errors import OperatorFault
 from steelyard.evidence.blobs import Blobs
+from steelyard.sandboxes.base import Place
 
+SOLUTION = "/solution"
 PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed")
 _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 
 
 class ProcessAgent:
     in_sandbox: ClassVar[bool] = True
+
+    def places(self) -> tuple[Place, ...]:
+        return ()
 
     def deliver(self, ground: Ground, blobs: Blobs) -> None:
         del ground, blobs
@@ -49,6 +57,30 @@ class Script(ProcessAgent):
         session.put("brief.md", session.brief.encode())
         script = session.put("script", content)
         return ending_of(session.run((script,) if content.startswith(b"#!") else ("/bin/bash", script)))
+
+
+@dataclass(frozen=True)
+class Solution(ProcessAgent):
+    """The contract's own solution, where it is a script: its folder is at /solution, in this sandbox only."""
+
+    contract: Contract
+    reference: ScriptReference
+    name: str = "reference"
+
+    def parameters(self) -> Mapping[str, Any]:
+        return {"script": {"sha256": self.contract.files[self.reference.script].sha256}}
+
+    def places(self) -> tuple[Place, ...]:
+        return (
+            Place(SOLUTION, laid_files(self.contract.files_beside(self.reference.script)), read_only=True),
+        )
+
+    def work(self, session: Session) -> Ending:
+        script = self.contract.files[self.reference.script]
+        path = f"{SOLUTION}/{PurePosixPath(self.reference.script).name}"
+        is_started = script.mode == "755" and script.path.read_bytes().startswith(b"#!")
+        with_variables = replace(session, env={**session.env, **self.reference.env})
+        return ending_of(with_variables.run((path,) if is_started else ("/bin/bash", path)))
 
 
 @dataclass(frozen=True)

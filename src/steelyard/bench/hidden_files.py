@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.contract.catalogue import Material
+from steelyard.contract.catalogue import ContractFile, Material
 from steelyard.contract.contract import Contract
 from steelyard.sandboxes.base import Laid
 
@@ -17,13 +19,28 @@ def hidden_files(contract: Contract, options: Any, scratch: Path | None = None) 
     a `patch` needs none.
     """
     injected = [
-        Laid(f"{dest}{name.removeprefix(src)}", "file", mode=file.mode, source=file.path)
+        one
         for src, dest in options.injected
-        for name, file in contract.files.items()
-        if name == src or name.startswith(f"{src}/")
+        for one in laid_files(
+            {
+                f"{dest}{name.removeprefix(src)}": file
+                for name, file in contract.files.items()
+                if name == src or name.startswith(f"{src}/")
+            }
+        )
     ]
     places = {one.path for one in injected}
     return (*(one for one in _patched(contract, options, scratch) if one.path not in places), *injected)
+
+
+def laid_files(files: Mapping[str, ContractFile]) -> tuple[Laid, ...]:
+    """Files of a contract as they are, links as links, to lay in a folder."""
+    return tuple(
+        Laid(name, "symlink", target=os.readlink(file.path))  # noqa: PTH115  # Path would tidy the bytes
+        if file.mode == "link"
+        else Laid(name, "file", mode=file.mode, source=file.path)
+        for name, file in files.items()
+    )
 
 
 def _patched(contract: Contract, options: Any, scratch: Path | None) -> list[Laid]:

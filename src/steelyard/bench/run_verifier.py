@@ -15,6 +15,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
+from steelyard.bench.hidden_files import laid_files
 from steelyard.bench.verified import LOCKED, MAX_ARTIFACT_BYTES, Artifacts, Verified, read_artifacts
 from steelyard.contract.contract import Contract
 from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
@@ -44,13 +45,7 @@ class VerifierRan(NamedTuple):
 
 
 def verifier_places(contract: Contract, options: VerifierOptions) -> tuple[Place, ...]:
-    folder = str(PurePosixPath(options.script).parent)
-    prefix = "" if folder == "." else f"{folder}/"
-    laid = tuple(
-        Laid(name.removeprefix(prefix), "file", mode=file.mode, source=file.path)
-        for name, file in contract.files.items()
-        if (name.startswith(prefix) if prefix else name == options.script)
-    )
+    laid = laid_files(contract.files_beside(options.script))
     below = {str(PurePosixPath(path).parent) for path in (options.reward_path, options.details_path)}
     logs = tuple(Laid(path.removeprefix(f"{LOGS}/"), "dir") for path in sorted(below) if path != LOGS)
     rubric = Laid("steelyard/rubric.py", "file", source=RUBRIC)

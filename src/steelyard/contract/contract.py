@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from steelyard.contract.catalogue import ContractFile, GraderEntry
-from steelyard.contract.model import ContractSpec
+from steelyard.contract.model import ContractSpec, ScriptReference
 from steelyard.contract.snapshot import Snapshot
 
 
@@ -30,5 +30,23 @@ class Contract:
 
     @property
     def reference(self) -> Path | None:
+        """The solution, where it is a patch."""
         name = self.spec.oracle.reference
-        return None if name is None else self.files[name].path
+        return self.files[name].path if isinstance(name, str) else None
+
+    @property
+    def reference_script(self) -> ScriptReference | None:
+        """The solution, where it is a script."""
+        found = self.spec.oracle.reference
+        return found if isinstance(found, ScriptReference) else None
+
+    def files_beside(self, script: str) -> dict[str, ContractFile]:
+        """The files of the folder that a script is in, by their names there; of the top folder only itself."""
+        folder = str(PurePosixPath(script).parent)
+        if folder == ".":
+            return {script: self.files[script]}
+        return {
+            name.removeprefix(f"{folder}/"): file
+            for name, file in self.files.items()
+            if name.startswith(f"{folder}/")
+        }

@@ -36,13 +36,15 @@ def doubt_problem(entry: GraderEntry, place: Place, doubt: Doubt, source: Source
 
 
 def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
-    if contract.reference is None:
+    if contract.spec.oracle.reference is None:
         yield (
             ("oracle",),
             "no reference, so nobody knows that the task can be done",
             "reference: reference.patch",
         )
-    elif _leaks(contract.brief, contract.reference.read_text(errors="replace")):
+    elif contract.reference is not None and _leaks(
+        contract.brief, contract.reference.read_text(errors="replace")
+    ):
         place = "brief" if contract.spec.brief_file is None else "brief_file"
         yield (place,), "contains lines of the reference", ""
     for number, check in enumerate(contract.checks):

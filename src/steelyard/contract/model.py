@@ -136,13 +136,20 @@ class Reruns(Strict):
     rule: Literal["any_failure_fails", "majority", "all_fail_fails"] = "any_failure_fails"
 
 
+class ScriptReference(Strict):
+    """A solution that is a script: run as an agent would be, with its folder at /solution, which no other agent sees."""
+
+    script: NonEmpty
+    env: dict[Variable, str] = Field(default_factory=dict)
+
+
 class Oracle(Strict):
     checks: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
     mode: Literal["in_process", "twin", "split"] = "twin"
     isolation: Literal["suite", "process"] = "suite"
     tolerance: Fraction = 0.0
     reruns: Reruns = Reruns()
-    reference: NonEmpty | None = None
+    reference: NonEmpty | ScriptReference | None = None
 
 
 class Tools(Strict):

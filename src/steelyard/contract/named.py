@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.entries import Entries
@@ -18,6 +18,7 @@ from steelyard.errors import Problem
 
 BRIEF: Place = ("brief_file",)
 REFERENCE: Place = ("oracle", "reference")
+SOLUTION: Place = (*REFERENCE, "script")
 ARCHIVE: Place = ("repository", "archive")
 TREE: Place = ("repository", "tree")
 BUILD: Place = ("environment", "build")
@@ -43,9 +44,10 @@ def name_files(source: Source, entries: Entries, folder: Path) -> Named:
             named.files |= contract_files(folder, name)
         except ValueError as error:
             named.complain(place, f"{name} {error}")
-    reference = _written(source, REFERENCE)
-    if reference is not None and reference not in named.files and not named.problems:
-        named.complain(REFERENCE, f"{reference} is not a file")
+    for place in (REFERENCE, SOLUTION):
+        reference = _written(source, place)
+        if reference is not None and reference not in named.files and not named.problems:
+            named.complain(place, f"{reference} is not a file")
     build = (_written(source, BUILD) or "").rstrip("/")
     if build and f"{build}/Dockerfile" not in named.files and not named.problems:
         named.complain(BUILD, f"{build} is not a folder with a Dockerfile")
@@ -70,6 +72,9 @@ def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[Place, st
     reference = _written(source, REFERENCE)
     if reference is not None:
         yield REFERENCE, reference
+    script = _written(source, SOLUTION)
+    if script is not None:  # with what is beside it, as a verifier's
+        yield SOLUTION, str(PurePosixPath(script).parent) if "/" in script else script
     build = _written(source, BUILD)
     if build is not None:
         yield BUILD, build.rstrip("/")
@@ -107,7 +112,11 @@ def _look_at_tree(named: Named, folder: Path, path: Path) -> None:
     """A tree that holds the contract or its reference would show them to agents."""
     if not path.is_dir():
         raise ValueError("is not a folder")
-    own = [Path(named.source.file).name, _written(named.source, REFERENCE)]
+    own = [
+        Path(named.source.file).name,
+        _written(named.source, REFERENCE),
+        _written(named.source, SOLUTION),
+    ]
     for name in own:
         if (
             name is not None

@@ -36,7 +36,7 @@ def prepare(run: LiveRun) -> None:
     _compare_identity(run)
     run.delivery = run.agent.deliver(run.ground, run.blobs)
     if run.delivery is None:
-        run.box = run.ground.backend.start(run.ground.box(git=True))
+        run.box = run.ground.backend.start(run.ground.box(git=True, places=run.agent.places()))
     run.events.append("stage.enter", "harness", {"stage": "write"})
 
 

@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 
 from steelyard.agents.base import Ending
-from steelyard.agents.catalogue import find_agent
+from steelyard.agents.catalogue import agent_for
 from steelyard.bench.ground import Ground
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
@@ -24,7 +24,7 @@ from steelyard.plan.trial import Trial
 
 
 def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = None) -> Evidence:
-    run = open_run(trial, find_agent(trial.agent), ground, out)
+    run = open_run(trial, agent_for(trial.agent, trial.contract), ground, out)
     try:
         prepare(run)
         brief(run)

@@ -1,0 +1,62 @@
+"""A reference that is a script: run as an agent would be, and seen by nobody else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from authoring import FIX, Author, Steelyard
+
+SOLUTION = f'test "$(cat /solution/data/said)" = "$WORD"\n{FIX}'
+FILES = {"solution/solve.sh": SOLUTION, "solution/data/said": "yes\n"}
+CHECKS = [{"id": "adds", "cmd": "sh check.sh && test ! -e /solution", "timeout_s": 60}]
+
+
+def solved(author: Author, **keys: Any) -> Path:
+    reference = {"script": "solution/solve.sh", "env": {"WORD": "yes"}, **keys}
+    return author.write(FILES, oracle={"checks": CHECKS, "reference": reference})
+
+
+def test_a_script_solves_with_its_folder_at_solution(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", solved(author), "--agent", "reference", "--json")
+    assert (said.code, said.line["verdict"], said.line["agent"]) == (0, "pass", "reference"), said.out
+    manifest = json.loads(Path(said.line["folder"], "manifest.json").read_text())
+    assert manifest["agent"]["in_sandbox"] is True
+
+
+def test_no_other_agent_sees_the_solution(steelyard: Steelyard, author: Author, script: Any) -> None:
+    agent = script(f"test ! -e /solution || exit 9\n{FIX}")
+    said = steelyard("run", solved(author), "--agent", agent, "--json")
+    assert (said.code, said.line["termination"]) == (0, "completed"), said.out
+
+
+def test_the_solution_is_in_the_digest(steelyard: Steelyard, author: Author) -> None:
+    digests = []
+    for said in ("yes\n", "no\n"):
+        contract = solved(author)
+        (contract / "solution/data/said").write_text(said)
+        digests.append(steelyard("check", contract, "--json").line["digest"])
+    assert digests[0] != digests[1]
+
+
+def test_a_link_beside_the_script_stays_a_link(steelyard: Steelyard, author: Author) -> None:
+    contract = solved(author)
+    (contract / "solution/data/said").unlink()
+    (contract / "solution/other").write_text("yes\n")
+    (contract / "solution/data/said").symlink_to("../other")
+    said = steelyard("run", contract, "--agent", "reference", "--json")
+    assert said.line["verdict"] == "pass", said.out + said.err
+
+
+def test_a_script_that_is_not_there_is_named(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("check", solved(author, script="solution/other.sh"))
+    assert said.code == 2
+    assert "oracle.reference.script: solution/other.sh is not a file" in said.out
+
+
+def test_a_tree_must_not_hold_the_solution(steelyard: Steelyard, author: Author) -> None:
+    oracle = {"checks": CHECKS, "reference": {"script": "repo/solve.sh"}}
+    said = steelyard("check", author.write({"repo/solve.sh": FIX}, oracle=oracle))
+    assert said.code == 2
+    assert "holds repo/solve.sh, which agents must not see" in said.out
