@@ -6,7 +6,7 @@ contract.yaml (+ ../suite.yaml) -> data with positions -> spec, checks, graders,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -15,15 +15,16 @@ from pydantic import ValidationError
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.catalogue import Catalogue, Material
-from steelyard.contract.contract import Contract
+from steelyard.contract.contract import Contract, Step
 from steelyard.contract.digest import contract_digest
 from steelyard.contract.entries import Entries, resolve_entries
 from steelyard.contract.explain import explain, known_keys
 from steelyard.contract.lint import doubt_problem, warnings
 from steelyard.contract.model import ContractSpec
-from steelyard.contract.named import name_files
+from steelyard.contract.named import Named, name_files
 from steelyard.contract.not_yet import not_yet
-from steelyard.contract.snapshot import Snapshot, take_snapshot
+from steelyard.contract.shapes import shape_problems
+from steelyard.contract.snapshot import Snapshot, look_at, take_snapshot
 from steelyard.contract.suite import with_suite
 from steelyard.contract.yaml_source import Source, dotted, read_yaml
 from steelyard.errors import ContractFault, OperatorFault, Problem
@@ -43,8 +44,13 @@ def load_contract(path: Path | str, catalogue: Catalogue, cache: Cache | None = 
     return examine_contract(path, catalogue, cache).contract
 
 
-def examine_contract(path: Path | str, catalogue: Catalogue, cache: Cache | None = None) -> Examined:
-    """Load the contract and look at it closely; raises ContractFault with every problem."""
+def examine_contract(
+    path: Path | str, catalogue: Catalogue, cache: Cache | None = None, *, to_run: bool = True
+) -> Examined:
+    """Load the contract and look at it closely; raises ContractFault with every problem.
+
+    One that is not `to_run` leaves nothing in the cache that can be done without; all else about it is the same.
+    """
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
     folder = file.parent
     source = with_suite(read_yaml(file), folder)
@@ -52,19 +58,36 @@ def examine_contract(path: Path | str, catalogue: Catalogue, cache: Cache | None
     named = name_files(source, entries, folder)
     problems = [*not_yet(source), *entries.problems, *named.problems]
     spec = _spec(source, problems)
-    problems += [*_build_problems(entries), *_reward_problems(entries)]
+    problems += [*shape_problems(entries), *_build_problems(entries), *_reward_problems(entries)]
     if problems or spec is None:
         raise ContractFault(_in_order(problems))
-    snapshot = _snapshot(spec, source, folder, cache or Cache.default())
+    take = take_snapshot if to_run else look_at
+    snapshot = _snapshot(partial(take, spec.repository, folder.absolute(), cache or Cache.default()), source)
     doubts = _doubts(entries, Material(snapshot.tree, snapshot.entries, named.files))
     if fatal := [problem for problem, is_fatal in doubts if is_fatal]:
         raise ContractFault(_in_order(fatal))
-    brief = spec.brief if named.brief is None else named.brief
-    digest = contract_digest(spec, str(brief), snapshot, [*entries.found.values()], named.files)
+    steps = _steps(spec, entries, named)
+    briefs = [step.brief for step in steps]
+    brief = "\n\n".join(briefs) or str(spec.brief if named.brief is None else named.brief)
+    digest = contract_digest(spec, briefs or brief, snapshot, [*entries.found.values()], named.files)
     contract = Contract(
-        spec, folder, str(brief), entries.checks, entries.graders, named.files, snapshot, digest
+        spec, folder, brief, entries.checks, entries.graders, named.files, snapshot, digest, steps
     )
     return Examined(contract, _in_order([*(problem for problem, _ in doubts), *warnings(contract, source)]))
+
+
+def _steps(spec: ContractSpec, entries: Entries, named: Named) -> tuple[Step, ...]:
+    return tuple(
+        Step(
+            name=step.name,
+            brief=named.step_briefs.get(number) or str(step.brief),
+            min_reward=step.min_reward,
+            wall_s=step.wall_s,
+            reference=named.files[step.reference].path if isinstance(step.reference, str) else step.reference,
+            checks=tuple(entry for entry in entries.checks if entry.step == step.name),
+        )
+        for number, step in enumerate(spec.steps)
+    )
 
 
 def find_contracts(paths: Iterable[Path | str]) -> list[Path]:
@@ -102,21 +125,28 @@ def _build_problems(entries: Entries) -> list[Problem]:
         for place, entry in entries.found.items()
         if entry.is_check and entry.under in ("build", "static")
     ]
+    if entries.source.data.get("workspace") == "none":
+        return []
     none = entries.source.data.get("build") == "none"
     if built and none:
         place, message, fix = built[0], "builds, though the contract says `build: none`", ""
     elif not built and not none and entries.checks and not entries.problems:
-        place, message = ("oracle", "checks"), "no check is `under: build` or `under: static`"
-        fix = "add one, or say `build: none`"
+        place, message = entries.where_checks_are, "no check is `under: build` or `under: static`"
+        fix = "add one, or say `build: none` beside `oracle:`"
     else:
         return []
     return [Problem(entries.source.where(place), dotted(place), message, fix)]
 
 
 def _reward_problems(entries: Entries) -> list[Problem]:
-    """`reward: verifier` needs exactly one verifier to take it from."""
+    """`reward: verifier` needs exactly one verifier to take it from, in each step if there are steps."""
+    if entries.source.data.get("reward") != "verifier" or entries.problems:
+        return []
+    steps = dict.fromkeys(entry.step for entry in entries.checks)
+    if any(step is not None for step in steps):
+        return [problem for step in steps for problem in _step_reward_problems(entries, str(step))]
     verifiers = sum(entry.type == "verifier" for entry in entries.found.values())
-    if entries.source.data.get("reward") != "verifier" or verifiers == 1 or entries.problems:
+    if verifiers == 1:
         return []
     message = (
         f"the reward is the verifier's, and there are {verifiers}" if verifiers else "there is no verifier"
@@ -124,9 +154,17 @@ def _reward_problems(entries: Entries) -> list[Problem]:
     return [Problem(entries.source.where(("reward",)), "reward", message, "say exactly one `type: verifier`")]
 
 
-def _snapshot(spec: ContractSpec, source: Source, folder: Path, cache: Cache) -> Snapshot:
+def _step_reward_problems(entries: Entries, step: str) -> list[Problem]:
+    verifiers = sum(entry.type == "verifier" and entry.step == step for entry in entries.checks)
+    if verifiers == 1:
+        return []
+    message = f"the reward of a step is its verifier's, and {step} has {verifiers or 'none'}"
+    return [Problem(entries.source.where(("reward",)), "reward", message, "one `type: verifier` in each step")]
+
+
+def _snapshot(take: Callable[[], Snapshot], source: Source) -> Snapshot:
     try:
-        return take_snapshot(spec.repository, folder.absolute(), cache)
+        return take()
     except ContractFault as fault:
         raise ContractFault(
             [
