@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from steelyard.contract.cache import Cache
 from steelyard.contract.materialise import Caps, Item, materialise
 from steelyard.contract.model import Repository
-from steelyard.contract.snapshot import Snapshot, take_snapshot
+from steelyard.contract.snapshot import Snapshot, look_at, take_snapshot
 from steelyard.contract.tree import Entry, content_root
 from steelyard.contract.tree_source import tree_items
 from steelyard.errors import ContractFault
@@ -54,6 +54,26 @@ def test_a_folder_is_taken_as_it_is(files: Path, store: Cache) -> None:
     assert (snapshot.tree / "empty/deep").is_dir()
     assert snapshot.commit is None
     assert snapshot.check_deep() is None
+
+
+def test_looking_at_a_folder_tells_what_a_snapshot_of_it_would(files: Path, store: Cache) -> None:
+    (files / "link").symlink_to("d/b")
+    (files / ".git").mkdir()
+    looked = look_at(Repository(tree="repo"), files.parent, store)
+    assert not store.root.exists()
+    taken = take(files, store)
+    assert (looked.root, looked.commit, looked.submodules) == (taken.root, taken.commit, taken.submodules)
+    assert looked.entries == taken.entries
+    assert (looked.tree / "d/b").read_bytes() == (taken.tree / "d/b").read_bytes()
+
+
+def test_a_folder_that_a_snapshot_refuses_is_refused_when_looked_at(files: Path, store: Cache) -> None:
+    os.mkfifo(files / "pipe")
+    with pytest.raises(ContractFault, match="FIFO"):
+        look_at(Repository(tree="repo"), files.parent, store)
+    (files / "pipe").unlink()
+    with pytest.raises(ContractFault, match="content root"):
+        look_at(Repository(tree="repo", commit="0" * 64), files.parent, store)
 
 
 def test_every_git_folder_stays_behind(files: Path, store: Cache) -> None:

@@ -1,4 +1,8 @@
-"""Find every mistake in contracts before anything is spent; exit 0 when there is none (warnings are no mistakes)."""
+"""Find every mistake in contracts before anything is spent; exit 0 when there is none (warnings are no mistakes).
+
+With --fixtures or --reference the contract's own material is tried on its bench as well; what does not come out as it
+must is a mistake.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,17 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from steelyard.cli.output import console
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.load import examine_contract, find_contracts
 from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.graders.catalogue import installed_catalogue
+
+if TYPE_CHECKING:
+    from steelyard.study.rehearse import Tried
 
 HELP = "find every mistake in contracts before anything is spent"
 SCHEMA = "steelyard.check/1"
@@ -24,7 +32,9 @@ class Checked(NamedTuple):
 
     {"schema": "steelyard.check/1", "contract": "demo", "ok": true, "id": "demo", "digest": "...",
      "problems": [{"where": "demo/contract.yaml:3:1", "field": "...", "message": "...", "fix": "",
-                   "severity": "error|warning"}]}
+                   "severity": "error|warning"}],
+     "tried": [{"name": "fixtures/pass/a.json", "wanted": "at least 0.95", "got": "0.8",
+                "came": "as_expected|otherwise|error|invalid", "why": "", "folder": "..."}]}
     """
 
     path: Path
@@ -32,6 +42,17 @@ class Checked(NamedTuple):
     digest: str | None
     faults: list[Problem]
     warnings: list[Problem]
+    tried: tuple[Tried, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return not self.faults and all(one.came == "as_expected" for one in self.tried)
+
+    @property
+    def exit_code(self) -> int:
+        """The machine's own trouble says nothing about the contract, unless there is something else to say."""
+        wrong = self.faults or any(one.came in {"otherwise", "error"} for one in self.tried)
+        return 0 if self.ok else 2 if wrong else 3
 
     def to_json(self) -> dict[str, Any]:
         told = [("error", problem) for problem in self.faults] + [
@@ -40,7 +61,7 @@ class Checked(NamedTuple):
         return {
             "schema": SCHEMA,
             "contract": str(self.path),
-            "ok": not self.faults,
+            "ok": self.ok,
             "id": self.id,
             "digest": self.digest,
             "problems": [
@@ -53,10 +74,11 @@ class Checked(NamedTuple):
                 }
                 for severity, problem in told
             ],
+            "tried": [one.to_json() for one in self.tried],
         }
 
     def lines(self) -> list[str]:
-        head = f"ok     {self.id}  {self.digest}" if not self.faults else f"wrong  {self.path}"
+        head = f"ok     {self.id}  {self.digest}" if self.ok else f"wrong  {self.path}"
         told = [*map(str, self.faults), *(f"warning: {problem}" for problem in self.warnings)]
         return [shown(head), *(f"  {shown(line)}" for line in told)]
 
@@ -65,17 +87,52 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "contracts", metavar="CONTRACT", nargs="+", type=Path, help="a contract or suite folder"
     )
+    parser.add_argument(
+        "--fixtures",
+        action="store_true",
+        help="try the answers in fixtures/pass and fixtures/fail on the verifier",
+    )
+    parser.add_argument(
+        "--reference",
+        action="store_true",
+        help="try the reference, which must pass, and no change, which must fail",
+    )
+    parser.add_argument(
+        "--sandbox",
+        choices=["bubblewrap", "docker", "local"],
+        help="for what is tried, instead of the contract's",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the runs of what is tried here")
     parser.add_argument("--json", action="store_true", help="one JSON object a contract")
 
 
 def run(args: argparse.Namespace) -> int:
-    faulty, catalogue = False, installed_catalogue()
+    code, tried, catalogue = 0, 0, installed_catalogue()
     for checked in _each(args.contracts, catalogue):
-        faulty = faulty or bool(checked.faults)
-        text = json.dumps(checked.to_json()) if args.json else "\n".join(checked.lines())
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()  # a large suite takes a while
-    return 2 if faulty else 0
+        if (args.fixtures or args.reference) and not checked.faults:
+            checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
+        code, tried = max(code, checked.exit_code), tried + len(checked.tried)
+        _tell(checked, as_json=args.json)
+    if (args.fixtures or args.reference) and not tried and not code:
+        raise OperatorFault("nothing was tried: no contract here has a verifier with fixtures")
+    return code
+
+
+def _tell(checked: Checked, *, as_json: bool) -> None:
+    text = json.dumps(checked.to_json()) if as_json else "\n".join(checked.lines())
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()  # a large suite takes a while
+    if checked.tried and not as_json:
+        from steelyard.cli.rehearsing import table  # noqa: PLC0415  # loaded already, since something was tried
+
+        console().print(table(checked.tried))
+
+
+def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
+    from steelyard.cli.rehearsing import rehearse  # noqa: PLC0415  # sandboxes, which reading a contract needs not
+
+    tried, faults = rehearse(checked.path, catalogue, args)
+    return checked._replace(tried=tried, faults=faults)
 
 
 def _each(paths: list[Path], catalogue: Catalogue) -> Iterator[Checked]:
@@ -93,7 +150,7 @@ def _each(paths: list[Path], catalogue: Catalogue) -> Iterator[Checked]:
 
 def check(path: Path, catalogue: Catalogue) -> Checked:
     try:
-        contract, warnings = examine_contract(path, catalogue)
+        contract, warnings = examine_contract(path, catalogue, to_run=False)
     except ContractFault as fault:
         return Checked(path, None, None, fault.problems, [])
     return Checked(path, contract.id, contract.digest, [], warnings)

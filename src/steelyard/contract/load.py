@@ -159,7 +159,9 @@ def _step_reward_problems(entries: Entries, step: str) -> list[Problem]:
     if verifiers == 1:
         return []
     message = f"the reward of a step is its verifier's, and {step} has {verifiers or 'none'}"
-    return [Problem(entries.source.where(("reward",)), "reward", message, "one `type: verifier` in each step")]
+    return [
+        Problem(entries.source.where(("reward",)), "reward", message, "one `type: verifier` in each step")
+    ]
 
 
 def _snapshot(take: Callable[[], Snapshot], source: Source) -> Snapshot:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -115,15 +115,50 @@ class Snapshot:
         return None
 
 
-def take_snapshot(repository: Repository, folder: Path, cache: Cache) -> Snapshot:
+@dataclass(frozen=True)
+class Looked(Snapshot):
+    """A folder as its author has it: all that checking a contract asks for, and nothing that a run could start from."""
+
+    listed: Mapping[str, Entry] = field(default_factory=dict)
+
+    @property
+    def tree(self) -> Path:
+        return self.folder
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        return self.listed
+
+
+def look_at(repository: Repository | None, folder: Path, cache: Cache) -> Snapshot:
+    """What `take_snapshot` would give, without a copy in the cache where that can be told without one."""
+    if repository is None or repository.tree is None:
+        return take_snapshot(repository, folder, cache)
+    root, entries = _listed(repository, folder / repository.tree)
+    return Looked(root, folder / repository.tree, run_uid(), index_sha256="", listed=entries)
+
+
+def take_snapshot(repository: Repository | None, folder: Path, cache: Cache) -> Snapshot:
     """Materialise what `repository` names, relative to the contract's `folder`, once per source."""
-    if repository.git is not None:
+    if repository is None:
+        made = _from_nothing(cache)
+    elif repository.git is not None:
         made = _from_git(repository, repository.git, folder, cache)
     elif repository.archive is not None:
         made = _from_archive(repository, folder / repository.archive, cache)
     else:
         made = _from_tree(repository, folder / str(repository.tree), cache)
     return _read(made)
+
+
+def _from_nothing(cache: Cache) -> Path:
+    """What a contract without a workspace starts from: a folder, and nothing in it."""
+
+    def build(folder: Path) -> None:
+        (folder / "tree").mkdir()
+        _write(folder, materialise(iter(()), folder / "tree"), None)
+
+    return cache.build("snapshots", _key(root=content_root({})), build)
 
 
 def _from_git(repository: Repository, location: str, folder: Path, cache: Cache) -> Path:
@@ -169,16 +204,23 @@ def _from_archive(repository: Repository, path: Path, cache: Cache) -> Path:
     return cache.build("snapshots", _key(archive=sha256, kind=path.suffix), build)
 
 
-def _from_tree(repository: Repository, path: Path, cache: Cache) -> Path:
+def _listed(repository: Repository, path: Path) -> tuple[str, dict[str, Entry]]:
+    """The content root of a folder, and what is in it."""
     if not path.is_dir():
         raise refusal(f"{repository.tree} is not a folder", field="repository.tree")
-    root = content_root(materialise(tree_items(path, leave=WORKED_IN), None))
+    entries = materialise(tree_items(path, leave=WORKED_IN), None)
+    root = content_root(entries)
     if repository.commit not in (None, root):
         raise refusal(
             f"the folder's content root is {root}, not {repository.commit}",
             field="repository.commit",
             fix="say the new one, or leave `commit` out",
         )
+    return root, entries
+
+
+def _from_tree(repository: Repository, path: Path, cache: Cache) -> Path:
+    root, _ = _listed(repository, path)
 
     def build(folder: Path) -> None:
         (folder / "tree").mkdir()
