@@ -13,9 +13,6 @@ from .conftest import Writer
 # One refused value for each row of the table, and one that is fine.
 ROWS: list[tuple[str, Any, Any]] = [
     ("expected_outcome", "refusal", "completion"),
-    ("workspace", "none", "code"),
-    ("turns", ["more"], []),
-    ("steps", [{"a": 1}], []),
     ("exports", ["out"], []),
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("environment.network", ["example.org:443"], "none"),

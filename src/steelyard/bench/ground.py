@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from steelyard.bench.setup_layer import SetupLayer, setup_layer
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
-from steelyard.contract.tree import Entry, is_within
-from steelyard.errors import OperatorFault
+from steelyard.contract.tree import Entry, is_within, shown
+from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import WORKSPACE, Backend, Box, Laid, Limits, Place
 from steelyard.sandboxes.toolchains import Toolchain, resolve
@@ -108,7 +108,7 @@ def _image(contract: Contract, kind: str) -> Image | None:
     from steelyard.sandboxes.docker.image import Recipe, build_image, find_image  # noqa: PLC0415
 
     if declared.image:
-        return find_image(engine(), declared.image)
+        return _without_volumes(find_image(engine(), declared.image), contract)
     if not declared.build:
         raise OperatorFault(f"{contract.id} names no image, so it cannot run in the docker sandbox")
     folder = declared.build.rstrip("/") + "/"
@@ -116,19 +116,30 @@ def _image(contract: Contract, kind: str) -> Image | None:
         name.removeprefix(folder): file for name, file in contract.files.items() if name.startswith(folder)
     }
     network = "host" if contract.spec.setup_network == "host" else "none"
-    return build_image(engine(), Recipe(files, network, declared.allow_unpinned))
+    return _without_volumes(build_image(engine(), Recipe(files, network, declared.allow_unpinned)), contract)
+
+
+def _without_volumes(image: Image, contract: Contract) -> Image:
+    if image.volumes and contract.spec.environment.scope == "system":
+        message = f"the image has a volume at {shown(image.volumes[0])}, and what is written there is in no change"
+        field = "environment.image" if contract.spec.environment.image else "environment.build"
+        raise ContractFault(Problem("contract.yaml", field, message, "an image without VOLUME"))
+    return image
 
 
 def _in_image(box: Box, contract: Contract, image: Image | None, layers: str) -> Box:
     if image is None:
         return box
     snapshot, declared = contract.snapshot, contract.spec.environment
+    is_system = declared.scope == "system"
     return replace(
         box,
-        key=f"{snapshot.root}/{snapshot.commit}/{contract.spec.repository.history}/{layers}",
+        layers=() if is_system else box.layers,
+        scope=declared.scope,
+        key=f"{snapshot.root}/{snapshot.commit}/{contract.spec.history}/{layers}",
         image=image.id,
         image_env=image.env,
-        workdir=declared.workdir or "",
+        workdir=declared.workdir or (image.workdir if is_system else ""),
         read_only=declared.read_only,
     )
 

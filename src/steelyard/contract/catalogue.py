@@ -84,6 +84,7 @@ class GraderEntry:
     mandatory: bool = True
     layer: Layer | None = None
     executes: bool = False
+    step: str | None = None  # of which step it is a check
 
     @property
     def options_files(self) -> tuple[str, ...]:

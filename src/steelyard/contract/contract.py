@@ -12,17 +12,35 @@ from steelyard.contract.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One part of a sequence over one workspace: what is asked in it, and when it is enough to go on."""
+
+    name: str
+    brief: str
+    min_reward: float
+    wall_s: float | None
+    reference: Path | ScriptReference | None
+    checks: tuple[GraderEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """What is asked. Its digest is its identity and its version."""
 
     spec: ContractSpec
     folder: Path
-    brief: str
-    checks: tuple[GraderEntry, ...]
+    brief: str  # of a contract with steps: all of theirs
+    checks: tuple[GraderEntry, ...]  # those of every step, too
     graders: tuple[GraderEntry, ...]
     files: Mapping[str, ContractFile]  # contract-relative name -> file; everything a verdict depends on
     snapshot: Snapshot
     digest: str
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Everything that an agent is told, in order."""
+        return tuple(step.brief for step in self.steps) or (self.brief, *self.spec.turns)
 
     @property
     def id(self) -> str:

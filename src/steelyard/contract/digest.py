@@ -5,6 +5,8 @@
      "repository": {"root": "...", "history": "none"}, "checks": [...], "graders": [...],
      "files": [["hidden/test_a.py", "644", "<sha256>"]]}
 
+The brief of a contract with steps is the list of theirs.
+
 Everything that can change a verdict is in it. Where things lie, absolute paths, comments, the order of keys,
 times, owners and the `version` label are not: a contract that is moved is the same contract.
 """
@@ -31,18 +33,20 @@ _LEFT_OUT = {"version", "brief", "brief_file", "repository", "graders"}
 
 def contract_digest(
     spec: ContractSpec,
-    brief: str,
+    brief: str | Sequence[str],
     snapshot: Snapshot,
     entries: Sequence[GraderEntry],
     files: Mapping[str, ContractFile],
 ) -> str:
     """The digest of a contract, as 64 hex digits."""
     own = spec.model_dump(mode="json", by_alias=True, exclude=_LEFT_OUT)
-    del own["oracle"]["checks"]
+    for part in (own["oracle"], *own["steps"]):
+        for name in ("brief", "brief_file", "checks"):
+            part.pop(name, None)
     document: Any = {
         "schema": SCHEMA,
         "spec": own,
-        "brief": brief,
+        "brief": brief if isinstance(brief, str) else list(brief),
         "repository": _repository(spec, snapshot),
         "checks": [_entry(entry) for entry in entries if entry.is_check],
         "graders": [_entry(entry) for entry in entries if not entry.is_check],
@@ -53,7 +57,7 @@ def contract_digest(
 
 def _repository(spec: ContractSpec, snapshot: Snapshot) -> dict[str, Any]:
     """The content; with a visible history also the commit, since the agent can read what is behind it."""
-    history = spec.repository.history
+    history = spec.history
     return {
         "root": snapshot.root,
         "history": history,
@@ -67,4 +71,6 @@ def _entry(entry: GraderEntry) -> dict[str, Any]:
         for field in dataclasses.fields(entry)
         if field.name != "grader"
     }
-    return {**common, "options": dataclasses.asdict(entry.grader)}
+    left_out: frozenset[str] = getattr(entry.grader, "UNDIGESTED", frozenset())
+    options = {key: value for key, value in dataclasses.asdict(entry.grader).items() if key not in left_out}
+    return {**common, "options": options}

@@ -1,4 +1,4 @@
-"""`oracle.checks` and `graders` of a contract -> `GraderEntry`s with every default resolved.
+"""`oracle.checks`, `steps[].checks` and `graders` of a contract -> `GraderEntry`s with every default resolved.
 
 - {id: hidden, cmd: "make test", weight: 2, timeout_s: 60}
    common keys: id, weight          options of type command: cmd, timeout_s
@@ -68,6 +68,10 @@ class Entries:
     def graders(self) -> tuple[GraderEntry, ...]:
         return tuple(entry for entry in self.found.values() if not entry.is_check)
 
+    @property
+    def where_checks_are(self) -> Place:
+        return ("steps",) if any(entry.step is not None for entry in self.checks) else ("oracle", "checks")
+
     def complain(self, place: Place, message: str, fix: str = "") -> None:
         self.problems.append(Problem(self.source.where(place), dotted(place), message, fix))
 
@@ -77,29 +81,44 @@ def resolve_entries(source: Source, catalogue: Catalogue) -> Entries:
     entries = Entries(source, catalogue)
     for place, raw in _listed(source, ("oracle", "checks")):
         _resolve(entries, place, raw, CheckKeys)
+    for at, step in _listed(source, ("steps",)):
+        for place, raw in _listed(source, (*at, "checks")):
+            _resolve(entries, place, raw, CheckKeys, step=str(step.get("name")))
     _add_policy(entries)
     for place, raw in _listed(source, ("graders",)):
         _resolve(entries, place, raw, GraderKeys)
     _name_all(entries)
-    if entries.found and not entries.problems and not sum(entry.weight for entry in entries.found.values()):
+    if _weighs_nothing(entries):
         entries.complain(
-            ("oracle", "checks"), "every weight is zero, so nothing carries credit", "weight: 1 on one"
+            entries.where_checks_are, "every weight is zero, so nothing carries credit", "weight: 1 on one"
         )
     return entries
+
+
+def _weighs_nothing(entries: Entries) -> bool:
+    if entries.source.data.get("workspace") == "none":
+        return False  # what is wrong there is that it has graders at all
+    return (
+        bool(entries.found) and not entries.problems and not sum(one.weight for one in entries.found.values())
+    )
 
 
 def _listed(source: Source, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
     """The mappings in a list, if it is one; what is not is the model's to refuse."""
     data: Any = source.data
     for part in place:
-        data = data.get(part) if isinstance(data, dict) else None
+        data = data[part] if isinstance(part, int) else data.get(part) if isinstance(data, dict) else None
     for number, raw in enumerate(data if isinstance(data, list) else []):
         if isinstance(raw, dict):
             yield (*place, number), raw
 
 
 def _resolve(
-    entries: Entries, place: Place, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
+    entries: Entries,
+    place: Place,
+    raw: dict[str, Any],
+    model: type[CheckKeys | GraderKeys],
+    step: str | None = None,
 ) -> None:
     keys = _common(entries, place, raw, model)
     kind = _type_of(entries, place, raw, model)
@@ -122,7 +141,7 @@ def _resolve(
     )
     required = _is_required(keys, kind)
     entries.found[place] = GraderEntry(
-        name=(keys.id if isinstance(keys, CheckKeys) else keys.name) or "",
+        name=_in_step(step, (keys.id if isinstance(keys, CheckKeys) else keys.name) or ""),
         type=kind.TYPE,
         grader=grader,
         under=keys.under or kind.UNDER,
@@ -134,7 +153,13 @@ def _resolve(
         mandatory=keys.mandatory if isinstance(keys, CheckKeys) else True,
         layer=keys.layer if isinstance(keys, CheckKeys) else None,
         executes=kind.EXECUTES,
+        step=step,
     )
+
+
+def _in_step(step: str | None, name: str) -> str:
+    """Ids are unique within a step; names are within a contract."""
+    return f"{step}.{name}" if step is not None and name else name
 
 
 def _is_required(keys: CheckKeys | GraderKeys, kind: type[GraderType]) -> bool:
@@ -262,8 +287,8 @@ def _name_all(entries: Entries) -> None:
         taken.add(entry.name)
     for place, entry in entries.found.items():
         if not entry.name:
-            number, name = 1, entry.type
+            number, name = 1, _in_step(entry.step, entry.type)
             while name in taken:
-                number, name = number + 1, f"{entry.type}-{number + 1}"
+                number, name = number + 1, _in_step(entry.step, f"{entry.type}-{number + 1}")
             taken.add(name)
             entries.found[place] = replace(entry, name=name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from steelyard.contract.catalogue import Doubt, GraderEntry
 from steelyard.contract.contract import Contract
@@ -36,21 +37,11 @@ def doubt_problem(entry: GraderEntry, place: Place, doubt: Doubt, source: Source
 
 
 def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
-    if contract.spec.oracle.reference is None:
-        yield (
-            ("oracle",),
-            "no reference, so nobody knows that the task can be done",
-            "reference: reference.patch",
-        )
-    elif contract.reference is not None and _leaks(
-        contract.brief, contract.reference.read_text(errors="replace")
-    ):
-        place = "brief" if contract.spec.brief_file is None else "brief_file"
-        yield (place,), "contains lines of the reference", ""
-    for number, check in enumerate(contract.checks):
+    yield from _references(contract)
+    for place, check in _placed(contract):
         if getattr(check.grader, "cmd", "").strip() in ALWAYS_TRUE:
             yield (
-                ("oracle", "checks", number),
+                place,
                 f"{check.name} always passes, so it asks for nothing",
                 "say the real command",
             )
@@ -60,21 +51,50 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         if not submodule.materialised:
             place_ = ("repository", "submodules")
             yield place_, f"the submodule {shown(submodule.path)} is left empty", "map it to a repository"
+    tree = contract.spec.repository.tree if contract.spec.repository else None
     for name in contract.files:
-        if contract.spec.repository.tree is not None and _below(name, contract.spec.repository.tree):
+        if tree is not None and _below(name, tree):
             yield ("repository", "tree"), f"{shown(name)} is a file of the graders, and agents see it", ""
+
+
+def _references(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+    if contract.spec.oracle.reference is None and all(step.reference is None for step in contract.steps):
+        yield (
+            ("steps",) if contract.steps else ("oracle",),
+            "no reference, so nobody knows that the task can be done",
+            "reference: reference.patch",
+        )
+    place = "brief" if contract.spec.brief_file is None else "brief_file"
+    briefs: list[tuple[Place, str]] = [
+        (("steps", number), step.brief) for number, step in enumerate(contract.steps)
+    ]
+    patches = (contract.reference, *(step.reference for step in contract.steps))
+    added = [one.read_text(errors="replace") for one in patches if isinstance(one, Path)]
+    for at, brief in briefs or [((place,), contract.brief)]:
+        if any(_leaks(brief, patch) for patch in added):
+            yield at, "contains lines of the reference", ""
+
+
+def _placed(contract: Contract) -> list[tuple[Place, GraderEntry]]:
+    """Every check, and where it is written."""
+    if not contract.steps:
+        return [(("oracle", "checks", number), check) for number, check in enumerate(contract.checks)]
+    return [
+        (("steps", at, "checks", number), check)
+        for at, step in enumerate(contract.steps)
+        for number, check in enumerate(step.checks)
+    ]
 
 
 def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """Python puts the folder of a script, or the current one, first on its path: what a change plants is found there."""
-    for number, check in enumerate(contract.checks):
+    for place, check in _placed(contract):
         words = getattr(check.grader, "cmd", "").split()
         is_python = any(word.rsplit("/", 1)[-1].startswith("python") for word in words)
         isolated = any(word.startswith(("-I", "-P")) for word in words)
         has_hidden = bool(getattr(check.grader, "injected", None))
         # What looks at each test starts Python its own way.
         if check.type == "command" and is_python and has_hidden and not isolated:
-            place = ("oracle", "checks", number)
             yield place, "a module planted beside the hidden file can stand in for a library", "python3 -I"
 
 

@@ -30,6 +30,9 @@ Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
+MOST_TURNS, MOST_STEPS = 100, 100
+ANSWER = "answer.txt"  # where an agent's final text lies on the bench
+
 # Byte-code and tool caches that running the tests leaves behind: counted, never graded, never carried.
 GENERATED = (
     "*.pyc",
@@ -105,17 +108,21 @@ class Environment(Strict):
     processes: Annotated[int, Field(ge=8)] = 512
     network: Literal["none"] | tuple[HostPort, ...] = "none"
     rename: Literal["auto", "full"] = "auto"
+    scope: Literal["workspace", "system"] = "workspace"
     read_only: bool = False
 
     @model_validator(mode="after")
     def _of_containers(self) -> Environment:
         """What an image needs, and what needs an image."""
         own = {"image": self.image, "build": self.build, "allow_unpinned": self.allow_unpinned,
-               "workdir": self.workdir, "read_only": self.read_only}  # fmt: skip
+               "workdir": self.workdir, "read_only": self.read_only,
+               "scope: system": self.scope == "system"}  # fmt: skip
         if self.sandbox != "docker":
             if given := [key for key, value in own.items() if value]:
                 raise ValueError(f"`{given[0]}` needs `sandbox: docker`")
             return self
+        if self.scope == "system" and self.read_only:
+            raise ValueError("`scope: system` is about what can be written everywhere; `read_only` is not")
         if (self.image is None) == (self.build is None):
             raise ValueError("`sandbox: docker` needs exactly one of image, build")
         if self.toolchains:
@@ -124,7 +131,7 @@ class Environment(Strict):
             raise ValueError(
                 "an image is named by its digest (NAME@sha256:... or sha256:...), or say `allow_unpinned: true`"
             )
-        if self.workdir is not None and (
+        if self.scope == "workspace" and self.workdir is not None and (
             self.workdir in {"/home", "/home/agent"} or self.workdir.split("/")[1] in SYSTEM_FOLDERS
         ):
             raise ValueError(f"{self.workdir} is the system's; workdir is a folder of its own, like /app")
@@ -144,12 +151,30 @@ class ScriptReference(Strict):
 
 
 class Oracle(Strict):
-    checks: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
+    checks: tuple[dict[str, Any], ...] = ()  # who needs some is said in `shapes.py`
     mode: Literal["in_process", "twin", "split"] = "twin"
     isolation: Literal["suite", "process"] = "suite"
     tolerance: Fraction = 0.0
     reruns: Reruns = Reruns()
     reference: NonEmpty | ScriptReference | None = None
+
+
+class Step(Strict):
+    """One part of a sequence over one workspace, with a brief and checks of its own."""
+
+    name: Name
+    brief: NonEmpty | None = None
+    brief_file: NonEmpty | None = None
+    checks: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
+    min_reward: Fraction = 1.0  # below it, the later steps are not run
+    wall_s: Annotated[float, Field(gt=0, le=86_400)] | None = None  # of the agent's time, at most
+    reference: NonEmpty | ScriptReference | None = None
+
+    @model_validator(mode="after")
+    def _one_brief(self) -> Step:
+        if (self.brief is None) == (self.brief_file is None):
+            raise ValueError("say exactly one of brief, brief_file")
+        return self
 
 
 class Tools(Strict):
@@ -252,16 +277,18 @@ class ContractSpec(Strict):
     hints: tuple[str, ...] = ()
     expected_outcome: Literal["completion", "refusal"] = "completion"
     workspace: Literal["code", "none"] = "code"
-    turns: tuple[str, ...] = ()
-    steps: tuple[dict[str, Any], ...] = ()
+    answer: Name | None = None  # of `workspace: none`: the file that is the output
+    turns: Annotated[tuple[NonEmpty, ...], Field(max_length=MOST_TURNS)] = ()
+    steps: Annotated[tuple[Step, ...], Field(max_length=MOST_STEPS)] = ()
+    step_reward: Literal["mean", "final"] = "mean"
     exports: tuple[str, ...] = ()
 
-    repository: Repository
+    repository: Repository | None = None
     environment: Environment = Environment()
     setup: tuple[NonEmpty, ...] = ()
     setup_network: Literal["none", "host"] | tuple[HostPort, ...] = "none"
     setup_inputs: tuple[NonEmpty, ...] = ()
-    oracle: Oracle
+    oracle: Oracle = Oracle()
     bench: Literal["fresh", "live"] = "fresh"
     build: Literal["none"] | None = None
     generated: tuple[NonEmpty, ...] = GENERATED
@@ -285,6 +312,16 @@ class ContractSpec(Strict):
 
     @model_validator(mode="after")
     def _one_brief(self) -> ContractSpec:
-        if (self.brief is None) == (self.brief_file is None):
+        if not self.steps and (self.brief is None) == (self.brief_file is None):
             raise ValueError("say exactly one of brief, brief_file")
         return self
+
+    @property
+    def history(self) -> str:
+        """How much of the repository's past an agent sees."""
+        return "none" if self.repository is None else self.repository.history
+
+    @property
+    def answer_path(self) -> str | None:
+        """Where the output of a contract without a workspace lies on the bench, below /workspace."""
+        return None if self.workspace == "code" else self.answer or ANSWER

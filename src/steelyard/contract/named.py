@@ -6,9 +6,11 @@ Looked at before the models, so that a missing file and a misspelt key are told 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.entries import Entries
@@ -18,7 +20,6 @@ from steelyard.errors import Problem
 
 BRIEF: Place = ("brief_file",)
 REFERENCE: Place = ("oracle", "reference")
-SOLUTION: Place = (*REFERENCE, "script")
 ARCHIVE: Place = ("repository", "archive")
 TREE: Place = ("repository", "tree")
 BUILD: Place = ("environment", "build")
@@ -31,6 +32,7 @@ class Named:
     source: Source
     files: dict[str, ContractFile] = field(default_factory=dict)
     brief: str | None = None  # of `brief_file`
+    step_briefs: dict[int, str] = field(default_factory=dict)  # of the steps' own `brief_file`s
     problems: list[Problem] = field(default_factory=list)
 
     def complain(self, place: Place, message: str) -> None:
@@ -44,14 +46,13 @@ def name_files(source: Source, entries: Entries, folder: Path) -> Named:
             named.files |= contract_files(folder, name)
         except ValueError as error:
             named.complain(place, f"{name} {error}")
-    for place in (REFERENCE, SOLUTION):
-        reference = _written(source, place)
-        if reference is not None and reference not in named.files and not named.problems:
+    for place, reference in _references(source):
+        if reference not in named.files and not named.problems:
             named.complain(place, f"{reference} is not a file")
     build = (_written(source, BUILD) or "").rstrip("/")
     if build and f"{build}/Dockerfile" not in named.files and not named.problems:
         named.complain(BUILD, f"{build} is not a folder with a Dockerfile")
-    for place, look in ((BRIEF, _read_brief), (ARCHIVE, _look_at_archive), (TREE, _look_at_tree)):
+    for place, look in _looks(source):
         written = _written(source, place)
         if written is None:
             continue
@@ -64,40 +65,68 @@ def name_files(source: Source, entries: Entries, folder: Path) -> Named:
     return named
 
 
+def _looks(source: Source) -> Iterator[tuple[Place, Callable[[Named, Path, Path], None]]]:
+    yield BRIEF, _read_brief
+    for number, at in enumerate(_steps(source)):
+        yield (*at, "brief_file"), partial(_read_step_brief, number)
+    yield ARCHIVE, _look_at_archive
+    yield TREE, _look_at_tree
+
+
 def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[Place, str]]:
     """Everything whose bytes a verdict depends on."""
     for place, entry in entries.found.items():
         for name in entry.options_files:
             yield place, name
-    reference = _written(source, REFERENCE)
-    if reference is not None:
-        yield REFERENCE, reference
-    script = _written(source, SOLUTION)
-    if script is not None:  # with what is beside it, as a verifier's
-        yield SOLUTION, str(PurePosixPath(script).parent) if "/" in script else script
+    for place, reference in _references(source):
+        # A script comes with what is beside it, as a verifier's.
+        beside = place[-1] == "script" and "/" in reference
+        yield place, str(PurePosixPath(reference).parent) if beside else reference
     build = _written(source, BUILD)
     if build is not None:
         yield BUILD, build.rstrip("/")
 
 
+def _references(source: Source) -> Iterator[tuple[Place, str]]:
+    """Every solution, patch or script."""
+    places: list[Place] = [REFERENCE, *((*at, "reference") for at in _steps(source))]
+    for place in (one for at in places for one in (at, (*at, "script"))):
+        written = _written(source, place)
+        if written is not None:
+            yield place, written
+
+
+def _steps(source: Source) -> list[Place]:
+    listed = source.data.get("steps")
+    return [("steps", number) for number in range(len(listed) if isinstance(listed, list) else 0)]
+
+
 def _written(source: Source, place: Place) -> str | None:
-    data = source.data
-    for part in place[:-1]:
-        inner = data.get(str(part))
-        data = inner if isinstance(inner, dict) else {}
-    value = data.get(str(place[-1]))
-    return value if isinstance(value, str) and value else None
+    data: Any = source.data
+    for part in place:
+        inner = data.get(part) if isinstance(data, dict) else None
+        data = data[part] if isinstance(part, int) else inner
+    return data if isinstance(data, str) and data else None
 
 
 def _read_brief(named: Named, folder: Path, path: Path) -> None:
     del folder
+    named.brief = _text(path)
+
+
+def _read_step_brief(number: int, named: Named, folder: Path, path: Path) -> None:
+    del folder
+    named.step_briefs[number] = _text(path)
+
+
+def _text(path: Path) -> str:
     raw = path.read_bytes()
     if len(raw) > MOST_BYTES:
         raise ValueError(f"is larger than {MOST_BYTES} bytes")
     if not raw.strip():
         raise ValueError("is empty")
     try:
-        named.brief = raw.decode()
+        return raw.decode()
     except UnicodeDecodeError as error:
         raise ValueError("is not UTF-8 text") from error
 
@@ -112,15 +141,6 @@ def _look_at_tree(named: Named, folder: Path, path: Path) -> None:
     """A tree that holds the contract or its reference would show them to agents."""
     if not path.is_dir():
         raise ValueError("is not a folder")
-    own = [
-        Path(named.source.file).name,
-        _written(named.source, REFERENCE),
-        _written(named.source, SOLUTION),
-    ]
-    for name in own:
-        if (
-            name is not None
-            and not bad_name(name)
-            and Path(os.path.realpath(folder / name)).is_relative_to(path)
-        ):
+    for name in (Path(named.source.file).name, *(one for _, one in _references(named.source))):
+        if not bad_name(name) and Path(os.path.realpath(folder / name)).is_relative_to(path):
             raise ValueError(f"holds {name}, which agents must not see")

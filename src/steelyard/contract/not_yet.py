@@ -38,9 +38,6 @@ def _has(*values: str) -> Callable[[Any], bool]:
 
 NOT_YET: tuple[Row, ...] = (
     Row(("expected_outcome",), _one_of("refusal")),
-    Row(("workspace",), _one_of("none")),
-    Row(("turns",), _given),
-    Row(("steps",), _given),
     Row(("exports",), _given),
     Row(("environment", "secrets"), _given),
     Row(("environment", "network"), _other_than("none"), "network: none"),

@@ -13,6 +13,21 @@ from steelyard.contract.catalogue import Catalogue, GraderType
 from steelyard.contract.entries import CheckKeys, GraderKeys
 from steelyard.contract.model import ContractSpec
 
+_NONE = {"required": ["workspace"], "properties": {"workspace": {"const": "none"}}}
+_STEPS = {"required": ["steps"], "properties": {"steps": {"minItems": 1}}}
+_CHECKED = {
+    "required": ["oracle"],
+    "properties": {"oracle": {"required": ["checks"], "properties": {"checks": {"minItems": 1}}}},
+}
+# What each kind of contract needs, and what it cannot have.
+_SHAPES: list[dict[str, Any]] = [
+    {
+        "if": _NONE,
+        "then": {"properties": dict.fromkeys(("repository", "build"), False)},
+        "else": {"required": ["repository"], "properties": {"answer": False}},
+    },
+    {"anyOf": [_NONE, _STEPS, _CHECKED]},
+]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -22,16 +37,22 @@ def contract_schema(catalogue: Catalogue) -> dict[str, Any]:
     definitions = schema["$defs"]
     checks = [kind for _, kind in sorted(catalogue.types.items()) if kind.EXECUTES]
     graders = [kind for _, kind in sorted(catalogue.types.items())]
-    definitions["Oracle"]["properties"]["checks"]["items"] = {
-        "anyOf": [_entry(kind, CheckKeys, definitions) for kind in checks]
-    }
+    any_check = {"anyOf": [_entry(kind, CheckKeys, definitions) for kind in checks]}
+    definitions["Oracle"]["properties"]["checks"]["items"] = any_check
+    definitions["Step"]["properties"]["checks"]["items"] = any_check
     schema["properties"]["graders"]["items"] = {
         "anyOf": [_entry(kind, GraderKeys, definitions) for kind in graders]
     }
     definitions["Environment"]["properties"]["env"]["additionalProperties"] = (
         False  # the pattern is all there is
     )
-    schema["oneOf"] = [{"required": ["brief"]}, {"required": ["brief_file"]}]
+    schema["oneOf"] = [
+        {"required": ["brief"]},
+        {"required": ["brief_file"]},
+        {"required": ["steps"], "properties": {"steps": {"minItems": 1}}},
+    ]
+    schema["allOf"] = _SHAPES
+    definitions["Step"]["oneOf"] = [{"required": ["brief"]}, {"required": ["brief_file"]}]
     return {
         "$schema": DIALECT,
         "title": "Steelyard contract",

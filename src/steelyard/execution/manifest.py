@@ -102,7 +102,7 @@ def _repository(ground: Ground) -> dict[str, Any]:
     return {
         "commit": snapshot.commit,
         "content_root": snapshot.root,
-        "history": ground.contract.spec.repository.history,
+        "history": ground.contract.spec.history,
         "submodules": [
             {"path": path, "commit": commit, "materialised": there}
             for path, commit, there in snapshot.submodules

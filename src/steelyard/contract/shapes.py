@@ -1,0 +1,87 @@
+"""Which keys fit together -> problems: a task, one with `turns`, one with `steps`, one without a workspace.
+
+a task            brief, repository, oracle.checks
+with turns        the same, and further messages
+steps             repository; each step has its own brief and checks
+workspace: none   brief; `answer`, verifiers, `turns`; no repository and nothing that looks at one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from steelyard.contract.entries import Entries
+from steelyard.contract.model import ANSWER, GENERATED
+from steelyard.contract.yaml_source import Place, dotted
+from steelyard.errors import Problem
+
+_Said = tuple[Place, str, str]
+NO_WORKSPACE = "a contract without a workspace"
+
+
+def shape_problems(entries: Entries) -> list[Problem]:
+    """What contradicts the kind of contract that this is, and what that kind needs."""
+    data = entries.source.data
+    none = data.get("workspace") == "none"
+    said = [*_of_steps(data)] if data.get("steps") else []
+    if none:
+        said += _without_workspace(data, entries)
+    else:
+        said += _with_workspace(data)
+    return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
+
+
+def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:
+    if data.get("repository") is None:
+        yield ("repository",), "is missing", "or `workspace: none`"
+    if data.get("answer") is not None:
+        yield ("answer",), "the change is the output", "only with `workspace: none`"
+    if data.get("steps"):
+        return
+    if data.get("oracle") is None:
+        yield ("oracle",), "is missing", ""
+    elif isinstance(data["oracle"], dict) and not data["oracle"].get("checks"):
+        written = "checks" in data["oracle"]
+        yield ("oracle", "checks"), "must not be empty" if written else "is missing", ""
+
+
+def _of_steps(data: dict[str, Any]) -> Iterator[_Said]:
+    for key in ("brief", "brief_file", "turns"):
+        if data.get(key):
+            yield (key,), "each step has a brief of its own", f"steps, or {key}"
+    oracle = data.get("oracle")
+    oracle = oracle if isinstance(oracle, dict) else {}
+    if oracle.get("checks"):
+        yield ("oracle", "checks"), "each step has checks of its own", "put them into the last step"
+    steps = data["steps"] if isinstance(data["steps"], list) else []
+    names = [step.get("name") if isinstance(step, dict) else None for step in steps]
+    for number, name in enumerate(names):
+        if name is not None and name in names[:number]:
+            yield ("steps", number, "name"), f"the name {name} is taken", ""
+        if oracle.get("reference") and isinstance(steps[number], dict) and steps[number].get("reference"):
+            yield ("steps", number, "reference"), "the oracle has a reference already", "keep one"
+
+
+def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+    for key in ("repository", "steps", "build", "runner_files"):
+        if data.get(key):
+            yield (key,), f"{NO_WORKSPACE} has none", f"leave out `{key}`"
+    answer = data.get("answer") or ANSWER
+    if any(fnmatchcase(str(answer), pattern) for pattern in _patterns(data)):
+        yield ("answer",), "matches `generated`, so it would never be seen", "another name"
+    for place, entry in entries.found.items():
+        if entry.type != "verifier":
+            yield place, f"{NO_WORKSPACE} has no scorers", "a `verifier` check looks at the answer"
+            continue
+        if not entry.is_check:
+            yield place, "a verifier of the answer is a check", "put it in oracle.checks"
+        expected = getattr(entry.grader, "expected_output_path", None)
+        if expected not in (None, f"/workspace/{answer}"):
+            yield (*place, "expected_output_path"), f"the answer is at /workspace/{answer}", ""
+
+
+def _patterns(data: dict[str, Any]) -> tuple[str, ...]:
+    own = data.get("generated")
+    return (*GENERATED, *(str(one) for one in (own if isinstance(own, list) else ())))
