@@ -24,6 +24,7 @@ class Origins:
         self.began = config["began"]
         self.standard = os.path.dirname(os.__file__)
         self.ours = set()  # code of this program
+        self.loaded = {}  # id -> code of the runner, from before the tree; kept alive, so that no id is used twice
         self.made = {}
         self.texts = {}
         self.rewrite = getattr(sys.modules.get("_pytest.assertion.rewrite"), "rewrite_asserts", None)
@@ -34,7 +35,12 @@ class Origins:
         where = getattr(code, "co_filename", "")
         if where.startswith("<frozen ") and where.endswith(">"):
             where = os.path.join(self.standard, where[8:-1].replace(".", "/") + ".py")
-        return where if os.path.isabs(where) and code in self.codes(where) else ""
+        known = os.path.isabs(where) and (id(code) in self.loaded or code in self.codes(where))
+        return where if known else ""
+
+    def remember(self, codes):
+        """These very objects need no compiling: nobody could have made them but the import of their file."""
+        self.loaded.update((id(code), code) for code in codes if code is not None)
 
     def trusted_file(self, code):
         """The same, when it is not the candidate's."""

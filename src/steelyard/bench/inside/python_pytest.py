@@ -79,6 +79,7 @@ class Watcher:
             for name in parts_of_the_runner(self.settings):
                 self.say("problem", "the tree's `" + name + "` is a part of the runner that is installed")
         else:
+            self.origins.remember(code for _, _, _, code, _ in self.tripwire.runner)
             self.before_the_tree("")
         put_the_tree_on_the_path(self.settings)
         yield
