@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steelyard.cli.output import console
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.load import examine_contract, find_contracts
 from steelyard.contract.tree import shown
@@ -123,7 +122,8 @@ def _tell(checked: Checked, *, as_json: bool) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()  # a large suite takes a while
     if checked.tried and not as_json:
-        from steelyard.cli.rehearsing import table  # noqa: PLC0415  # loaded already, since something was tried
+        from steelyard.cli.output import console  # noqa: PLC0415  # loaded already, since something was tried
+        from steelyard.cli.rehearsing import table  # noqa: PLC0415  # see above
 
         console().print(table(checked.tried))
 

@@ -56,6 +56,7 @@ class Grader:
     REQUIRED: ClassVar[bool] = True
     WEIGHT: ClassVar[float] = 0.0
     EXECUTES: ClassVar[bool] = False
+    UNDIGESTED: ClassVar[frozenset[str]] = frozenset()  # options that change no verdict
 
     def contract_files(self) -> tuple[str, ...]:
         """Contract-relative files that the options name."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ConfigDict
 
 from steelyard.bench.run_verifier import LOGS
 from steelyard.contract.catalogue import Doubt, Material
-from steelyard.contract.model import NonEmpty
+from steelyard.contract.model import Fraction, NonEmpty
 from steelyard.graders.base import Case, Grader, TimeoutS
-from steelyard.graders.grade import Evaluated, Grade
+from steelyard.graders.grade import TOLERANCE, Evaluated, Grade
 from steelyard.graders.output_format import MAX_OUTPUT_BYTES, Looked, Output, look
 from steelyard.graders.output_tail import output_tail
 from steelyard.sandboxes.base import WORKSPACE
@@ -36,13 +36,29 @@ InWorkspace = Annotated[NonEmpty, _below(WORKSPACE)]
 
 
 @dataclass(frozen=True)
+class FixtureScores:
+    """What the answers in `fixtures/pass` and `fixtures/fail` must score, for `steelyard check --fixtures`."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    pass_at_least: Fraction = 0.95
+    fail_at_most: Fraction = 0.5
+
+    def fit(self, score: float, *, must_pass: bool) -> bool:
+        if must_pass:
+            return score >= self.pass_at_least - TOLERANCE
+        return score <= self.fail_at_most + TOLERANCE
+
+
+@dataclass(frozen=True)
 class Verifier(Grader):
     """`script` writes a reward between 0 and 1 to `reward_path`; that is the score, as written.
 
     It runs in /workspace on a fresh bench, with its folder of the contract at /tests (read-only) and an empty /logs. Every
     process is dead before the reward is read. A missing or broken reward is an error and not a zero. With `output` the
     file at `expected_output_path` must parse (json, csv, yaml, text; a regular expression, a JSON Schema): a reward
-    above 0 for an output that does not parse is refused.
+    above 0 for an output that does not parse is refused. Golden answers beside the contract, in `fixtures/pass` and
+    `fixtures/fail`, try the script (`steelyard check --fixtures`) and decide nothing else.
 
     Why: some results need more than tests: numbers within a tolerance, a document, several answers with weights.
     Example: `{type: verifier, script: tests/test.sh, expected_output_path: /workspace/answer.json, output: {format: json}}`
@@ -54,6 +70,7 @@ class Verifier(Grader):
     REQUIRED = False
     WEIGHT = 1.0
     EXECUTES = True
+    UNDIGESTED = frozenset({"fixtures"})
 
     script: NonEmpty
     expected_output_path: InWorkspace | None = None
@@ -61,6 +78,7 @@ class Verifier(Grader):
     details_path: InLogs = f"{LOGS}/verifier/details.json"
     output: Output | None = None
     timeout_s: TimeoutS = 900.0
+    fixtures: FixtureScores = FixtureScores()
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
@@ -80,7 +98,14 @@ class Verifier(Grader):
             return (Doubt("script", f"{self.script} is not a file of the contract", fatal=True),)
         if self.output is not None and self.expected_output_path is None:
             return (Doubt("expected_output_path", "say which file `output` is about", fatal=True),)
+        if self.fixtures.fail_at_most >= self.fixtures.pass_at_least:
+            return (Doubt("fixtures", "`fail_at_most` must be below `pass_at_least`", fatal=True),)
         return ()
+
+    def output_in(self, brief: str, answer: str | None = None) -> str | None:
+        """Where in the tree the output is: as declared, the contract's answer, or the last place that the brief names."""
+        path = self.expected_output_path or answer or _last_path(brief)
+        return None if path is None else _inside(path)
 
     def grade(self, case: Case) -> Grade:
         outcome = case.outcome

@@ -1,0 +1,91 @@
+"""Golden answers beside a contract, which its verifiers must score high or low.
+
+    fixtures/pass/exact.json      a file stands for the output of the task
+    fixtures/pass/whole/...       a folder is laid over the snapshot
+    fixtures/fail/off-by-one.json
+
+They try a verifier and never judge an agent's work, so the digest of a contract does not know them. Names that begin
+with a dot are passed over.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.contract.catalogue import ContractFile
+from steelyard.contract.contract import Contract
+from steelyard.contract.files import contract_files
+from steelyard.contract.tree import prefixes, shown
+from steelyard.errors import ContractFault, Problem
+
+FOLDER = "fixtures"
+KINDS = ("pass", "fail")
+
+
+class Fixture(NamedTuple):
+    """One golden answer: where each of its files goes in the tree."""
+
+    name: str  # "fixtures/pass/exact.json"
+    must_pass: bool
+    files: dict[str, ContractFile]
+
+
+def find_fixtures(contract: Contract, output: str | None) -> list[Fixture]:
+    """The fixtures of a contract, by name; `output` is the place in the tree that a single file stands for."""
+    problems = list(_strays(contract.folder / FOLDER))
+    found: list[Fixture] = []
+    for kind in KINDS:
+        for name in _names(contract.folder, f"{FOLDER}/{kind}"):
+            try:
+                found.append(Fixture(name, kind == "pass", _files(contract.folder, name, output)))
+            except ValueError as error:
+                problems.append(Problem(str(contract.folder / name), "", shown(str(error))))
+    if problems:
+        raise ContractFault(problems)
+    return found
+
+
+def lay_fixture(contract: Contract, fixture: Fixture, folder: Path) -> None:
+    """Make `folder` the snapshot with the fixture over it."""
+    shutil.copytree(contract.snapshot.tree, folder, symlinks=True)
+    for path, file in fixture.files.items():
+        place = folder / path
+        # A link of the snapshot's on the way would lead the copy to wherever its author wished.
+        beyond = next((one for one in prefixes(path)[:-1] if _is_no_folder(folder / one)), None)
+        if beyond is not None or (place.is_dir() and not place.is_symlink()):
+            said = f"{shown(path)} cannot be laid there: the snapshot has something else in its place"
+            raise ContractFault(Problem(str(contract.folder / fixture.name), "", said))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        shutil.copy(file.path, place, follow_symlinks=False)
+
+
+def _strays(folder: Path) -> Iterator[Problem]:
+    """A misspelt folder would be a fixture that nobody ever tries."""
+    if folder.is_dir():
+        for one in sorted(folder.iterdir()):
+            if one.is_dir() and one.name not in KINDS and not one.name.startswith("."):
+                message = f"is neither {FOLDER}/pass nor {FOLDER}/fail, so it would not be tried"
+                yield Problem(str(one), "", message)
+
+
+def _names(folder: Path, below: str) -> list[str]:
+    place = folder / below
+    names = sorted(one.name for one in place.iterdir()) if place.is_dir() else []
+    return [f"{below}/{name}" for name in names if not name.startswith(".")]
+
+
+def _files(folder: Path, name: str, output: str | None) -> dict[str, ContractFile]:
+    files = contract_files(folder, name)
+    if name not in files:
+        return {path.removeprefix(f"{name}/"): file for path, file in files.items()}
+    if output is None:
+        raise ValueError("is a file, and no `expected_output_path` says which one it stands for")
+    return {output: files[name]}
+
+
+def _is_no_folder(path: Path) -> bool:
+    return path.is_symlink() or (path.exists() and not path.is_dir())

@@ -1,0 +1,146 @@
+"""A contract's own material on its own bench -> whether it comes out as it must, before anybody is tried.
+
+    fixtures/pass/*   every verifier gives at least 0.95 (`fixtures.pass_at_least`)
+    fixtures/fail/*   one verifier gives at most 0.5 (`fixtures.fail_at_most`)
+    reference         passes
+    noop              fails, and is not merely an error
+
+Real trials in a real sandbox; nothing of an agent's.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.contract import Contract
+from steelyard.contract.fixtures import Fixture, find_fixtures, lay_fixture
+from steelyard.contract.tree import shown
+from steelyard.errors import ContractFault, Problem
+from steelyard.graders.grade import Graded
+from steelyard.graders.verifier import FixtureScores, Verifier
+from steelyard.plan.trial import Trial
+from steelyard.study.engine import Engine
+from steelyard.study.record import Record
+
+AGENTS = ("reference", "noop")
+Came = Literal["as_expected", "otherwise", "error", "invalid"]
+TAIL_CHARS = 200
+
+
+class Tried(NamedTuple):
+    """One thing that was tried; `invalid` is the machine's fault, `error` the contract's."""
+
+    name: str  # "fixtures/pass/exact.json", "reference"
+    wanted: str  # "at least 0.95", "pass"
+    got: str  # "0.8", "fail", "error"
+    came: Came
+    why: str = ""
+    folder: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Where the runs go, and in which sandbox they are."""
+
+    out: Path
+    sandbox: str | None = None
+    on_start: Callable[[str], None] = field(default=lambda _: None)
+
+    def fixtures(self, contract: Contract, fixtures: list[Fixture]) -> Iterator[Tried]:
+        for fixture in fixtures:
+            with tempfile.TemporaryDirectory(prefix="steelyard-fixture-") as folder:
+                tree = Path(folder, "tree")
+                lay_fixture(contract, fixture, tree)
+                yield _scored(fixture, self._run(contract, f"tree:{tree}", fixture.name))
+
+    def agents(self, contract: Contract) -> Iterator[Tried]:
+        if contract.spec.oracle.reference is None:
+            said = Problem(str(contract.folder), "oracle.reference", "there is no reference to try")
+            raise ContractFault(said)
+        for agent, wanted in zip(AGENTS, ("pass", "fail"), strict=True):
+            yield _judged(agent, wanted, self._run(contract, agent, agent))
+
+    def _run(self, contract: Contract, agent: str, name: str) -> Record:
+        self.on_start(f"{contract.id} x {name}")
+        ((_, records),) = Engine(self.out, sandbox=self.sandbox).run([Trial(contract, agent)])
+        return records[-1]
+
+
+def verifiers(contract: Contract) -> list[GraderEntry]:
+    return [one for one in (*contract.checks, *contract.graders) if isinstance(one.grader, Verifier)]
+
+
+def fixtures_of(contract: Contract) -> list[Fixture]:
+    """Raises ContractFault for what cannot be tried, nothing to try included."""
+    if contract.spec.steps:
+        where = str(contract.folder)
+        raise ContractFault(Problem(where, "steps", "fixtures are for contracts without steps"))
+    asking = verifiers(contract)
+    outputs = {one.grader.output_in(contract.brief, contract.spec.answer_path) for one in asking}
+    found = find_fixtures(contract, outputs.pop() if len(outputs) == 1 else None)
+    if found and not asking:
+        raise ContractFault(
+            Problem(str(contract.folder / "fixtures"), "", "there is no verifier to try them on")
+        )
+    if asking and not found:
+        fix = "put answers into fixtures/pass and fixtures/fail"
+        raise ContractFault(
+            Problem(str(contract.folder), "", "a verifier, and no fixture to try it with", fix)
+        )
+    return found
+
+
+def _scored(fixture: Fixture, record: Record) -> Tried:
+    own = [one for one in record.grades if isinstance(one.entry.grader, Verifier)]
+    folder = str(record.evidence.folder.path)
+    if record.verdict.status == "invalid":
+        return Tried(fixture.name, "", "invalid", "invalid", shown(record.verdict.reason), folder)
+    limits = [one.entry.grader.fixtures for one in own]
+    high, low = max(one.pass_at_least for one in limits), max(one.fail_at_most for one in limits)
+    wanted = f"at least {high:g}" if fixture.must_pass else f"at most {low:g}"
+    broken = next((one for one in own if one.grade.score is None), None)
+    if broken is not None:
+        return Tried(fixture.name, wanted, "error", "error", _what_broke(broken, record), folder)
+    every = [_fits(one, must_pass=fixture.must_pass) for one in own]
+    fits = all(every) if fixture.must_pass else any(every)
+    got = f"{min(one.grade.score or 0.0 for one in own):g}"
+    return Tried(fixture.name, wanted, got, "as_expected" if fits else "otherwise", "", folder)
+
+
+def _fits(one: Graded, *, must_pass: bool) -> bool:
+    scores: FixtureScores = one.entry.grader.fixtures
+    return scores.fit(one.grade.score or 0.0, must_pass=must_pass)
+
+
+def _what_broke(one: Graded, record: Record) -> str:
+    """A script that crashed has an exit code and last words; its missing reward follows from that."""
+    outcome = record.evidence.outcomes.get(one.entry.name, {})
+    ended = f" (exit {outcome['exit']})" if outcome.get("exit") else ""
+    last = one.grade.output_tail.strip().splitlines()[-1:]
+    said = f": {last[0][:TAIL_CHARS]}" if ended and last else ""
+    return shown(f"{one.grade.why}{ended}{said}")
+
+
+def _judged(agent: str, wanted: str, record: Record) -> Tried:
+    verdict, folder = record.verdict, str(record.evidence.folder.path)
+    why = "" if verdict.verdict == "pass" else shown(_why_not(record))
+    if verdict.status == "invalid":
+        return Tried(agent, wanted, "invalid", "invalid", shown(verdict.reason), folder)
+    if verdict.verdict == "fail" and verdict.acceptance == "acceptance_error":
+        return Tried(agent, wanted, "error", "error", why, folder)
+    fits = verdict.verdict == wanted
+    return Tried(agent, wanted, verdict.verdict, "as_expected" if fits else "otherwise", why, folder)
+
+
+def _why_not(record: Record) -> str:
+    broken = [one for one in record.grades if one.entry.required and one.grade.outcome in {"fail", "error"}]
+    first = next((one for one in broken if one.grade.outcome == "error"), broken[0] if broken else None)
+    return f"{first.entry.name}: {first.grade.why}" if first is not None else record.verdict.reason

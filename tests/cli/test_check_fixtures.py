@@ -1,0 +1,173 @@
+"""`check --fixtures` and `check --reference`: a contract's own material, on its own bench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from authoring import Author, Said, Steelyard
+
+# Half a point for a number, all of it for the right one; it crashes where there is no answer.
+VERIFIER = """
+read answer < /workspace/answer.txt || exit 3
+case $answer in 5) reward=1.0;; [0-9]) reward=0.5;; 55) reward=0.7;; NaN) reward=NaN;; *) reward=0;; esac
+echo "{\\"reward\\": $reward}" > /logs/verifier/reward.json
+"""
+CHECK = {
+    "id": "verify",
+    "type": "verifier",
+    "script": "tests/test.sh",
+    "expected_output_path": "/workspace/answer.txt",
+    "timeout_s": 30,
+}
+Try = Callable[..., Said]
+
+
+@pytest.fixture
+def tried(author: Author, steelyard: Steelyard) -> Try:
+    """Check a contract with these fixtures; `pass/a: 5` is a file."""
+
+    def run(
+        fixtures: dict[str, str], *arguments: object, check: dict[str, Any] | None = None, **keys: Any
+    ) -> Said:
+        files = {f"fixtures/{name}": text for name, text in fixtures.items()}
+        keys = {"oracle": {"checks": [{**CHECK, **(check or {})}]}, **keys}
+        folder = author.write({"tests/test.sh": VERIFIER, **files}, **keys)
+        return steelyard("check", folder, "--fixtures", *arguments)
+
+    return run
+
+
+def came(said: Said) -> dict[str, tuple[str, str]]:
+    return {one["name"].removeprefix("fixtures/"): (one["got"], one["came"]) for one in said.line["tried"]}
+
+
+def test_fixtures_that_score_as_they_must_are_fine(tried: Try) -> None:
+    fixtures = {
+        "pass/a.txt": "5\n",
+        "pass/whole/answer.txt": "5\n",
+        "fail/half.txt": "4\n",
+        "fail/.gitkeep": "",
+    }
+    said = tried(fixtures, "--json")
+    assert (said.code, said.line["ok"]) == (0, True), said.err
+    assert came(said) == {
+        "pass/a.txt": ("1", "as_expected"),
+        "pass/whole": ("1", "as_expected"),
+        "fail/half.txt": ("0.5", "as_expected"),
+    }
+
+
+def test_each_fixture_that_scores_otherwise_is_a_mistake(tried: Try) -> None:
+    said = tried({"pass/half.txt": "4\n", "fail/much.txt": "55\n", "fail/none.txt": "x\n"}, "--json")
+    assert (said.code, said.line["ok"]) == (2, False)
+    assert came(said) == {
+        "pass/half.txt": ("0.5", "otherwise"),
+        "fail/much.txt": ("0.7", "otherwise"),
+        "fail/none.txt": ("0", "as_expected"),
+    }
+
+
+def test_the_contract_says_which_scores_are_enough(tried: Try) -> None:
+    scores = {"fixtures": {"pass_at_least": 0.7, "fail_at_most": 0.0}}
+    said = tried({"pass/much.txt": "55\n", "fail/half.txt": "4\n"}, "--json", check=scores)
+    assert came(said) == {"pass/much.txt": ("0.7", "as_expected"), "fail/half.txt": ("0.5", "otherwise")}
+    assert [one["wanted"] for one in said.line["tried"]] == ["at least 0.7", "at most 0"]
+
+
+def test_a_verifier_that_crashes_or_writes_nonsense_is_told_as_such(tried: Try) -> None:
+    said = tried({"fail/other/other.txt": "x\n", "fail/nan.txt": "NaN\n"})
+    assert said.code == 2
+    assert said.out.startswith("wrong")
+    rows = {line.split()[0]: line for line in said.out.splitlines()[1:]}
+    assert "the verifier wrote no reward (exit 3)" in next(line for line in rows.values() if "other" in line)
+    assert "NaN is not a number" in next(line for line in rows.values() if "nan.txt" in line)
+
+
+@pytest.mark.parametrize(
+    ("fixtures", "check", "said"),
+    [
+        ({}, {}, "a verifier, and no fixture to try it with"),
+        ({"passing/a.txt": "5\n"}, {}, "is neither fixtures/pass nor fixtures/fail"),
+        ({"pass/a.txt": "5\n"}, {"expected_output_path": None}, "no `expected_output_path` says which one"),
+        ({"pass/whole/add.sh/x": "5\n"}, {}, "the snapshot has something else in its place"),
+        ({"pass/a.txt": "5\n"}, {"fixtures": {"pass_at_least": 0.4}}, "must be below"),
+        ({"pass/a.txt": "5\n"}, {"fixtures": {"pass_at_last": 0.4}}, "did you mean pass_at_least?"),
+    ],
+)
+def test_what_cannot_be_tried_is_a_mistake(
+    fixtures: dict[str, str], check: dict[str, Any], said: str, tried: Try
+) -> None:
+    found = tried(fixtures, check=check)
+    assert found.code == 2
+    assert said in found.out
+
+
+def test_fixtures_need_a_verifier(author: Author, steelyard: Steelyard) -> None:
+    said = steelyard("check", author.write({"fixtures/pass/a/x": "1"}), "--fixtures")
+    assert (said.code, "there is no verifier to try them on" in said.out) == (2, True)
+
+
+def test_nothing_to_try_is_no_success(author: Author, steelyard: Steelyard) -> None:
+    said = steelyard("check", author.write(), "--fixtures")
+    assert (said.code, "nothing was tried" in said.err) == (2, True)
+
+
+def test_a_fixture_never_follows_a_link_of_the_snapshot(author: Author, steelyard: Steelyard) -> None:
+    folder = author.write(
+        {"tests/test.sh": VERIFIER, "fixtures/pass/a/out/x": "5\n", "repo/in/x": "1"},
+        oracle={"checks": [CHECK]},
+    )
+    (folder / "repo/out").symlink_to("in")
+    assert "out/x cannot be laid there" in steelyard("check", folder, "--fixtures").out
+
+
+def test_fixtures_do_not_change_the_digest(tried: Try) -> None:
+    one = tried({"pass/a.txt": "5\n"}, "--json").line["digest"]
+    scores = {"fixtures": {"pass_at_least": 0.9}}
+    assert tried({"pass/b.txt": "5\n"}, "--json", check=scores).line["digest"] == one
+
+
+def test_runs_are_kept_where_they_are_asked_for(tried: Try, tmp_path: Path) -> None:
+    said = tried({"pass/a.txt": "5\n"}, "--json", "--out", tmp_path / "kept")
+    assert Path(said.line["tried"][0]["folder"], "manifest.json").is_file()
+
+
+def test_a_reference_that_passes_and_a_noop_that_fails_are_sound(
+    author: Author, steelyard: Steelyard
+) -> None:
+    said = steelyard("check", author.write(), "--reference", "--json")
+    assert (said.code, came(said)) == (
+        0,
+        {"reference": ("pass", "as_expected"), "noop": ("fail", "as_expected")},
+    )
+
+
+def test_a_contract_that_asks_for_nothing_is_told_before_money_is_spent(
+    author: Author, steelyard: Steelyard
+) -> None:
+    folder = author.write({"repo/check.sh": "exit 0\n"})
+    said = steelyard("check", folder, "--reference", "--json")
+    assert (said.code, came(said)["noop"]) == (2, ("pass", "otherwise"))
+
+
+def test_a_reference_that_fails_is_told_with_the_reason(author: Author, steelyard: Steelyard) -> None:
+    said = steelyard("check", author.write({"repo/check.sh": "exit 4\n"}), "--reference")
+    assert said.code == 2
+    assert "adds: exit 4, expected 0" in said.out
+
+
+def test_a_noop_that_only_breaks_the_verifier_has_not_failed(author: Author, steelyard: Steelyard) -> None:
+    folder = author.write(
+        {"tests/test.sh": VERIFIER}, oracle={"checks": [CHECK], "reference": "reference.patch"}
+    )
+    said = steelyard("check", folder, "--reference", "--json")
+    assert (said.code, came(said)["noop"]) == (2, ("error", "error"))
+
+
+def test_no_reference_is_no_success(author: Author, steelyard: Steelyard) -> None:
+    said = steelyard("check", author.write(oracle={"checks": [{"cmd": "sh check.sh"}]}), "--reference")
+    assert (said.code, "there is no reference to try" in said.out) == (2, True)
