@@ -45,6 +45,9 @@ FOUND: list[tuple[str, str]] = [
     ("*", f"{A}::test_x"),
     ("test_*", f"{A}::test_x"),
     ("tests/*::Case::*", f"{A}::Case::test_x"),
+    (f"{A}::test_x[one", f"{A}::test_x[one two]"),
+    (f"{A}::test_x[", f"{A}::test_x[ one]"),
+    (f"{A}::test_x[/last]", f"{A}::test_x[/path/to/last]"),
 ]
 
 
@@ -64,6 +67,9 @@ NOT_FOUND: list[tuple[str, str]] = [
     ("test_x (pkg.test_a.Other)", "pkg/test_a.py::Case::test_x"),
     ("test_x (kg.test_a.Case)", "pkg/test_a.py::Case::test_x"),
     (f"{B}::*", f"{A}::test_x"),
+    (f"{A}::test_x[on", f"{A}::test_x[one two]"),
+    (f"{A}::test_x[/last]", f"{A}::test_x[/path/to/atlast]"),
+    (f"{A}::test_x[last]", f"{A}::test_x[/path/to/last]"),
 ]
 
 
@@ -92,6 +98,17 @@ def test_a_wildcard_asks_for_each_test_that_it_finds() -> None:
     outcomes: dict[str, ResultOutcome] = {"a.py::x": "passed", "a.py::y": "failed", "b.py::z": "failed"}
     asked = of(["a.py::*"], outcomes)
     assert (asked.passed, asked.failed, asked.share) == (("a.py::x",), ("a.py::y",), 0.5)
+
+
+def test_an_id_cut_at_a_space_asks_for_each_test_that_begins_so() -> None:
+    asked = of(["a.py::x[one"], {"a.py::x[one two]": "passed", "a.py::x[one three]": "failed"})
+    assert (asked.passed, asked.failed) == (("a.py::x[one two]",), ("a.py::x[one three]",))
+
+
+def test_the_whole_id_wins_over_what_it_may_be_short_for() -> None:
+    assert of(["a.py::x[/y]"], {"a.py::x[/y]": "passed", "a.py::x[/z/y]": "failed"}).passed == (
+        "a.py::x[/y]",
+    )
 
 
 def test_a_wildcard_that_finds_nothing_has_failed() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 _UNITTEST = re.compile(r"(\S+) \(([\w.]+)\)")
 _DOTTED = re.compile(r"\w+(\.\w+)+")
+_PATH_LEFT = re.compile(r"([^\[]+\[/)([^/]+\])")
 
 
 def is_declared(name: str, declared: Iterable[str]) -> bool:
@@ -14,6 +15,7 @@ def is_declared(name: str, declared: Iterable[str]) -> bool:
     rest, dotted = tail(name), dotted_name(name) or path_as_dots(name)
     return any(
         is_like(name, wanted)
+        or is_short_for(wanted, name)
         or (rest and is_like(rest, wanted))
         or f".{dotted}".endswith(f".{dotted_name(wanted) or wanted}")
         for wanted in declared
@@ -35,6 +37,17 @@ def is_like(text: str, pattern: str) -> bool:
             return False
         at += len(part)
     return True
+
+
+def is_short_for(wanted: str, name: str) -> bool:
+    """Whether an id is what the public data of SWE-bench has left of this one.
+
+    `x.py::test_a[one` is cut at a space, and `x.py::test_a[/last]` had a path in it.
+    """
+    if "[" in wanted and not wanted.endswith("]"):
+        return name.startswith(f"{wanted} ")
+    path = _PATH_LEFT.fullmatch(wanted)
+    return path is not None and name.startswith(path[1]) and name.endswith(f"/{path[2]}")
 
 
 def dotted_name(wanted: str) -> str:

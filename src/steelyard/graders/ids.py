@@ -4,6 +4,8 @@
     test_x[0-3]                      what follows the file, where only one file has it
     tests/test_a.py::*               `*` is the only wildcard; each test that it finds is asked for
     test_x (pkg.test_a.Case)         as unittest and Django write it; also pkg.test_a.Case.test_x
+    tests/test_a.py::test_x[one      as SWE-bench writes `test_x[one two]`: each test that begins so is asked for
+    tests/test_a.py::test_x[/last]   and `test_x[/path/to/last]`
 
 What matches nothing was asked for and did not pass. So did what was skipped.
 """
@@ -14,7 +16,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from steelyard.bench.declared import dotted_name, is_like, path_as_dots, tail
+from steelyard.bench.declared import dotted_name, is_like, is_short_for, path_as_dots, tail
 from steelyard.bench.reported import MAX_TEXT, Result
 from steelyard.contract.catalogue import Doubt
 from steelyard.contract.tree import Entry, is_within, shown
@@ -110,7 +112,7 @@ class _Index:
 
     def like(self, wanted: str) -> list[Result]:
         if "*" not in wanted:
-            return []
+            return [one for one in self.results if is_short_for(wanted, one.id)] if "[" in wanted else []
         return [one for one in self.results if is_like(one.id, wanted) or is_like(tail(one.id), wanted)]
 
     def _by_method(self, wanted: str) -> list[Result]:
