@@ -365,11 +365,12 @@ def test_a_tree_that_is_its_own_runner_is_read_by_its_report(python_bench: Pytho
     """Its own copy of a part of pytest is what must be tested, and cannot be loaded before itself."""
     files = {
         "src/iniconfig/__init__.py": "raise ImportError('the copy of the tree')\n",
-        "test_x.py": "def test_a(): pass\ndef test_b(): assert False\n",
+        "sub/test_x.py": "def test_a(): pass\nclass TestB:\n    def test_b(self): assert False\n",
     }
     reported = python_bench(files, own_modules=frozenset({"iniconfig"})).reported
     assert (reported.own_runner, reported.channel) == (True, "report_file")
-    assert outcomes(reported) == {"test_a": "passed", "test_b": "failed"}
+    found = {one.id: one.outcome for one in reported.results}
+    assert found == {"sub/test_x.py::test_a": "passed", "sub/test_x.py::TestB::test_b": "failed"}
     assert not reported.problems
     own = python_bench(files, "PYTHONPATH=src python3 -m pytest -q", own_modules=frozenset({"iniconfig"}))
     assert own.reported.problems[0] == "the tree's own runner left no report"
