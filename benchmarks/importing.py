@@ -10,10 +10,10 @@ from pathlib import Path
 
 from benchmarks.measure import Measured, measure, ratio
 from benchmarks.workshop import Workshop
+from steelyard.cli.check import check
 from steelyard.contract.importing.find import find
 from steelyard.contract.importing.task import Options
 from steelyard.contract.importing.write import write_task
-from steelyard.contract.load import load_contract
 from steelyard.graders.catalogue import installed_catalogue
 
 TASKS = 100
@@ -21,7 +21,7 @@ FILES = {
     "task.toml": "[verifier]\ntimeout_sec = 120.0\n[agent]\ntimeout_sec = 900.0\n[environment]\ncpus = 1\n",
     "instruction.md": "Write hello to /app/hello.txt\n",
     "environment/Dockerfile": "FROM debian:12\nWORKDIR /app\nCOPY data/ data/\n",
-    "environment/data/x": "1\n",
+    "environment/data/x": "{number}\n",  # no two tasks start from the same repository
     "tests/test.sh": "echo 1 > /logs/verifier/reward.txt\n",
     "solution/solve.sh": "echo hello > /app/hello.txt\n",
 }
@@ -37,7 +37,7 @@ def importing(workshop: Workshop) -> Iterator[Measured]:
         for found in find([tasks], Options()):
             task = found.convert()
             write_task(task, out)
-            load_contract(out / task.id, catalogue)
+            assert not check(out / task.id, catalogue).faults
         spent = time.process_time() - before
         shutil.rmtree(out)
         return spent / TASKS
@@ -61,7 +61,7 @@ def _tasks(folder: Path) -> Path:
     for number, (name, text) in itertools.product(range(TASKS), FILES.items()):
         path = folder / f"task-{number}" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text.format(number=number))
     return folder
 
 

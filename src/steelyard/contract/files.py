@@ -46,15 +46,28 @@ def inside(folder: Path, name: str) -> Path:
     """The real place of `name`, which must exist inside `folder`, whatever symlinks are on the way."""
     if reason := bad_name(name):
         raise ValueError(reason)
+    top = os.path.realpath(folder)
     try:
-        real = Path(os.path.realpath(folder / name, strict=True))
+        real = _followed(top, name)
     except FileNotFoundError as error:
         raise ValueError("does not exist") from error
     except OSError as error:
         raise ValueError(f"cannot be read: {error.strerror}") from error  # a symlink loop, a file as a folder
-    if not real.is_relative_to(os.path.realpath(folder)):
+    if real != top and not real.startswith(f"{top.rstrip('/')}/"):
         raise ValueError("leads out of the contract's folder through a symlink")
-    return real
+    return Path(real)
+
+
+def _followed(top: str, name: str) -> str:
+    """The real place of `name` below the real folder `top`; without a link on the way each part is looked at once."""
+    place = top
+    for part in name.split("/"):
+        if part in {"", "."}:
+            continue
+        place = f"{place.rstrip('/')}/{part}"
+        if stat.S_ISLNK(os.lstat(place).st_mode):
+            return os.path.realpath(f"{top}/{name}", strict=True)
+    return place
 
 
 def _walked(top: Path) -> Iterator[tuple[str, ContractFile]]:

@@ -22,7 +22,10 @@ Kind = Literal["file", "symlink", "dir"]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands at one path. Modes are 644 or 755: only the owner's execute bit means anything."""
+    """What stands at one path. Modes are 644 or 755: only the owner's execute bit means anything.
+
+    In a change of a whole system every permission does: 600.
+    """
 
     kind: Kind
     mode: str = ""
@@ -71,6 +74,8 @@ def is_within(path: str, place: str) -> bool:
 
 def shown(path: str) -> str:
     r"""A path that is safe to print: control, bidi and undecodable characters escaped."""
+    if path.isascii() and path.isprintable():
+        return path
     return "".join(_shown_char(char) for char in path)
 
 

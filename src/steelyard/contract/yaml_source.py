@@ -10,6 +10,7 @@ the number of values *after* aliases are expanded are limited. Only what JSON ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ from steelyard.errors import ContractFault, Problem
 MOST_BYTES = 1 << 20
 MOST_VALUES = 100_000
 MOST_DEPTH = 64
+
+_ODD = re.compile("[\\0\\ud800-\\udfff]")  # no file name, argument or variable can hold a NUL
 
 Place = tuple[str | int, ...]
 
@@ -135,7 +138,8 @@ class _Building:
             parent.key = self._key(event, parent)
             return
         place = self._place(parent)
-        self.positions.setdefault(place, _at(self.file, event.start_mark))
+        if place not in self.positions:  # that of its key, if it has one
+            self.positions[place] = _at(self.file, event.start_mark)
         self._put(parent, self._value(event, place))
 
     def _key(self, event: yaml.NodeEvent, parent: _Open) -> str:
@@ -207,10 +211,9 @@ class _Building:
             value = event.value if quoted else meaning(event.value)
         except ValueError as error:
             raise self._fault(event, str(error)) from error
-        if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
-            raise self._fault(event, "half a character (a lone surrogate)")
-        if isinstance(value, str) and "\0" in value:  # no file name, argument or variable can hold it
-            raise self._fault(event, "a NUL character")
+        if isinstance(value, str) and (odd := _ODD.search(value)):
+            what = "a NUL character" if odd[0] == "\0" else "half a character (a lone surrogate)"
+            raise self._fault(event, what)
         return value
 
     def _fault(self, event: yaml.Event, message: str, *, fix: str = "") -> ContractFault:

@@ -53,14 +53,12 @@ def _relative(task: Task, place: Path) -> Task:
 def _fill(task: Task, folder: Path) -> None:
     if task.contract["repository"].get("tree") == REPO:
         (folder / REPO).mkdir()
-    room = Room()
+    room, top = Room(), os.path.realpath(folder)
     for name, copied in task.copied.items():
         copy(copied, folder / name, room)
     for name, content in {**task.files, FILE: contract_text(task)}.items():
         path = folder / name
-        if path.is_symlink() or not Path(os.path.realpath(path.parent)).is_relative_to(
-            os.path.realpath(folder)
-        ):
+        if path.is_symlink() or not Path(os.path.realpath(path.parent)).is_relative_to(top):
             raise fault(FILE, "", f"{name} is a link in the task")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
