@@ -313,6 +313,16 @@ TAMPERING = {
         ),
         "a hook of the runner was added by code that no file has",
     ),
+    "a hook in the name of the runner's own file": (
+        (
+            "import gc, pytest, _pytest.capture as c\nfrom _pytest.config import PytestPluginManager\n"
+            "space = {'pytest': pytest}\n"
+            "text = 'class Mine:\\n @pytest.hookimpl(tryfirst=True)\\n def pytest_pyfunc_call(self): return True'\n"
+            "exec(compile(text, c.__file__, 'exec'), space)\n"
+            "next(o for o in gc.get_objects() if type(o) is PytestPluginManager).register(space['Mine']())"
+        ),
+        "a hook of the runner was added by code that no file has",
+    ),
     "a module written at run time": (
         (
             "import sys, os\nwith open('/tmp/late.py', 'w') as f: f.write('def time(): return 0\\n')\n"

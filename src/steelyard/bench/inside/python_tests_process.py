@@ -6,6 +6,7 @@ drive      the driver of pytest or unittest, which speaks through a `Voice`, and
 
 import contextlib
 import fcntl
+import gc
 import importlib
 import importlib.machinery
 import os
@@ -27,7 +28,8 @@ def prepare(config):
     tree = [entry for entry in sys.path if is_within(entry, config["root"])]
     # An editable install has put the tree on the path: the runner must not find its own parts there.
     sys.path[:] = [entry for entry in sys.path if entry not in tree or "site-packages" in entry]
-    absent, share["missing"] = preload(config["runner"])
+    with kept_for_ever():
+        absent, share["missing"] = preload(config["runner"])
     share["own"] = parts_of_the_runner(config) + [name for name in config["own_modules"] if name == absent]
     sys.path.extend(entry for entry in tree if entry not in sys.path)
     if config["isolation"] == "process":
@@ -52,6 +54,18 @@ def add_site_packages():
     site.addsitepackages(known)
     site.setquit()
     site.sethelper()
+
+
+@contextlib.contextmanager
+def kept_for_ever():
+    """No collection looks at what is made in here: a sixth of a short run would go into that."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        if hasattr(gc, "freeze"):
+            gc.freeze()
+        gc.enable()
 
 
 def preload(runner):
