@@ -175,3 +175,19 @@ def parse(source: bytes, grammar: Grammar) -> Tree | None:
     # No progress callback: in the binding it ends the process. The size of a file bounds the time instead.
     tree = Parser(_language(grammar.package, grammar.entry)).parse(source)
     return None if tree.root_node.has_error else tree
+
+
+def first_error(source: bytes, grammar: Grammar) -> int | None:
+    """The line where a file stops parsing, or None when all of it does."""
+    from tree_sitter import Parser  # noqa: PLC0415  # see above
+
+    node = Parser(_language(grammar.package, grammar.entry)).parse(source).root_node
+    if not node.has_error:
+        return None
+    while not (node.is_error or node.is_missing):
+        inner = next((one for one in node.children if one.has_error or one.is_missing), None)
+        if inner is None:
+            break
+        node = inner
+    line: int = node.start_point[0] + 1
+    return line

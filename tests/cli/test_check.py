@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from authoring import Author, Steelyard
+from authoring import Author, Said, Steelyard
 
 
 def test_a_sound_contract_is_ok_with_its_digest(steelyard: Callable[..., Any], author: Any) -> None:
@@ -104,3 +104,108 @@ def test_a_frozen_file_that_counts_as_generated_is_warned_about(steelyard: Steel
     assert ["check.sh matches `generated`" in problem["message"] for problem in said.line["problems"]] == [
         True
     ]
+
+
+def problems(said: Said) -> list[str]:
+    return [f"{one['where'].rpartition('contract/')[2]} {one['message']}" for one in said.line["problems"]]
+
+
+@pytest.fixture
+def looked(author: Author, steelyard: Steelyard) -> Callable[..., Said]:
+    """`check` on a contract with one check and these files."""
+
+    def look(check: dict[str, Any], files: dict[str, str] | None = None) -> Said:
+        oracle = {"checks": [{"id": "c", **check}], "reference": "reference.patch"}
+        return steelyard("check", author.write(files=files, oracle=oracle), "--json")
+
+    return look
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("a.py", "def f():\n    return (1\n", "hidden/a.py:2 is not valid Python"),
+        ("a.py", "def f():\n    return 1\n", ""),
+        ("a.py", "print('\\d')\n", ""),
+        ("a.py", "x = 1\0\n", "hidden/a.py:1 is not valid Python"),
+        (
+            "a.test.js",
+            "const a = 1;\nconst b = ;\n",
+            "hidden/a.test.js:2 is not valid JavaScript or TypeScript",
+        ),
+        ("a.ts", "let a: number = 1;\nlet b: = 2;\n", "hidden/a.ts:2 is not valid JavaScript or TypeScript"),
+        ("a.tsx", "export const A = () => <b>1</b>;\n", ""),
+        ("a.txt", "def f(\n", ""),
+    ],
+)
+def test_a_hidden_file_that_does_not_parse_is_told_with_its_line(
+    name: str, text: str, found: str, looked: Callable[..., Said]
+) -> None:
+    said = looked({"cmd": "sh check.sh", "inject": ["hidden"]}, {f"hidden/{name}": text})
+    assert (said.code, problems(said)) == (0, [found] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("check", "found"),
+    [
+        ({"type": "tests", "cmd": "make test", "runner": "pytest"}, "`make test` is not a command of pytest"),
+        ({"type": "tests", "cmd": "npx jest", "runner": "mocha"}, "`npx jest` is not a command of mocha; it is one of jest"),
+        ({"type": "tests", "cmd": "npm test", "runner": "mocha"}, "`npx jest` is not a command of mocha; it is one of jest"),
+        ({"type": "tests", "cmd": "npx jest", "runner": "jest", "junit_xml": "r.xml"}, "is not read: jest tells"),
+        ({"cmd": "sh check.sh", "inject": [{"src": "gone.py", "dest": "a.py"}]}, "gone.py does not exist"),
+        ({"cmd": "sh check.sh", "inject": ["gone.py"]}, "gone.py does not exist"),
+        ({"type": "verifier", "script": "gone/test.sh"}, "gone does not exist"),
+    ],
+)  # fmt: skip
+def test_what_can_never_work_is_refused(
+    check: dict[str, Any], found: str, looked: Callable[..., Said]
+) -> None:
+    said = looked(check, {"repo/package.json": '{"scripts": {"test": "jest"}}'})
+    assert said.code == 2
+    assert [found in problem for problem in problems(said)] == [True]
+
+
+def test_a_file_that_is_not_there_is_told_where_it_is_named(looked: Callable[..., Said]) -> None:
+    said = looked(
+        {
+            "cmd": "sh check.sh",
+            "inject": [{"src": "reference.patch", "dest": "b"}, {"src": "gone", "dest": "a"}],
+        }
+    )
+    (problem,) = said.line["problems"]
+    assert problem["field"] == "oracle.checks[0].inject[1].src"
+    line = int(problem["where"].split(":")[1])
+    assert "src: gone" in Path(problem["where"].split(":")[0]).read_text().splitlines()[line - 1]
+
+
+@pytest.mark.parametrize(
+    ("cmd", "found"),
+    [
+        ("npm run unit", "no script called 'unit'"),
+        ("cd web && npm test", ""),
+        ("npm test", ""),
+        ("npm run lint --if-present", ""),
+        ("yarn jest", ""),
+        ("sh check.sh | tee log", "the exit code is that of `tee`"),
+        ("sh check.sh || true", "`|| true` makes every end a success"),
+        ("sh check.sh; echo done", "`; echo done` makes every end a success"),
+        ("set -e; sh check.sh; echo done", ""),
+        ("set -o pipefail; sh check.sh | tee log", ""),
+        ("sh check.sh &", "nobody waits"),
+        ("sh add.sh 2 3 | grep -qx 5", ""),
+        ("sh check.sh || sh add.sh", ""),
+        ("sh -c 'sh check.sh || true'", ""),
+    ],
+)
+def test_a_command_that_says_nothing_is_warned_about(
+    cmd: str, found: str, looked: Callable[..., Said]
+) -> None:
+    said = looked({"cmd": cmd}, {"repo/package.json": '{"scripts": {"test": "jest"}}'})
+    assert said.code == 0
+    assert [found in problem for problem in problems(said)] == ([True] if found else [])
+
+
+def test_a_report_that_the_runner_does_not_need_is_told(looked: Callable[..., Said]) -> None:
+    said = looked({"type": "pytest", "junit_xml": "report.xml"})
+    assert (said.code, [one["field"] for one in said.line["problems"]]) == (0, ["oracle.checks[0].junit_xml"])
+    assert "is not read: pytest tells" in problems(said)[0]

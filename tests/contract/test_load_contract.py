@@ -188,7 +188,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(writer: Writer) 
         ("3:14", "repository.tree"),
         ("4:1", "wat"),
         ("6:13", "oracle.checks[0].cmd"),
-        ("6:22", "oracle.checks[1]"),
+        ("6:40", "oracle.checks[1].inject[0]"),
         ("7:3", "oracle.mode"),
         ("8:3", "oracle.reference"),
         ("10:6", "graders[0].type"),
@@ -199,7 +199,7 @@ ESCAPES = ["/etc/passwd", "../x", "a/../../x", "..", "a\\b", "~/x", "gone.txt"]
 FILE_KEYS: list[tuple[str, Any]] = [
     ("brief_file", lambda name: {"brief": ..., "brief_file": name}),
     ("oracle.reference", lambda name: {"oracle": oracle(reference=name)}),
-    ("oracle.checks[0]", lambda name: {"oracle": oracle({"cmd": "x", "inject": [name]})}),
+    ("oracle.checks[0].inject[0]", lambda name: {"oracle": oracle({"cmd": "x", "inject": [name]})}),
     ("repository.tree", lambda name: {"repository": {"tree": name}}),
     ("repository.archive", lambda name: {"repository": {"archive": name, "commit": "0" * 64}}),
 ]

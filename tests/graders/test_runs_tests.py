@@ -203,7 +203,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"junit_xml": "/etc/passwd"}, "junit_xml", "relative path"),
     ({"junit_xml": "../*.xml"}, "junit_xml", "relative path"),
     ({"timeout_s": 0}, "timeout_s", "at least 1"),
-    ({"inject": ["hidden/absent.py"]}, "", "does not exist"),
+    ({"inject": ["hidden/absent.py"]}, "inject[0]", "does not exist"),
     ({"inject": [{"src": "hidden/test_x.py", "dest": "../x"}]}, "inject[0].dest", "relative path"),
     (
         {"inject": ["hidden/test_x.py", {"src": "hidden/more/test_y.py", "dest": "test_x.py"}]},

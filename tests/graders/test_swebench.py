@@ -187,7 +187,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"fail_to_pass": ["t/absent.py::x"]}, "fail_to_pass[0]", "neither in the snapshot nor injected"),
     ({"pass_to_pass": ["t/absent.py::x"]}, "pass_to_pass[0]", "neither in the snapshot nor injected"),
     ({"pass_to_pass": [BUG]}, "pass_to_pass", "in fail_to_pass too"),
-    ({"patch": "absent.patch"}, "", "does not exist"),
+    ({"patch": "absent.patch"}, "patch", "does not exist"),
     ({"cmd_prefix": ""}, "cmd_prefix", "must not be empty"),
     ({"cmd": "pytest"}, "cmd", "unknown key"),
     ({"runner": "nose"}, "runner", "unknown runner"),

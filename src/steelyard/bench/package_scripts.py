@@ -38,14 +38,36 @@ def without_package_manager(suite: Suite, tree: Path) -> Suite:
     return replace(suite, command=text, argv=argv, env={**suite.env, **env}, cwd=cwd)
 
 
+def missing_script(command: str, tree: Path) -> str | None:
+    """The script that a package manager is asked for and `tree` has a package.json without; None: nothing is amiss."""
+    step = last_step(command)
+    words = step.plain_words() if step is not None else []
+    asked = _asked(words)
+    if step is None or asked is None or "--if-present" in words:
+        return None
+    manager, name, _ = asked
+    if manager != "npm" and words[1:2] not in (
+        ["run"],
+        ["test"],
+    ):  # yarn and pnpm also start programs by name
+        return None
+    folder = _folder(step.before, tree)
+    return name if (folder / "package.json").is_file() and name not in _scripts(folder) else None
+
+
+def _folder(before: str, tree: Path) -> Path:
+    """Where the command is when the steps before it are done."""
+    found = re.search(r"(?:^|&& )cd (\w[\w./-]*) && $", before)
+    return tree / found.group(1) if found and ".." not in found.group(1) else tree
+
+
 def _resolved(command: str, tree: Path, depth: int) -> str:
     step = last_step(command)
     asked = _asked(step.plain_words()) if step is not None and depth < MAX_DEPTH else None
     if step is None or asked is None:
         return command
     manager, name, extra = asked
-    folder = re.search(r"(?:^|&& )cd (\w[\w./-]*) && $", step.before)
-    scripts = _scripts(tree / folder.group(1) if folder and ".." not in folder.group(1) else tree)
+    scripts = _scripts(_folder(step.before, tree))
     own = [scripts[one] for one in (f"pre{name}", name, f"post{name}") if one in scripts]
     if name not in scripts:
         return command

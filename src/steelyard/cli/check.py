@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.load import examine_contract, find_contracts
+from steelyard.contract.syntax import unparsed
 from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.graders.catalogue import installed_catalogue
@@ -153,4 +154,4 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         contract, warnings = examine_contract(path, catalogue, to_run=False)
     except ContractFault as fault:
         return Checked(path, None, None, fault.problems, [])
-    return Checked(path, contract.id, contract.digest, [], warnings)
+    return Checked(path, contract.id, contract.digest, [], [*warnings, *unparsed(contract)])

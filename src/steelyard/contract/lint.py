@@ -5,6 +5,8 @@ Faults stop a contract from loading; a warning is something that is probably a m
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +20,10 @@ from steelyard.errors import Problem
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
 
 ALWAYS_TRUE = frozenset({"true", "/bin/true", ":", "exit 0"})
+SAYS_NOTHING = frozenset({"true", "/bin/true", ":", "echo", "printf"})  # whatever happened before
+PASSES_ON = frozenset(
+    {"tee", "cat", "head", "tail", "sed", "sort", "tr", "cut", "less", "more", "ts", "uniq"}
+)
 
 
 def warnings(contract: Contract, source: Source) -> list[Problem]:
@@ -30,10 +36,10 @@ def warnings(contract: Contract, source: Source) -> list[Problem]:
 
 def doubt_problem(entry: GraderEntry, place: Place, doubt: Doubt, source: Source) -> Problem:
     """A grader's doubt about its own options, put where the option is written."""
-    option = doubt.option.partition("[")[0]
     if entry.name == dotted(place):  # the policy's own grader: the place is the option
         return Problem(source.where(place), dotted(place), doubt.message)
-    return Problem(source.where((*place, option)), f"{dotted(place)}.{doubt.option}", doubt.message)
+    option = (int(part) if part.isdecimal() else part for part in re.findall(r"[^.\[\]]+", doubt.option))
+    return Problem(source.where((*place, *option)), f"{dotted(place)}.{doubt.option}", doubt.message)
 
 
 def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
@@ -45,6 +51,8 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
                 f"{check.name} always passes, so it asks for nothing",
                 "say the real command",
             )
+        if said := _deaf(getattr(check.grader, "cmd", "")):
+            yield (*place, "cmd"), said, "let the exit code be that of the tests"
     yield from _exposed_checks(contract)
     yield from _frozen_but_generated(contract)
     for submodule in contract.snapshot.submodules:
@@ -84,6 +92,29 @@ def _placed(contract: Contract) -> list[tuple[Place, GraderEntry]]:
         for at, step in enumerate(contract.steps)
         for number, check in enumerate(step.checks)
     ]
+
+
+def _deaf(cmd: str) -> str:
+    """Why the exit code of a command would say nothing about what it runs, if so."""
+    try:
+        lexer = shlex.shlex(cmd.strip().replace("\n", " ; "), posix=False, punctuation_chars=True)
+        lexer.commenters = ""
+        words = [word for word in lexer if word not in {"(", ")", "{", "}"}]
+    except ValueError:
+        return ""
+    places = [place for place, word in enumerate(words) if word in {"|", "||", ";", "&", "&&", "|&"}]
+    if not places:
+        return ""
+    joint, last = words[places[-1]], words[places[-1] + 1 :]
+    if joint == "&" and not last:
+        return "nobody waits for what is started with `&`"
+    program = last[0].rpartition("/")[2] if last else ""
+    if joint in {"|", "|&"} and program in PASSES_ON and "pipefail" not in words:
+        return f"the exit code is that of `{program}`, not of what comes before the pipe"
+    stops = joint == ";" and re.search(r"\bset -\w*e", cmd)
+    if joint in {"||", ";"} and not stops and (program in SAYS_NOTHING or last == ["exit", "0"]):
+        return f"`{joint} {' '.join(last)[:40]}` makes every end a success"
+    return ""
 
 
 def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:

@@ -77,7 +77,7 @@ def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[Place, st
     """Everything whose bytes a verdict depends on."""
     for place, entry in entries.found.items():
         for name in entry.options_files:
-            yield place, name
+            yield _where(source, place, name), name
     for place, reference in _references(source):
         # A script comes with what is beside it, as a verifier's.
         beside = place[-1] == "script" and "/" in reference
@@ -85,6 +85,25 @@ def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[Place, st
     build = _written(source, BUILD)
     if build is not None:
         yield BUILD, build.rstrip("/")
+
+
+def _where(source: Source, place: Place, name: str) -> Place:
+    """Where below `place` a file is named, or the script that comes with its folder; else `place` itself."""
+    data: Any = source.data
+    for part in place:
+        data = data[part]
+    texts = list(_texts(data, place))
+    named = [at for at, text in texts if text.rstrip("/") == name]
+    beside = [at for at, text in texts if at[-1] == "script" and str(PurePosixPath(text).parent) == name]
+    return next(iter((*named, *beside)), place)
+
+
+def _texts(data: object, place: Place) -> Iterator[tuple[Place, str]]:
+    if isinstance(data, str):
+        yield place, data
+    elif isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _texts(value, (*place, key))
 
 
 def _references(source: Source) -> Iterator[tuple[Place, str]]:

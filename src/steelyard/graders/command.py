@@ -10,6 +10,7 @@ from pydantic import Field
 from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.model import NonEmpty
 from steelyard.graders.base import Case, Grader, TimeoutS
+from steelyard.graders.command_doubts import script_doubts
 from steelyard.graders.grade import Grade
 from steelyard.graders.inject import Injects, inject_doubts, injected
 from steelyard.graders.output_tail import output_tail
@@ -42,7 +43,10 @@ class Command(Grader):
         return injected(self.inject)
 
     def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
-        return inject_doubts(self.inject, material)
+        return (
+            *inject_doubts(self.inject, material),
+            *script_doubts(self.cmd, material, self.injected),
+        )
 
     def grade(self, case: Case) -> Grade:
         outcome = case.outcome

@@ -16,6 +16,7 @@ from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.model import NonEmpty
 from steelyard.contract.tree import Entry, shown
 from steelyard.graders.base import Case, Grader, TimeoutS
+from steelyard.graders.command_doubts import runner_doubts, script_doubts
 from steelyard.graders.grade import Grade
 from steelyard.graders.ids import ask, id_doubts, some
 from steelyard.graders.inject import Injects, inject_doubts, injected
@@ -133,6 +134,13 @@ class RunsTests(ReadsResults):
         return (
             *id_doubts("ids", self.ids, baseline, places),
             *((Doubt("ids", ONLY_AN_EXIT_CODE, fatal=False),) if unread else ()),
+        )
+
+    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+        return (
+            *super().file_doubts(material),
+            *script_doubts(self.cmd, material, self.injected),
+            *runner_doubts(self, material.tree),
         )
 
     def decide_results(self, reported: Reported) -> Decision:

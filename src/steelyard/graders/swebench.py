@@ -20,6 +20,7 @@ from steelyard.contract.model import NonEmpty
 from steelyard.contract.tree import Entry
 from steelyard.contract.unified import apply_unified
 from steelyard.graders.base import Case, TimeoutS
+from steelyard.graders.command_doubts import runner_doubts
 from steelyard.graders.grade import Grade
 from steelyard.graders.ids import Asked, ask, file_of, id_doubts, some
 from steelyard.graders.inject import Injects
@@ -110,7 +111,7 @@ class SweBench(ReadsResults):
 
     def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
         places = [dest for _, dest in self.injected]
-        doubts = super().file_doubts(material)
+        doubts = (*super().file_doubts(material), *runner_doubts(self, material.tree))
         try:
             places += self.patched(material)
         except ValueError as refused:
