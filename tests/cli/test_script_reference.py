@@ -15,7 +15,8 @@ CHECKS = [{"id": "adds", "cmd": "sh check.sh && test ! -e /solution", "timeout_s
 
 def solved(author: Author, **keys: Any) -> Path:
     reference = {"script": "solution/solve.sh", "env": {"WORD": "yes"}, **keys}
-    return author.write(FILES, oracle={"checks": CHECKS, "reference": reference})
+    folder: Path = author.write(FILES, oracle={"checks": CHECKS, "reference": reference})
+    return folder
 
 
 def test_a_script_solves_with_its_folder_at_solution(steelyard: Steelyard, author: Author) -> None:

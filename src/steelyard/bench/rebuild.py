@@ -10,6 +10,7 @@ from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.setup_layer import SetupLayer
 from steelyard.bench.steering import Steering, may_steer
+from steelyard.bench.system_policy import system_policy
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import is_within, shown
@@ -28,6 +29,8 @@ class Rebuilt(NamedTuple):
 
 
 def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
+    if ground.contract.spec.environment.scope == "system":
+        return Rebuilt(*system_policy(ground, blobs).split(change.entries))
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
     listed = ground.contract.spec.runner_files

@@ -165,6 +165,11 @@ def _module_at(path: str, *, link: bool) -> str | None:
     return path if link and "." not in name else None  # a link to a folder can be a package
 
 
+def shadows_library(path: str, *, link: bool) -> bool:
+    """Whether a path of the current folder would be imported in the place of the standard library or a runner."""
+    return _module_at(path, link=link) in _NAMES
+
+
 def is_idle(content: bytes | None) -> bool:
     """Whether a source has nothing in it but comments and a string; one with a say about its coding could be anything."""
     return content is not None and b"coding" not in content and bool(_IDLE.fullmatch(content))

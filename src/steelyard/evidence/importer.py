@@ -5,7 +5,7 @@
     in both                   compared by kind, mode and bytes; never by time, size or anybody's index
 
 Where an overlay's upper says what was touched, a name in both views and not in the upper is unchanged, except
-below a renamed directory. Every `.git` is left out. A file over a cap is an entry with its size and sha256 "":
+below a renamed directory. Every `.git` is left out, except of a whole system. A file over a cap is an entry with its size and sha256 "":
 seen, not carried. A directory is an entry when it vanished, when it appeared empty, or when it changed places
 with a file.
 """
@@ -52,10 +52,11 @@ def import_workspace(
     """
     with ExitStack() as stack:
         views = _Views(
-            stack.enter_context(closing(Tree(remains.workspace))),
-            stack.enter_context(closing(Tree(remains.baseline))),
+            stack.enter_context(closing(Tree(remains.workspace, all_modes=remains.is_system))),
+            stack.enter_context(closing(Tree(remains.baseline, all_modes=remains.is_system))),
             None if remains.touched is None else stack.enter_context(closing(Tree(remains.touched))),
             remains.redirects,
+            remains.is_system,
         )
         return _Comparison(views, blobs, generated, caps).change(baseline_root)
 
@@ -86,6 +87,7 @@ class _Views(NamedTuple):
     baseline: Tree
     touched: Tree | None
     redirects: str
+    is_system: bool
 
 
 class _Folder(NamedTuple):
@@ -135,10 +137,11 @@ class _Comparison:
         new = self._new_names(at) if at.new else set()
         old = self._views.baseline.names(at.path) if at.old else set()
         touched = self._touched_names(at) if at.guided else None
-        self._note_repository(at, new, old)
+        if not self._views.is_system:
+            self._note_repository(at, new, old)
         if not at.generated:
             self._note_names(at.path, new, old)
-        names = (new | old) - {_GIT}
+        names = (new | old) - (set() if self._views.is_system else {_GIT})
         if touched is not None:
             names -= (new & old) - touched
         is_empty, below = True, list[_Folder]()
@@ -217,7 +220,8 @@ class _Comparison:
             self._ledger.note(
                 "hard_link", "info", path, "the file has other names, perhaps outside the workspace"
             )
-        if new is not None and new.kind == "symlink" and escapes(path, new.target):
+        is_out = new is not None and new.kind == "symlink" and escapes(path, new.target)
+        if is_out and not self._views.is_system:
             self._ledger.note("escaping_symlink", "warning", path, "the link may lead out of the workspace")
 
     @staticmethod

@@ -123,7 +123,8 @@ def _write_stream(stream: BinaryIO, entries: list[ChangeEntry], blobs: Blobs) ->
 def _modify(path: str, entry: Entry, marks: Mapping[str, int]) -> bytes:
     if entry.kind == "symlink":
         return b"M 120000 inline %b\n%b" % (_quoted(path), _data(os.fsencode(entry.target)))
-    return b"M 100%b :%d %b\n" % (entry.mode.encode(), marks[entry.sha256], _quoted(path))
+    mode = b"755" if int(entry.mode, 8) & 0o100 else b"644"  # git knows no other
+    return b"M 100%b :%d %b\n" % (mode, marks[entry.sha256], _quoted(path))
 
 
 def _data(content: bytes) -> bytes:

@@ -23,6 +23,8 @@ class Side(NamedTuple):
 
     @property
     def mode(self) -> str:
+        if self.tree.all_modes:
+            return f"{self.status.st_mode & 0o777:03o}"
         return "755" if self.status.st_mode & 0o100 else "644"
 
     @property

@@ -18,8 +18,10 @@ from steelyard.sandboxes.feed import Feed
 
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
+ROOT_HOME = "/root"  # of the user that a whole system is given to
 HOSTNAME = "sandbox"
 
+Scope = Literal["workspace", "system"]
 Isolation = Literal["none", "bubblewrap", "container", "vm"]
 Enforced = Literal["cgroup", "rlimit", "tmpfs", "quota", "polled", "none"]
 
@@ -76,6 +78,7 @@ class Box:
     image: str = ""  # docker: the id of the image under everything
     image_env: Mapping[str, str] = field(default_factory=dict)
     workdir: str = ""  # docker: another name for /workspace, and where commands start
+    scope: Scope = "workspace"  # docker: system: the agent is root of the image, and all of that is the workspace
     read_only: bool = (
         False  # docker: nothing but workspace, HOME, places and temporary folders can be written
     )

@@ -21,7 +21,7 @@ from steelyard.contract.cache import Cache
 from steelyard.contract.owner import is_stale, owner_tag
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import Box, Facts
+from steelyard.sandboxes.base import Box, Facts, Scope
 from steelyard.sandboxes.docker.api import Engine, Query, Refused, engine
 from steelyard.sandboxes.docker.archive import host_pieces, put_laid
 from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced
@@ -45,7 +45,8 @@ class DockerBackend:
     def facts(self, box: Box) -> Facts:
         found = engine()
         materialise = "copy" if found.path in _out_of_reach else "overlay"
-        return Facts("docker", "container", materialise, "", box.network, AGENT_ID, enforced(found, box))  # type: ignore[arg-type]
+        uid = 0 if box.scope == "system" else AGENT_ID
+        return Facts("docker", "container", materialise, "", box.network, uid, enforced(found, box))  # type: ignore[arg-type]
 
     def start(self, box: Box) -> DockerSandbox:
         found = engine()
@@ -71,10 +72,15 @@ def _start(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) ->
         if container.reach is not None:
             return container
         _out_of_reach.add(found.path)
-        if not box.laid and not box.places and not box.host_files:
+        is_bare = not box.laid and not box.places and not box.host_files
+        if is_bare and box.scope == "workspace":
             return container
         container.wire.close()
         remove_container(found, container.id)
+    if box.scope == "system":
+        raise InfraFault(
+            "what an agent changes in a whole system can be seen by root on the engine's machine only; run as root"
+        )
     return _started(found, box, facts, ticket, scratch)
 
 
@@ -89,7 +95,7 @@ def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) 
         found.call("POST", f"/containers/{ident}/start")
         _tighten(found, ident, box, facts)
         wire = _attached(found, ident)
-        inside = _reached(found, ident, token)
+        inside = _reached(found, ident, token, box.scope)
         if inside is not None:
             inside.lay(box.laid, box.places, host_pieces(box))
         return Container(found, ident, wire, inside, ticket, scratch)
@@ -146,11 +152,11 @@ def _attached(found: Engine, ident: str) -> Wire:
     return wire
 
 
-def _reached(found: Engine, ident: str, token: str) -> Reach | None:
+def _reached(found: Engine, ident: str, token: str, scope: Scope) -> Reach | None:
     if found.path in _out_of_reach:
         return None
     told = found.call("GET", f"/containers/{ident}/json")
-    return reach(int(told["State"].get("Pid") or 0), token)
+    return reach(int(told["State"].get("Pid") or 0), token, scope)
 
 
 def _abandon(found: Engine, ident: str, wire: Wire | None, inside: Reach | None) -> None:

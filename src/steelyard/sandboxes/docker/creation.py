@@ -23,6 +23,9 @@ PERIOD_US = 100_000
 FEWEST_PROCESSES = 32
 _MB = 1 << 20
 _OPEN_FILES = 4096
+_TMP = "rw,nosuid,nodev,exec,mode=1777"  # of a whole system /tmp is part, and captured with it
+# Of what the engine leaves root by default: raw packets, and devices.
+DROPPED_OF_ROOT = ("NET_RAW", "MKNOD")
 _PROCESSES_OF_A_USER = 32768
 
 
@@ -31,7 +34,7 @@ def creation(engine: Engine, box: Box, image: str, token: str) -> dict[str, Any]
     return {
         "Image": image,
         "Hostname": HOSTNAME,
-        "User": f"{AGENT_ID}:{AGENT_ID}",
+        "User": "0:0" if box.scope == "system" else f"{AGENT_ID}:{AGENT_ID}",
         "WorkingDir": "/",
         "Entrypoint": [INIT],
         "Cmd": _rlimits(box, limits),
@@ -54,14 +57,14 @@ def _host(box: Box, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]
     host: dict[str, Any] = {
         "NetworkMode": box.network,
         "Privileged": False,
-        "CapDrop": ["ALL"],
+        "CapDrop": [*DROPPED_OF_ROOT] if box.scope == "system" else ["ALL"],
         "SecurityOpt": ["no-new-privileges", f"seccomp={seccomp}"],
         "ReadonlyRootfs": box.read_only,
         "IpcMode": "private",
         "Init": False,
         "LogConfig": {"Type": "none"},  # or every frame would be in a file of the host
         "ShmSize": wanted.tmp_mb * _MB,
-        "Tmpfs": {"/tmp": f"rw,nosuid,nodev,exec,size={wanted.tmp_mb * _MB},mode=1777"},  # noqa: S108
+        "Tmpfs": {} if box.scope == "system" else {"/tmp": f"{_TMP},size={wanted.tmp_mb * _MB}"},  # noqa: S108
         "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in _ulimits().items()],
     }
     if limits["memory"] == "cgroup":

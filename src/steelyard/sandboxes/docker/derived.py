@@ -6,6 +6,8 @@
     WORKDIR -> /workspace   if the contract has another name for it
     /etc/passwd, group      an `agent` with id 1000, if nobody has that id
 
+Of a box whose scope is the system there is only init: everything else is the image's.
+
 Made by putting a tar into a container that never runs, and committing it. Nothing that is laid on a box is ever in
 an image: hidden files exist in one container only, and go with it.
 """
@@ -29,7 +31,7 @@ from typing import Any, BinaryIO
 
 from steelyard.contract.owner import owner_tag
 from steelyard.errors import ContractFault, InfraFault, Problem
-from steelyard.sandboxes.base import HOME, WORKSPACE, Box, Laid
+from steelyard.sandboxes.base import HOME, ROOT_HOME, WORKSPACE, Box, Laid
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.copying import visible
 from steelyard.sandboxes.docker.api import Engine, Query, Refused
@@ -39,7 +41,7 @@ DERIVED_LABEL = "steelyard.derived"
 OWNER_LABEL = "steelyard.owner"
 INIT = "/run/steelyard/init"
 AGENT_ID = 1000
-FORMAT = "steelyard.derived/1"
+FORMAT = "steelyard.derived/2"
 
 _making = threading.Lock()
 
@@ -50,6 +52,7 @@ def derived_tag(box: Box) -> str:
         FORMAT,
         box.image,
         box.workdir,
+        box.scope,
         _init_digest(),
         box.key or [_tree_digest(layer) for layer in visible(list(box.layers))],
         [] if box.key else [_tree_digest(layer) for layer in visible(list(box.home_layers))],
@@ -66,7 +69,7 @@ def derive(engine: Engine, box: Box, tag: str) -> None:
         body = {"Image": box.image, "Cmd": ["none"], "Labels": labels, "HostConfig": {"NetworkMode": "none"}}
         made = str(engine.call("POST", "/containers/create", body)["Id"])
         try:
-            for place in {WORKSPACE, box.workdir or WORKSPACE}:
+            for place in {WORKSPACE, box.workdir or WORKSPACE} if box.scope == "workspace" else ():
                 _check_empty(engine, made, box.image, place)
             with tempfile.TemporaryFile() as tar:
                 _write(engine, made, box, tar)
@@ -130,6 +133,8 @@ def _write(engine: Engine, container: str, box: Box, into: BinaryIO) -> None:
             new_folder(tar, folder, 0)
         new_folder(tar, "run/steelyard", 0)
         _add_bytes(tar, INIT.lstrip("/"), init_binary().read_bytes(), 0o555)
+        if box.scope == "system":
+            return
         for account, line in (("passwd", f"agent:x:1000:1000::{HOME}:/bin/sh"), ("group", "agent:x:1000:")):
             _add_account(engine, container, tar, f"etc/{account}", line)
         for place, layers in ((WORKSPACE, box.layers), (HOME, box.home_layers)):
@@ -144,9 +149,8 @@ def _write(engine: Engine, container: str, box: Box, into: BinaryIO) -> None:
 
 def _missing_parents(engine: Engine, container: str, box: Box) -> Iterator[str]:
     """Folders that an engine would make with a mode of its own choosing."""
-    above = {
-        str(parent) for place in (INIT, HOME, box.workdir or WORKSPACE) for parent in Path(place).parents
-    }
+    own = (f"{ROOT_HOME}/x", f"{box.workdir}/x") if box.scope == "system" else (HOME, box.workdir or WORKSPACE)
+    above = {str(parent) for place in (INIT, *own) for parent in Path(place).parents}
     for folder in sorted(above - {"/", "/run/steelyard"}):
         if _stat(engine, container, folder) is None:
             yield folder.lstrip("/")

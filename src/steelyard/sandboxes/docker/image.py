@@ -43,6 +43,8 @@ class Image:
     id: str
     reference: str  # as the contract has it, or the tag of what was built
     env: Mapping[str, str]
+    workdir: str = ""
+    volumes: tuple[str, ...] = ()
 
 
 def is_pinned(reference: str) -> bool:
@@ -68,8 +70,9 @@ def _inspect(engine: Engine, reference: str) -> Image | None:
         if refused.status == 404:
             return None
         raise
-    lines = (said.get("Config") or {}).get("Env") or ()
-    return Image(said["Id"], reference, dict(line.split("=", 1) for line in lines if "=" in line))
+    told = said.get("Config") or {}
+    env = dict(line.split("=", 1) for line in told.get("Env") or () if "=" in line)
+    return Image(said["Id"], reference, env, told.get("WorkingDir") or "", (*(told.get("Volumes") or ()),))
 
 
 def _pull(engine: Engine, reference: str) -> None:

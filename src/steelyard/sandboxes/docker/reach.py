@@ -11,15 +11,17 @@ import select
 import signal
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steelyard.evidence.remains import Remains
-from steelyard.sandboxes.base import HOME, WORKSPACE, Laid, Place
+from steelyard.sandboxes.base import HOME, WORKSPACE, Laid, Place, Scope
 from steelyard.sandboxes.docker.creation import TOKEN
 from steelyard.sandboxes.lay import Owner, lay, remove
+from steelyard.sandboxes.mounts import MS_RDONLY, enter_private_mounts, mount
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REDIRECT = "trusted.overlay.redirect"
@@ -64,7 +66,7 @@ class Reach:
             os.close(descriptor)
 
 
-def reach(pid: int, token: str) -> Reach | None:
+def reach(pid: int, token: str, scope: Scope) -> Reach | None:
     """None when that process is not here, or is somebody else's: an engine may live on another machine."""
     if os.geteuid() != 0 or pid <= 0:
         return None
@@ -74,7 +76,8 @@ def reach(pid: int, token: str) -> Reach | None:
         if f"{TOKEN}={token}".encode() not in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
             raise ProcessLookupError(pid)
         opened.append(os.open(f"/proc/{pid}/root", _DIRECTORY & ~os.O_NOFOLLOW))
-        opened += (_below(opened[1], WORKSPACE), _below(opened[1], HOME))
+        names = ("/", "/") if scope == "system" else (WORKSPACE, HOME)
+        opened += [_below(opened[1], name) for name in names]
         pidfd, root, workspace, home = opened
         return Reach(pidfd, root, workspace, home, _groups(pid))
     except OSError:
@@ -85,7 +88,7 @@ def reach(pid: int, token: str) -> Reach | None:
 
 def _below(root: int, path: str) -> int:
     here = os.open(".", _DIRECTORY, dir_fd=root)
-    for name in path.strip("/").split("/"):
+    for name in filter(None, path.split("/")):
         try:
             below = os.open(name, _DIRECTORY, dir_fd=here)
         finally:
@@ -158,5 +161,45 @@ def uppers(told: dict[str, Any]) -> Uppers | None:
         return None
 
 
-def remains_of(workspace: int, found: Uppers) -> Remains:
-    return Remains(workspace, found.baseline, found.touched, _REDIRECT)
+def system_uppers(told: dict[str, Any]) -> Uppers | None:
+    """The same for the whole root."""
+    data = (told.get("GraphDriver") or {}).get("Data") or {}
+    upper, lowers = data.get("UpperDir"), data.get("LowerDir")
+    if not upper or not lowers:
+        return None
+    empty = Path(tempfile.mkdtemp(prefix="steelyard-"))
+    try:
+        lower = merged(lowers.split(":"), empty)
+        return Uppers(os.open(upper, _DIRECTORY), lower, empty)
+    except OSError:
+        empty.rmdir()
+        return None
+
+
+def merged(lowers: Sequence[str], place: Path) -> int:
+    """A descriptor of the layers as the kernel puts them together; the mount itself is in nobody's namespace.
+
+    Made by a thread in a mount namespace that ends with it: what was opened there stays.
+    """
+    if len(lowers) == 1:
+        return os.open(lowers[0], _DIRECTORY)
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(_merge, lowers, str(place)).result()
+
+
+def _merge(lowers: Sequence[str], place: str) -> int:
+    opened: list[int] = []
+    try:
+        enter_private_mounts(0, 0)
+        # By numbers: the names of many layers are more than a mount takes.
+        opened += [os.open(lower, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for lower in lowers]
+        names = ":".join(f"/proc/self/fd/{descriptor}" for descriptor in opened)
+        mount("overlay", place, "overlay", MS_RDONLY, f"lowerdir={names}")
+        return os.open(place, _DIRECTORY)
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+
+
+def remains_of(workspace: int, found: Uppers, scope: Scope) -> Remains:
+    return Remains(workspace, found.baseline, found.touched, _REDIRECT, is_system=scope == "system")

@@ -21,11 +21,11 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import HOME, WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
+from steelyard.sandboxes.base import HOME, ROOT_HOME, WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
 from steelyard.sandboxes.copying import COMPLETE, copy_layers
 from steelyard.sandboxes.docker.api import Engine, Refused
 from steelyard.sandboxes.docker.archive import Caps, baseline, fetch
-from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, uppers
+from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, system_uppers, uppers
 from steelyard.sandboxes.lay import Owner
 from steelyard.sandboxes.wire import Wire
 
@@ -66,8 +66,10 @@ class DockerSandbox:
         self._box = box
         self._facts = facts
         self._container = container
-        self._folder = box.workdir or WORKSPACE
-        self._env = {**BASE_ENV, **box.image_env, "HOME": HOME, **box.env}
+        is_system = box.scope == "system"
+        self._folder = box.workdir or ("/" if is_system else WORKSPACE)
+        home = {"HOME": ROOT_HOME, "USER": "root"} if is_system else {"HOME": HOME}
+        self._env = {**BASE_ENV, **box.image_env, **home, **box.env}
         if box.workdir:
             self._env.setdefault("PWD", box.workdir)  # a shell believes it, and says that name
         self._dying = threading.Lock()
@@ -105,10 +107,15 @@ class DockerSandbox:
         container = self._container
         if container.reach is None:
             return self._fetched()
-        if self._uppers is None and container.reach is not None:
-            self._uppers = uppers(container.told())
+        if self._uppers is None:
+            told = container.told()
+            self._uppers = system_uppers(told) if self._box.scope == "system" else uppers(told)
         if self._uppers is not None:
-            return remains_of(container.reach.workspace, self._uppers)
+            return remains_of(container.reach.workspace, self._uppers, self._box.scope)
+        if self._box.scope == "system":
+            raise InfraFault(
+                "the storage driver does not show what a container changed; give the engine overlay2"
+            )
         return Remains(container.reach.workspace, self._baseline())
 
     def close(self) -> None:

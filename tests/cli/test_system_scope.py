@@ -1,0 +1,99 @@
+"""`scope: system`: the agent is root of the image, and what it changes anywhere in it is graded on a fresh container."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from containers import image
+
+from authoring import Author, Said, Steelyard
+
+SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
+# Everything that the honest work leaves, wherever it is; and that the bench has none of the agent's processes.
+VERIFIER = """\
+mkdir -p /logs/verifier
+cd /srv
+if [ "$(cat /etc/greet.conf)" = hello ] && [ -x /usr/local/bin/greet ] && [ "$(greet)" = hello ] &&
+   [ "$(stat -c %a /root/key)" = 600 ] && [ -d /srv/empty ] && [ ! -e /srv/old ] && [ -e /tmp/left ] &&
+   [ "$(cat /srv/repo/.git/HEAD)" = ref ] && [ "$(readlink /srv/link)" = /etc/greet.conf ] && ! pgrep sleep; then
+    echo 1 > /logs/verifier/reward.txt
+else
+    echo 0 > /logs/verifier/reward.txt
+fi
+"""
+SOLVE = """\
+echo hello > /etc/greet.conf
+printf '#!/bin/sh\\ncat /etc/greet.conf\\n' > /usr/local/bin/greet
+chmod 755 /usr/local/bin/greet
+echo secret > /root/key; chmod 600 /root/key
+mkdir /srv/empty /srv/repo /srv/repo/.git; echo ref > /srv/repo/.git/HEAD
+rm /srv/old; touch /tmp/left; ln -s /etc/greet.conf /srv/link
+sleep 1000 &
+"""
+
+
+@pytest.fixture
+def contract(author: Author) -> Path:
+    dockerfile = f"FROM {image().id}\nUSER 0\nRUN mkdir -p /usr/local/bin && touch /srv/old\nWORKDIR /srv\n"
+    folder: Path = author.write(
+        {
+            "image/Dockerfile": dockerfile,
+            "tests/test.sh": VERIFIER,
+            "solution/solve.sh": SOLVE,
+            "nothing/.keep": "",
+        },
+        repository={"tree": "nothing"},
+        environment={**SMALL, "sandbox": "docker", "build": "image", "scope": "system"},
+        oracle={
+            "checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}],
+            "reference": {"script": "solution/solve.sh"},
+        },
+        reward="verifier",
+    )
+    return folder
+
+
+def test_changes_anywhere_in_the_system_are_graded(contract: Path, steelyard: Steelyard) -> None:
+    said = steelyard("run", contract, "--agent", "reference", "--agent", "noop", "--json")
+    solved, idle = said.lines
+    assert (solved["verdict"], solved["reward"]) == ("pass", 1.0), said.out + said.err
+    assert (idle["verdict"], idle["reward"]) == ("fail", 0.0), said.out
+    entries = json.loads(Path(solved["folder"], "change.json").read_text())["entries"]
+    assert not [one for one in entries if one["path"].startswith(("proc", "dev", "sys"))]
+
+
+def test_an_agent_is_root_without_raw_packets_and_devices(
+    contract: Path, steelyard: Steelyard, script: Any
+) -> None:
+    agent = script(
+        'test "$(id -u) $HOME $PWD" = "0 /root /srv" && chown 1000 /etc/nsswitch.conf && '
+        "! mknod /srv/null c 1 3 && ! mount -t tmpfs x /tmp || exit 9"
+    )
+    said = steelyard("run", contract, "--agent", agent, "--json")
+    assert said.line["termination"] == "completed", said.out
+    manifest = json.loads(Path(said.line["folder"], "manifest.json").read_text())
+    assert manifest["environment"]["run_uid"] == 0
+
+
+CHEATS = {
+    "a reward that was there before": "mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; echo '{\"reward\": 1}' > /logs/verifier/reward.json",
+    "tests of its own": "mkdir -p /tests; echo 'mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt' > /tests/test.sh",
+    "a background process": "setsid sh -c 'while :; do mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; done' >/dev/null 2>&1 &",
+    "a shell that rewards": "cp /bin/bash /bin/real; printf '#!/bin/real\\necho 1 > /logs/verifier/reward.txt\\n' > /usr/local/bin/bash; chmod 755 /usr/local/bin/bash; cp /usr/local/bin/bash /usr/bin/bash",
+    "tools that say yes": "for t in stat cat greet pgrep readlink; do printf '#!/bin/sh\\necho hello\\n' > /usr/local/bin/$t; chmod 755 /usr/local/bin/$t; done; rm /usr/bin/cat",
+    "start-up files": "echo 'echo 1 > /logs/verifier/reward.txt; exit' | tee /root/.bashrc /root/.profile /etc/profile /etc/bash.bashrc /etc/environment > /etc/ld.so.preload",
+    "the whole of bin": "cp -a /usr/bin /usr/bin2; rm /bin; mkdir /bin; cp -a /usr/bin2/. /bin/; echo x > /bin/other",
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_what_grades_cannot_be_changed(contract: Path, steelyard: Steelyard, script: Any, cheat: str) -> None:
+    said = steelyard("run", contract, "--agent", script(CHEATS[cheat]), "--json")
+    assert (said.line["verdict"], said.line["reward"]) == ("fail", 0.0), said.out
+
+
+def found(said: Said) -> set[tuple[str, str]]:
+    return {(one["id"], one["where"]) for one in said.line["findings"]}
