@@ -236,12 +236,22 @@ def _own(name: str, story: Story) -> Reported:
         problems.append("the tree's own runner left no report")
     else:
         try:
-            results = parse_junit(story["junit"].encode("latin-1"))
+            results = [_by_node_id(one) for one in parse_junit(story["junit"].encode("latin-1"))]
         except BadReport as error:
             problems.append(f"the report of the tree's own runner: {error}")
     code = -1 if story["exit"] is None else story["exit"]
     problems += _agreeing(code, results)
     return Reported(name, "report_file", merged(results), tuple(problems), own_runner=True)
+
+
+def _by_node_id(told: Result) -> Result:
+    """`tests.test_a.Case::test_x` in tests/test_a.py, as pytest calls it: tests/test_a.py::Case::test_x."""
+    group, found, name = told.id.partition("::")
+    module = told.file.removesuffix(".py").replace("/", ".")
+    if not found or not module or not f"{group}.".startswith(f"{module}."):
+        return told
+    case = group[len(module) :].replace(".", "::")
+    return replace(told, id=f"{told.file}{case}::{name}")
 
 
 def _not_there(finished: Finished, absent: str, suite: Suite) -> Finished:
