@@ -64,3 +64,12 @@ def test_a_handful_through_the_command() -> None:
         *(((name, "naive")) for name in ("A01", "B02", "N01", "K01", "K41")),
         *((name, mode) for name in ("K01", "K41") for mode in ("twin", "split")),
     }
+
+
+@pytest.mark.parametrize("options", [["--only", "A01,Q99"], ["--only", "b"], ["--modes", "twn"]])
+def test_a_case_or_mode_that_does_not_exist_is_refused(options: list[str]) -> None:
+    """Nothing tried is nothing wrong: a misspelt id must not look like a success."""
+    command = [sys.executable, "-m", "corpus", *options]
+    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert options[-1].split(",")[-1] in done.stderr

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
+from steelyard.bench.missing_tool import MISSING, NOT_FOUND, ExitOn, is_missing_for_all
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.bench.run_tests import Executed, oracle_bench, run_tests
@@ -69,9 +70,9 @@ class Bench:
         telling = forged or next((one for one in outcomes if one.outcome == decided), outcomes[-1])
         return replace(telling, outcome=decided, runs=runs, start=outcomes[0].start, end=outcomes[-1].end)
 
-    def refuse(self, entry: GraderEntry, why: str) -> Outcome:
-        """The outcome of a check that the change itself made impossible."""
-        return self._outcome(entry, Finished(None), Death(), ("fail", why), self.clock())
+    def refuse(self, entry: GraderEntry, why: str, outcome: CheckOutcome = "fail") -> Outcome:
+        """The outcome of a check that the change itself, or how its agent ended, made impossible."""
+        return self._outcome(entry, Finished(None), Death(), (outcome, why), self.clock())
 
     def _execute(self, entry: GraderEntry) -> Outcome:
         start = self.clock()
@@ -85,34 +86,53 @@ class Bench:
             return self.refuse(entry, str(fault))
 
     def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
+        finished, death = self._command_on(entry, self.laid)
+        judged = _judge(finished, death, entry.grader)
+        if entry.grader.expect_exit != NOT_FOUND:
+            judged = self._or_missing(
+                entry, finished, judged, lambda laid: self._command_on(entry, laid)[0].exit_code
+            )
+        return self._outcome(entry, finished, death, judged, start)
+
+    def _command_on(self, entry: GraderEntry, laid: tuple[Laid, ...]) -> tuple[Finished, Death]:
         options: Executing = entry.grader
         places = [dest for _, dest in options.injected]
         # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
-        own = [piece for piece in self.laid if not any(is_within(piece.path, place) for place in places)]
+        own = [piece for piece in laid if not any(is_within(piece.path, place) for place in places)]
         command = Command(_argv(entry), timeout_s=options.timeout_s)
-        finished, death = self._in_a_fresh_sandbox(
+        return self._in_a_fresh_sandbox(
             (*own, *hidden_files(self.ground.contract, options)),
             lambda sandbox: sandbox.run(command),
             lambda done: done,
         )
-        return self._outcome(entry, finished, death, _judge(finished, death, options), start)
+
+    def _or_missing(
+        self, entry: GraderEntry, finished: Finished, judged: tuple[CheckOutcome, str], exit_on: ExitOn
+    ) -> tuple[CheckOutcome, str]:
+        """What was judged, unless the contract asks for a command that nobody has."""
+        if judged[0] != "fail" or finished.exit_code != NOT_FOUND:
+            return judged
+        return ("error", MISSING) if is_missing_for_all(self.ground, entry.name, exit_on) else judged
 
     def _tested(self, entry: GraderEntry, start: int) -> Outcome:
         options: SuiteOptions = entry.grader
         with self.ground.cache.temporary() as scratch:
-            tested: Executed = run_tests(
-                oracle_bench(
-                    self.ground,
-                    options,
-                    self.laid,
-                    hidden_files(self.ground.contract, options, scratch),
-                    lambda laid, use: self._in_a_fresh_sandbox(laid, use, lambda ran: ran.finished),
-                )
+            bench = oracle_bench(
+                self.ground,
+                options,
+                self.laid,
+                hidden_files(self.ground.contract, options, scratch),
+                lambda laid, use: self._in_a_fresh_sandbox(laid, use, lambda ran: ran.finished),
             )
-        finished, reported = tested.ran
-        decided = decide_tests(options, tested)
-        bad_end = _ended_badly(finished, tested.death, options.timeout_s)
-        judged = bad_end or (decided.at(entry.pass_threshold), decided.why)
+            tested: Executed = run_tests(bench)
+            finished, reported = tested.ran
+            decided = decide_tests(options, tested)
+            bad_end = _ended_badly(finished, tested.death, options.timeout_s)
+            judged = bad_end or (decided.at(entry.pass_threshold), decided.why)
+            if not reported.passed and not reported.tampering:
+                judged = self._or_missing(
+                    entry, finished, judged, lambda laid: bench.on(laid).run()[0].finished.exit_code
+                )
         score = 0.0 if bad_end else decided.score
         outcome = self._outcome(entry, finished, tested.death, judged, start)
         return replace(

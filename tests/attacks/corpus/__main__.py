@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from rich.console import Console
 from rich.table import Table
@@ -73,7 +73,27 @@ def _options(arguments: Sequence[str] | None) -> Any:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--modes", default="twin,split", help="of the oracle (default: %(default)s)")
     parser.add_argument("--only", default="", help="ids or families, with commas between them")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    unknown = [*_unknown_cases(options.only), *_unknown_modes(options.modes)]
+    if unknown:
+        parser.error(unknown[0])
+    return options
+
+
+def _unknown_cases(only: str) -> list[str]:
+    """A misspelt id that matched nothing would be a table in which nothing is wrong."""
+    every = (*ATTACKS, *HONEST)
+    asked = only.split(",") if only else []
+    return [
+        f"--only {one}: no case begins so; there are {every[0].id} to {every[-1].id}"
+        for one in asked
+        if not one or not any(case.id.startswith(one) for case in every)
+    ]
+
+
+def _unknown_modes(modes: str) -> list[str]:
+    known = get_args(Column)[1:]
+    return [f"--modes {one}: there are {', '.join(known)}" for one in modes.split(",") if one not in known]
 
 
 def _is_wanted(case: Case, only: str) -> bool:

@@ -55,7 +55,7 @@ def trusted_report(ground: Ground, on: On, contents: Mapping[str, bytes] | None 
 
     def build(folder: Path) -> None:
         with ground.cache.temporary() as scratch:
-            patch = _reference(ground, scratch)
+            patch = reference_change(ground, scratch)
             reported = _run(on(patch or ()), contents or {})
         told = {"reported": reported.to_json(), "has_reference": patch is not None}
         (folder / "told.json").write_bytes(orjson.dumps(told))
@@ -75,7 +75,7 @@ def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> Reported:
     return reported
 
 
-def _reference(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
+def reference_change(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
     """The reference's change as data, or None where there is none that applies."""
     path = ground.contract.reference
     if path is None:
