@@ -51,6 +51,14 @@ def test_a_run_like_the_trusted_one_stays_as_it_is(there: list[Result], *, refer
     assert as_expected(told(*there), expecting(*there, reference=reference)) == told(*there)
 
 
+def test_a_title_is_what_the_trusted_run_says() -> None:
+    """Who takes the title of a failing test for a passing one would pass in its place."""
+    there = [replace(result("test_a"), title="Adds."), result("test_b")]
+    here = [replace(result("test_a", "failed"), title=""), replace(result("test_b"), title="Adds.")]
+    made = as_expected(told(*here), expecting(*there))
+    assert [one.title for one in made.results] == ["Adds.", ""]
+
+
 @given(results, results)
 def test_every_test_of_the_trusted_run_is_in_the_report(there: list[Result], here: list[Result]) -> None:
     made = as_expected(told(*here), expecting(*there))

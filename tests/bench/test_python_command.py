@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from steelyard.bench.brought import brought, python_modules
 from steelyard.bench.command_words import command_words
+from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.runners.python_command import python_command
+from steelyard.bench.suite import Suite
 from steelyard.contract.tree import Entry
 from steelyard.sandboxes.base import Laid
 
@@ -36,10 +39,23 @@ def test_a_python_test_command_is_understood(command: str, module: str, argument
     assert (found.module, found.arguments) == (module, arguments)
 
 
+@pytest.mark.parametrize("command", ["python3 -W error tests/run.py -v", "./tests/run.py -v"])
+def test_a_program_is_taken_for_unittest_when_ids_have_the_form_of_its_cases(command: str) -> None:
+    suite = suite_of_command(command)
+    assert runner_for(suite).NAME == "exit_code"
+    assert runner_for(replace(suite, declared=("tests/x.py::test_x",))).NAME == "exit_code"
+    assert runner_for(replace(suite, declared=("test_x (pkg.mod.Case)",))).NAME == "unittest"
+
+
+def suite_of_command(command: str) -> Suite:
+    return Suite(command, command_words(command).argv)
+
+
 @pytest.mark.parametrize(
     "command",
     [
-        "python3 tests/run.py",
+        "python3 tests/run",
+        "run.py",
         "python3 -c 'import pytest; pytest.main()'",
         "python3 -m coverage run -m pytest",
         "python3 -m pytest | tee log",

@@ -117,6 +117,67 @@ class SkipsInSetUp(unittest.TestCase):
     assert not ran.reported.tampering
 
 
+PROGRAM = """#!/usr/bin/python3
+import sys, unittest
+from helper import RUNNER
+if __name__ == "__main__":
+    suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:])
+    sys.exit(not RUNNER(verbosity=2).run(suite).wasSuccessful())
+"""
+CASES = '''
+import unittest
+class Case(unittest.TestCase):
+    def test_passes(self):
+        """Adds one to a number.
+
+        And more."""
+    def test_fails(self): self.fail()
+    def test_runs_tests(self):
+        """A run within a run is nobody's but the test's."""
+        inner = unittest.TestSuite([unittest.FunctionTestCase(lambda: self.fail())])
+        assert not unittest.TextTestRunner().run(inner).wasSuccessful()
+'''
+
+
+@pytest.mark.parametrize("command", ["python3 tests/run.py sub.test_x", "tests/run.py sub.test_x"])
+def test_the_tests_of_a_program_that_runs_unittest_are_heard(python_bench: PythonBench, command: str) -> None:
+    files = {
+        "tests/run.py": PROGRAM,
+        "tests/helper.py": "import unittest\nRUNNER = unittest.TextTestRunner\n",
+        "tests/sub/__init__.py": "",
+        "tests/sub/test_x.py": CASES,
+    }
+    (python_bench.folder / "tests").mkdir()
+    (python_bench.folder / "tests/run.py").touch(0o755)
+    reported = python_bench(files, command, declared=("test_fails (sub.test_x.Case)",)).reported
+    assert (reported.problems, reported.tampering, reported.own_runner) == ((), (), True)
+    assert {one.file for one in reported.results} == {"tests/sub/test_x.py"}
+    assert outcomes(reported) == {
+        "test_passes": "passed",
+        "test_fails": "failed",
+        "test_runs_tests": "passed",
+    }
+    assert [one.title for one in reported.results if one.id.endswith("passes")] == ["Adds one to a number."]
+
+
+@pytest.mark.parametrize(
+    ("program", "problem"),
+    [
+        ("", "`run.py` ran no tests with unittest"),
+        ("raise SystemExit(0)", "`run.py` ran no tests with unittest"),
+        (
+            "import unittest\nfor _ in range(2): unittest.TextTestRunner().run(unittest.TestSuite())\n",
+            "unittest ran a second suite, and only one can be heard",
+        ),
+    ],
+)
+def test_a_program_whose_tests_cannot_be_heard_is_no_pass(
+    python_bench: PythonBench, program: str, problem: str
+) -> None:
+    ran = python_bench({"run.py": program}, "python3 run.py", declared=("test_x (x.Case)",))
+    assert ran.reported.problems == (problem,)
+
+
 def test_what_a_class_set_up_stops_never_ran(python_bench: PythonBench) -> None:
     ran = python_bench(
         {

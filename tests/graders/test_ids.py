@@ -105,6 +105,17 @@ def test_an_id_cut_at_a_space_asks_for_each_test_that_begins_so() -> None:
     assert (asked.passed, asked.failed) == (("a.py::x[one two]",), ("a.py::x[one three]",))
 
 
+def test_a_test_is_found_by_the_first_line_of_its_docstring() -> None:
+    found = [
+        Result("m.C.test_a", "passed", title="Adds."),
+        Result("m.C.test_b", "failed", title="Adds."),
+        Result("m.C.test_c", "passed"),
+    ]
+    assert ask(["Adds."], found).failed == ("m.C.test_b",)
+    assert ask(["Adds."], found[:1]).everything
+    assert ask(["Subtracts."], found).absent == ("Subtracts.",)
+
+
 def test_the_whole_id_wins_over_what_it_may_be_short_for() -> None:
     assert of(["a.py::x[/y]"], {"a.py::x[/y]": "passed", "a.py::x[/z/y]": "failed"}).passed == (
         "a.py::x[/y]",

@@ -59,6 +59,11 @@ def dotted_name(wanted: str) -> str:
     return place if place.endswith(f".{method}") else f"{place}.{method}"
 
 
+def names_a_case(wanted: str) -> bool:
+    """`test_x (pkg.mod.Case)`: nobody but unittest, and what is made of it, calls a test so."""
+    return _UNITTEST.fullmatch(wanted) is not None
+
+
 def tail(full: str) -> str:
     return full.partition("::")[2]
 

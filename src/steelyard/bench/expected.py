@@ -112,8 +112,11 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
 
 
 def _filed(one: Result, expectation: Expectation) -> Result:
+    """In the file, and with the title, that the trusted run says: ids may be declared by either."""
     there = expectation.known.get(one.id)
-    return replace(one, file=there.file) if there is not None and there.file else one
+    if there is None:
+        return replace(one, title="") if one.title else one
+    return replace(one, file=there.file or one.file, title=there.title)
 
 
 def _known(one: Result, expectation: Expectation) -> Result:

@@ -30,6 +30,7 @@ class Result:
     outcome: ResultOutcome
     detail: str = ""  # why it did not pass, one line
     file: str = ""  # in the workspace, when the runner knows: where the test is written
+    title: str = ""  # what unittest prints instead of its name: the first line of its docstring
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Reported:
             "runner": self.runner,
             "channel": self.channel,
             "counts": {name: self.counts[name] for name in WORST_FIRST if self.counts[name]},
-            "results": [[one.id, one.outcome, one.detail, one.file] for one in self.results],
+            "results": [_row(one) for one in self.results],
             "problems": list(self.problems),
             "tampering": list(self.tampering),
             "own_runner": self.own_runner,
@@ -69,6 +70,10 @@ class Reported:
         for name in ("problems", "tampering"):
             fields[name] = tuple(fields[name])
         return cls(**fields)
+
+
+def _row(one: Result) -> list[str]:
+    return [one.id, one.outcome, one.detail, one.file, *([one.title] if one.title else [])]
 
 
 def merged(results: Iterable[Result]) -> tuple[Result, ...]:

@@ -277,7 +277,7 @@ def _on(ground: Ground, suite: Suite, work: Sequence[Laid]) -> Suite:
     """The suite with what is known of the tree that it will run in."""
     env = {**ground.contract.spec.environment.env, **suite.env}
     own_words = suite.argv or last_words(suite.command)
-    words = [f"{suite.cwd}/{word}" if suite.cwd and "/" in word else word for word in own_words]
+    words = [f"{suite.cwd or '.'}/{word}" if _is_path(word) else word for word in own_words]
     words = [ground.real_name(word) for word in words]
     tree = (ground.baseline, entries_of(ground.setup.change if ground.setup else None))
     found = brought(words, ground.path_variable(env), tree, work)
@@ -290,6 +290,11 @@ def _on(ground: Ground, suite: Suite, work: Sequence[Laid]) -> Suite:
         settings=kept_settings(ground, work, words),
         own_modules=python_modules(ground.baseline),
     )
+
+
+def _is_path(word: str) -> bool:
+    """A program that an interpreter is given (`python3 run.py`) is one without a slash too."""
+    return not word.startswith("/") and ("/" in word or word.endswith(".py"))
 
 
 def _with(instead: Mapping[str, bytes], pieces: Sequence[Laid], folder: Path) -> list[Laid]:

@@ -4,6 +4,7 @@
     test_x[0-3]                      what follows the file, where only one file has it
     tests/test_a.py::*               `*` is the only wildcard; each test that it finds is asked for
     test_x (pkg.test_a.Case)         as unittest and Django write it; also pkg.test_a.Case.test_x
+    Adds one to a number.            the first line of its docstring, as unittest's verbose output has it
     tests/test_a.py::test_x[one      as SWE-bench writes `test_x[one two]`: each test that begins so is asked for
     tests/test_a.py::test_x[/last]   and `test_x[/path/to/last]`
 
@@ -67,7 +68,7 @@ def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[
     absent, unclear = [], []
     for wanted in dict.fromkeys(declared):
         exact = index.named(wanted[:MAX_TEXT])
-        found = exact or [one for one in index.like(wanted) if one.id not in besides]
+        found = exact or index.short(wanted) or [one for one in index.like(wanted) if one.id not in besides]
         if not found:
             absent.append(wanted)
         elif len(exact) > 1 and all(one.outcome == "passed" for one in exact):
@@ -93,6 +94,7 @@ class _Index:
     results: Sequence[Result]
     whole: Mapping[str, Result]
     tails: dict[str, list[Result]] = field(default_factory=dict)
+    titles: dict[str, list[Result]] = field(default_factory=dict)
     methods: dict[str, list[tuple[str, Result]]] = field(default_factory=dict)
 
     @classmethod
@@ -100,6 +102,8 @@ class _Index:
         index = cls(results, {one.id: one for one in results})
         for one in results:
             index.tails.setdefault(tail(one.id), []).append(one)
+            if one.title:
+                index.titles.setdefault(one.title, []).append(one)
             dotted = dotted_name(one.id) or path_as_dots(one.id)
             index.methods.setdefault(dotted.rpartition(".")[2], []).append((dotted, one))
         return index
@@ -110,9 +114,15 @@ class _Index:
             return [self.whole[wanted]]
         return self.tails.get(wanted) or self._by_method(dotted_name(wanted))
 
+    def short(self, wanted: str) -> list[Result]:
+        """The tests that unittest's verbose output, or SWE-bench's reading of pytest's, calls so."""
+        if "[" in wanted and (cut := [one for one in self.results if is_short_for(wanted, one.id)]):
+            return cut
+        return self.titles.get(wanted, [])
+
     def like(self, wanted: str) -> list[Result]:
         if "*" not in wanted:
-            return [one for one in self.results if is_short_for(wanted, one.id)] if "[" in wanted else []
+            return []
         return [one for one in self.results if is_like(one.id, wanted) or is_like(tail(one.id), wanted)]
 
     def _by_method(self, wanted: str) -> list[Result]:

@@ -7,7 +7,7 @@ it; nobody may trace or read this process. The tests' process tells its story in
     own name  |  part name     of a module: the tree is, or is part of, its own runner
     absent name                of the runner
     ready                      from now on code of the tree may run, and none of the above is believed
-    plan   id  file            once for each test, in order
+    plan   id  file  [title]   once for each test, in order
     planned                    no more of them
     start  number              one test at a time
     finish number outcome detail
@@ -61,8 +61,8 @@ class Story:
         if kind in self.notes and len(words) == 1:
             self.notes[kind].extend(words if len(self.notes[kind]) < MAX_NOTES else [])
             return None
-        told = {("plan", 2): self.plans, ("planned", 0): self.plans_no_more, ("start", 1): self.starts}
-        told[("ready", 0)] = self.is_ready
+        told = {("planned", 0): self.plans_no_more, ("start", 1): self.starts, ("ready", 0): self.is_ready}
+        told.update({("plan", 2): self.plans, ("plan", 3): self.plans})
         told.update({("finish", 3): self.finishes, ("end", 1): self.ends})
         hear = told.get((kind, len(words)))
         if hear is not None and hear(*words):
@@ -73,8 +73,8 @@ class Story:
         before, self.ready = self.ready, True
         return not before
 
-    def plans(self, name, file):
-        self.plan.append((name, file))
+    def plans(self, name, file, title=""):
+        self.plan.append((name, file, title[:MAX_TEXT]))
         return self.ready and not self.planned and len(self.plan) <= MAX_TESTS
 
     def plans_no_more(self):
@@ -135,7 +135,7 @@ def supervise(config, parts):
 
 def files_changed_since(began, plan, root):
     """Tests, and the conftest files above them, that somebody wrote to; no clock of a process can be set back."""
-    files = {file for _, file in plan if file}
+    files = {file for _, file, _ in plan if file}
     folders = {
         "/".join(parts[:end]) for parts in (file.split("/") for file in files) for end in range(len(parts))
     }
@@ -157,7 +157,7 @@ def each_alone(config, parts, wake, share):
     share["prepare"](config)
     first = in_a_process(dict(config, only="collect"), parts, wake, share)
     stories, seen = [first], {}
-    for name, _ in first.plan:
+    for name, _, _ in first.plan:
         seen[name] = seen.get(name, -1) + 1
         stories.append(in_a_process(dict(config, only=[name, seen[name]]), parts, wake, share))
     return stories

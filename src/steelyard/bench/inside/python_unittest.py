@@ -1,6 +1,10 @@
-"""Runs inside the sandbox, in the tests' process: `python -m unittest`, with a result that sees each test end."""
+"""Runs inside the sandbox, in the tests' process: `python -m unittest`, with a result that sees each test end.
+
+Or a program that runs unittest by itself, as Django's `runtests.py` does: whatever runner it takes is ours.
+"""
 
 import os
+import runpy
 import sys
 import unittest
 
@@ -8,14 +12,36 @@ ORDER = ("passed", "skipped", "failed", "error")
 
 
 def run_tests(config, say, origins):
+    program = config["program"]
+    if program:
+        say("part", program)
+        unittest.TextTestRunner = unittest.runner.TextTestRunner = Watching
     watch_skipped_modules(origins, say)
     Watched.config, Watched.origins, Watched.say = config, origins, staticmethod(say)
-    Watched.found, Watched.codes = [], {}
+    Watched.found, Watched.over, Watched.codes = None, False, {}
     Watched.tripwire = tripwire = Tripwire(globals(), origins)
     say("ready")
     put_the_tree_on_the_path(config)
     Watched.modules = modules = Modules()
     sys.meta_path.insert(0, modules)
+    code = run_program(config, say) if program else run_module(config, say)
+    look_again(tripwire, say, True)
+    return code
+
+
+def run_program(config, say):
+    sys.argv[:] = [config["program"]] + config["arguments"]
+    code = 0
+    try:
+        runpy.run_path(config["program"], run_name="__main__")
+    except SystemExit as end:
+        code = end.code & 255 if isinstance(end.code, int) else int(end.code is not None)
+    if Watched.found is None:
+        say("problem", "`" + config["program"] + "` ran no tests with unittest")
+    return code
+
+
+def run_module(config, say):
     sys.argv[:] = [os.path.join(os.path.dirname(unittest.__file__), "__main__.py")] + config["arguments"]
     name = os.path.basename(sys.executable) + " -m unittest"
     code, program = 2, None
@@ -27,16 +53,16 @@ def run_tests(config, say, origins):
     except SystemExit as end:  # a wrong option
         code = end.code if isinstance(end.code, int) else 1
         say("problem", "unittest ended before any test ran")
-    look_again(tripwire, say, True)
     return code
 
 
 class Watching(unittest.TextTestRunner):
-    def __init__(self, *arguments, **options):
-        options["resultclass"] = Watched
-        super().__init__(*arguments, **options)
-
     def run(self, test):
+        if Watched.found is not None:  # a test that runs tests
+            if Watched.over:
+                Watched.say("problem", "unittest ran a second suite, and only one can be heard")
+            return super().run(test)
+        self.resultclass = Watched
         found, config = list(_each(test)), Watched.config
         only = config["only"]
         if isinstance(only, list):
@@ -47,11 +73,14 @@ class Watching(unittest.TextTestRunner):
         Watched.codes = {}
         for number, one in enumerate(found):
             Watched.codes[number] = code_of(getattr(one, getattr(one, "_testMethodName", ""), None))
-            Watched.say("plan", one.id(), file_of(one, Watched.modules, Watched.origins))
+            Watched.say("plan", one.id(), file_of(one, Watched.modules, Watched.origins), title_of(one))
         Watched.say("planned")
         if only == "collect":
             test = unittest.TestSuite()
-        return super().run(test)
+        try:
+            return super().run(test)
+        finally:
+            Watched.over = True
 
 
 class Watched(unittest.TextTestResult):
@@ -158,6 +187,13 @@ def _each(test):
     for one in inner:
         for found in _each(one):
             yield found
+
+
+def title_of(test):
+    try:
+        return str(test.shortDescription() or "")[:500]
+    except Exception:
+        return ""
 
 
 class Modules:

@@ -3,7 +3,7 @@
 The supervisor (`inside/python_supervisor.py`) is started with the interpreter that the command names, but without
 its site, its start-up files or the tree on its path. It gets its code over stdin, then a nonce, and answers on stdout:
 
-    {"nonce": ..., "stories": [{"plan": [[id, file]], "results": [[number, outcome, detail]], "end": 0, "exit": 0}]}
+    {"nonce": ..., "stories": [{"plan": [[id, file, title]], "results": [[number, outcome, detail]], "end": 0, "exit": 0}]}
 
 One story for a suite; with `isolation: process` one of the collection and one for each test.
 """
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import functools
 import json
+import posixpath
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from steelyard.bench.declared import names_a_case
 from steelyard.bench.reported import MAX_RESULTS, NEVER_RAN, Reported, Result, merged
 from steelyard.bench.reports.base import BadReport
 from steelyard.bench.reports.junit import parse_junit
@@ -68,22 +70,26 @@ os._exit(0)
 
 
 class Python:
-    """pytest or unittest, by the module that the command names."""
+    """pytest or unittest, by the module that the command names; unittest also by a program that runs it."""
 
     def __init__(self, module: Literal["pytest", "unittest"]) -> None:
         self.NAME: Literal["pytest", "unittest"] = module
 
     def claims(self, suite: Suite) -> bool:
         command = python_command(suite.argv)
-        return command is not None and command.module == self.NAME
+        if command is None or command.module != self.NAME:
+            return False
+        # Nobody can tell what a program does, but ids in unittest's own form tell what its author expects.
+        return not command.program or any(map(names_a_case, suite.declared))
 
     def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
         command = python_command(suite.argv)
         if command is None or command.module != self.NAME:
             why = f"`{suite.command}` is not a command of {self.NAME}"
             return Ran(Finished(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
-        if suite.argv[0] in suite.theirs:
-            why = f"`{suite.argv[0]}` was brought by the change"
+        theirs = next((word for word in (suite.argv[0], command.program) if word in suite.theirs), "")
+        if theirs:
+            why = f"`{theirs}` was brought by the change"
             return Ran(Finished(126), Reported(self.NAME, "reporter", problems=(why,)))
         return self._run(sandbox, suite, command)
 
@@ -183,8 +189,8 @@ def _telling(stories: list[Story]) -> list[Story]:
     if len(stories) == 1:
         return stories
     collected, *others = stories
-    expected = [name for name, _ in collected["plan"]]
-    told = [[name for name, _ in story["plan"]] for story in others]
+    expected = [name for name, *_ in collected["plan"]]
+    told = [[name for name, *_ in story["plan"]] for story in others]
     if told == [[name] for name in expected]:
         return others
     # Some test was not there the second time: as planned it never ran.
@@ -198,8 +204,8 @@ def _collects(story: Story, stories: list[Story]) -> bool:
 def _results(story: Story) -> list[Result]:
     told = {number: (outcome, detail) for number, outcome, detail in story["results"]}
     return [
-        Result(name, *told.get(number, ("error", NEVER_RAN)), file)
-        for number, (name, file) in enumerate(story["plan"])
+        Result(name, *told.get(number, ("error", NEVER_RAN)), *place)
+        for number, (name, *place) in enumerate(story["plan"])
     ]
 
 
@@ -267,17 +273,24 @@ def _config(suite: Suite, command: PythonCommand) -> dict[str, Any]:
     return {
         "runner": command.module,
         "own": command.started_with("-m", command.module, *command.arguments),
+        "program": command.program,
         "arguments": command.arguments,
         "isolation": suite.isolation,
         "only": None,
         "cwd": suite.cwd,
         "cwd_on_path": command.cwd_on_path,
-        "pythonpath": suite.env.get("PYTHONPATH", ""),
+        "pythonpath": _path(suite, command),
         "env": {**dict.fromkeys(LATER, ""), **suite.env},
         "own_modules": sorted(suite.own_modules),
         "settings": dict(suite.settings),
         "changed": sorted(suite.changed),
     }
+
+
+def _path(suite: Suite, command: PythonCommand) -> str:
+    """Where else modules are: beside the program, and where the contract says."""
+    beside = [posixpath.dirname(command.program) or "."] if command.program else []
+    return ":".join(filter(None, [*beside, suite.env.get("PYTHONPATH", "")]))
 
 
 def _environment(suite: Suite) -> dict[str, str]:

@@ -3,17 +3,19 @@
 python3 -W error -m pytest -q tests     interpreter python3 -W error, pytest, -q tests
 .venv/bin/python -m unittest -v         interpreter .venv/bin/python, unittest, -v
 pytest -x                               the interpreter in the first line of the `pytest` that PATH finds
+python3 tests/run.py -v                 a program, which may run unittest; also ./tests/run.py -v
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Module = Literal["pytest", "unittest"]
 _PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?t?)?$")
+_PROGRAM = re.compile(r".*/[^/]+\.py$")
 _SCRIPT = re.compile(r"(.*/)?(pytest|py\.test)(-3)?$")
 _MODULES: dict[str, Module] = {"pytest": "pytest", "py.test": "pytest", "unittest": "unittest"}
 _FLAGS = re.compile(r"-[bBdEIOPRqsSuvx]+$")
@@ -31,7 +33,8 @@ class PythonCommand:
     module: Module
     arguments: tuple[str, ...]
     interpreter: tuple[str, ...] = ()  # with its own options; () when a script leads to it
-    script: str = ""
+    script: str = ""  # whose first line names the interpreter
+    program: str = ""  # a file of the tree instead of the module itself
     cwd_on_path: bool = True
 
     def started_with(self, *words: str) -> tuple[str, ...]:
@@ -42,37 +45,45 @@ class PythonCommand:
 
 
 def python_command(argv: Sequence[str]) -> PythonCommand | None:
-    if not argv:
+    first = argv[0] if argv else ""
+    if _SCRIPT.match(first):
+        return PythonCommand("pytest", tuple(argv[1:]), script=first, cwd_on_path=False)
+    if _PROGRAM.match(first):
+        return _program(argv, PythonCommand("unittest", (), script=first))
+    if not _PYTHON.match(first):
         return None
-    if _SCRIPT.match(argv[0]):
-        return PythonCommand("pytest", tuple(argv[1:]), script=argv[0], cwd_on_path=False)
-    if not _PYTHON.match(argv[0]):
-        return None
-    options, rest = _options(list(argv[1:]))
-    if rest is None or not rest or rest[0] not in _MODULES:
+    options, rest, is_module = _options(list(argv[1:]))
+    found = PythonCommand("unittest", (), interpreter=(first, *_kept(options)))
+    if not is_module:
+        return _program(rest, found)
+    if not rest or rest[0] not in _MODULES:
         return None
     on_path = not any(_NO_TREE.match(option) for option in options)
-    return PythonCommand(
-        _MODULES[rest[0]], tuple(rest[1:]), interpreter=(argv[0], *_kept(options)), cwd_on_path=on_path
-    )
+    return replace(found, module=_MODULES[rest[0]], arguments=tuple(rest[1:]), cwd_on_path=on_path)
 
 
-def _options(words: list[str]) -> tuple[list[str], list[str] | None]:
-    """The interpreter's options, and what follows `-m`; None when there is something else."""
+def _program(words: Sequence[str], started: PythonCommand) -> PythonCommand | None:
+    if not words or not words[0].endswith(".py"):
+        return None
+    return replace(started, program=words[0], arguments=tuple(words[1:]), cwd_on_path=False)
+
+
+def _options(words: list[str]) -> tuple[list[str], list[str], bool]:
+    """The interpreter's options, what follows them, and whether that is a module (`-m`)."""
     options: list[str] = []
     while words:
         word = words.pop(0)
         if word == "-m":
-            return options, words
+            return options, words, True
         if word.startswith("-m"):
-            return options, [word[2:], *words]
+            return options, [word[2:], *words], True
         if word in {"-W", "-X"} and words:
             options += [word, words.pop(0)]
         elif _FLAGS.match(word) or word.startswith(("-W", "-X")):
             options.append(word)
         else:
-            break
-    return options, None
+            return options, [word, *words], False
+    return options, [], False
 
 
 def _kept(options: list[str]) -> list[str]:
