@@ -73,3 +73,13 @@ DEFAULT_FILES = {
     ),
 }
 FIX = "echo 'echo $(($1 + $2))' > add.sh\n"
+
+
+def events(line: Mapping[str, Any], *types: str) -> list[dict[str, Any]]:
+    """What the run of a result line wrote down."""
+    log = Path(line["folder"], "events.jsonl").read_text().splitlines()
+    return [event for event in map(json.loads, log) if event["type"] in types]
+
+
+def payloads(line: Mapping[str, Any], *types: str) -> list[dict[str, Any]]:
+    return [event["payload"] for event in events(line, *types)]

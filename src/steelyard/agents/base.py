@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from steelyard.bench.apply_patch import Applied
 from steelyard.bench.ground import Ground
-from steelyard.errors import InfraFault
+from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
 from steelyard.evidence.events import EventLog
@@ -50,11 +50,16 @@ class Session:
     events: EventLog
     wall_s: float
     env: Mapping[str, str] = field(default_factory=dict)
+    turn: int = 1  # which message of the run's this is about
 
     def put(self, name: str, content: bytes) -> str:
         """Write a file into HOME, which no other sandbox shares and no capture reads; its path inside."""
-        script = f'umask 077; f="$HOME/.steelyard-{name}"; cat > "$f" && chmod 700 "$f" && printf %s "$f"'
+        file = f'f="$HOME/.steelyard-{name}"; rm -rf -- "$f"'
+        script = f'umask 077; {file}; cat > "$f" && chmod 700 "$f" && printf %s "$f"'
         done = self.sandbox.run(Command(("/bin/sh", "-c", script), stdin=content, timeout_s=60))
+        if done.exit_code != 0 and self.turn > 1 and not done.lost:
+            # It was there before: whoever locks or fills his own HOME has not found a way to be tried again.
+            raise AgentFault(f"{name} could not be given to the agent again: {done.stderr.text.strip()}")
         if done.exit_code != 0:
             raise InfraFault(f"{name} could not be given to the agent: {done.stderr.text.strip()}")
         return os.fsdecode(done.stdout.head + done.stdout.tail)

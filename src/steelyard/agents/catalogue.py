@@ -10,7 +10,9 @@ from pathlib import Path
 from steelyard.agents.base import Agent
 from steelyard.agents.data import Noop, Patch, Reference, Tree
 from steelyard.agents.process import CommandLine, Script, Solution
+from steelyard.agents.step_solutions import StepSolutions
 from steelyard.contract.contract import Contract
+from steelyard.contract.model import ScriptReference
 from steelyard.errors import OperatorFault
 
 BUILT_IN: dict[str, Callable[[str], Agent]] = {
@@ -29,7 +31,11 @@ ALONE = ("noop", "reference")
 def agent_for(text: str, contract: Contract) -> Agent:
     """The agent that a command line names, on that contract."""
     agent, script = find_agent(text), contract.reference_script
-    return Solution(contract, script) if isinstance(agent, Reference) and script is not None else agent
+    if not isinstance(agent, Reference):
+        return agent
+    if any(isinstance(step.reference, ScriptReference) for step in contract.steps):
+        return StepSolutions(contract)
+    return agent if script is None else Solution(contract, script)
 
 
 def find_agent(text: str) -> Agent:

@@ -21,7 +21,7 @@ from steelyard.evidence.blobs import Blobs
 from steelyard.sandboxes.base import Place
 
 SOLUTION = "/solution"
-PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed")
+PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed", "turn", "step")
 _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 
 
@@ -76,6 +76,8 @@ class Solution(ProcessAgent):
         )
 
     def work(self, session: Session) -> Ending:
+        if session.turn > 1:
+            return Ending("completed", "the reference did everything in the first turn")
         script = self.contract.files[self.reference.script]
         path = f"{SOLUTION}/{PurePosixPath(self.reference.script).name}"
         is_started = script.mode == "755" and script.path.read_bytes().startswith(b"#!")
@@ -85,7 +87,7 @@ class Solution(ProcessAgent):
 
 @dataclass(frozen=True)
 class CommandLine(ProcessAgent):
-    """Runs any command line; `{brief}`, `{brief_file}`, `{workspace}`, `{contract}`, `{repeat}`, `{seed}` are filled in."""
+    """Runs any command line with the words in braces filled in, those of `PLACEHOLDERS`: `{brief_file}`, `{turn}`."""
 
     line: str
 

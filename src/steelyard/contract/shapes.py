@@ -56,6 +56,9 @@ def _of_steps(data: dict[str, Any]) -> Iterator[_Said]:
     if oracle.get("checks"):
         yield ("oracle", "checks"), "each step has checks of its own", "put them into the last step"
     steps = data["steps"] if isinstance(data["steps"], list) else []
+    kinds = {type(step["reference"]) for step in steps if isinstance(step, dict) and step.get("reference")}
+    if len(kinds) > 1:
+        yield ("steps",), "some references are patches and some are scripts", "one kind for all steps"
     names = [step.get("name") if isinstance(step, dict) else None for step in steps]
     for number, name in enumerate(names):
         if name is not None and name in names[:number]:

@@ -43,7 +43,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
     {
         *("run.start", "run.prepared", "run.identity", "run.mismatch", "run.end"),
         *("setup.start", "setup.end", "sandbox.start", "sandbox.stop"),
-        *("stage.enter", "stage.leave", "brief"),
+        *("stage.enter", "stage.leave", "step.start", "step.end", "brief"),
         *("agent.start", "agent.turn", "agent.message", "agent.final", "agent.end"),
         *("model.request", "model.response", "model.error"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),

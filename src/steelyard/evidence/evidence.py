@@ -16,7 +16,7 @@ from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.chain import read_events
 from steelyard.evidence.change import Change
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.folder import CHANGE, CHECKS, FINDINGS, MANIFEST, OUTCOME, SEAL, RunFolder
+from steelyard.evidence.folder import CHANGE, CHECKS, FINDINGS, MANIFEST, OUTCOME, SEAL, STEPS, RunFolder
 from steelyard.evidence.seal import check_seal
 from steelyard.evidence.summary import Summary, summarise_events
 
@@ -40,6 +40,12 @@ class Evidence:
     @property
     def blobs(self) -> Blobs:
         return self.folder.blobs
+
+    def change_of(self, step: str | None) -> Change:
+        """The workspace as that step left it; of none, or of one that was not taken, as it was in the end."""
+        if step is None or step not in self.summary.steps:
+            return self.change
+        return Change.from_bytes(self.folder.read_bytes(f"{STEPS}/{step}/{CHANGE}"))
 
     @property
     def changed_paths(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
     <root>/20260307T120000123Z-widgets-1412-noop-3fa9c1/
       manifest.json  events.jsonl  change.json  patch.diff  final_response.txt  agent/  checks/<id>/  blobs/
+      steps/<name>/change.json, patch.diff      of a contract with steps: the workspace as each left it
       seal.json      everything above is sealed by it
       gradings/0001.json ...  report.json
 
@@ -28,7 +29,7 @@ from steelyard.evidence.plain_file import read_plain
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
 FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
-AGENT, CHECKS, BLOBS, GRADINGS = "agent", "checks", "blobs", "gradings"
+AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"
 OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"
 

@@ -133,6 +133,7 @@ class _Sealed(NamedTuple):
 
     contract: str | None
     outcomes: Mapping[str, str]  # check id -> outcome
+    workspace: str | None
 
     @classmethod
     def of(cls, folder: RunFolder) -> _Sealed:
@@ -144,8 +145,8 @@ class _Sealed(NamedTuple):
             for path in sorted(root.iterdir()) if root.is_dir() else ():
                 outcomes[path.name] = folder.read_json(f"{CHECKS}/{path.name}/{OUTCOME}")["outcome"]
         except _DAMAGED:
-            return cls(None, outcomes)
-        return cls(contract, outcomes)
+            return cls(None, outcomes, None)
+        return cls(contract, outcomes, manifest.get("workspace"))
 
 
 def _misplaced(grading: Mapping[str, Any], name: str, number: int, seal: str, previous: str) -> str:
@@ -177,7 +178,9 @@ def _contradictions(grading: Mapping[str, Any], sealed: _Sealed) -> Iterator[str
     verdict, grades = grading["verdict"], grading["grades"]
     if grading["schema"] != SCHEMA:
         yield f"altered: it is not a {SCHEMA}"
-    if not _follows(verdict, grades):
+    # Only a run without a workspace has grades and no gates.
+    ungated = verdict["gates"] is None and verdict["status"] == "scorable" and sealed.workspace != "none"
+    if ungated or not _follows(verdict, grades):
         yield "its verdict does not follow from its grades"
     if verdict["status"] == "invalid":  # perhaps because of the contract, and without any grades
         return
@@ -197,9 +200,13 @@ def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> boo
     blocked = any(grade["required"] and grade["outcome"] in ("fail", "error") for grade in grades)
     if (verdict["verdict"] == "invalid") != (verdict["status"] == "invalid"):
         return False
-    if blocked and all(gate == "pass" for gate in gates):
+    if verdict["gates"] and blocked and all(gate == "pass" for gate in gates):
         return False
-    return verdict["verdict"] != "pass" or (bool(gates) and all(gate == "pass" for gate in gates))
+    if verdict["verdict"] != "pass":
+        return True
+    passed = all(gate == "pass" for gate in gates) and not blocked
+    passed = passed and any(grade["outcome"] == "pass" for grade in grades)
+    return passed and all(step["outcome"] == "pass" for step in verdict.get("steps", ()))
 
 
 def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: _Sealed) -> Iterator[str]:

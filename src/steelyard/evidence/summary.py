@@ -28,6 +28,7 @@ class Summary:
         default_factory=Counter
     )  # of tool calls, without those that are a whole agent
     denied: int = 0
+    steps: dict[str, str] = field(default_factory=dict)  # those that were taken, and how the agent stopped
     tool_ns: int = 0
     working_ns: int = 0
     acceptance_ns: int = 0
@@ -45,6 +46,11 @@ class Summary:
         """In and out; not known unless every response said its own."""
         known = self._metered and len(self._metered) == self.types["model.response"]
         return sum(self._metered) if known else None
+
+    @property
+    def turns(self) -> int:
+        """How many messages the agent was given."""
+        return self.types["brief"]
 
     @property
     def permissions(self) -> int:
@@ -76,6 +82,8 @@ class Summary:
         payload = event.payload
         if event.type == "termination" and payload.get("code") in CODES:
             self.termination, self.rationale = payload["code"], str(payload.get("rationale", ""))
+        elif event.type == "step.end" and payload.get("code") in CODES:
+            self.steps[str(payload.get("step"))] = payload["code"]
         elif event.type == "patch.apply":
             self.patch_refused = str(payload.get("refused") or "")
         elif event.type in {"stage.enter", "check.start"}:

@@ -1,16 +1,20 @@
-"""The captured change -> every check of the oracle, each on a fresh bench, each an event."""
+"""The captured change -> the outcomes of its checks, each on a fresh bench, each an event."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import orjson
 
-from steelyard.bench.outcome import Outcome
+from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.run_check import Bench, check_environment
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.evidence.finding import Finding
 from steelyard.evidence.misleading import misleading
 from steelyard.execution.live_run import LiveRun
+from steelyard.sandboxes.base import Laid
 
 TOO_LARGE = "the change is larger than the import allows"
 EXECUTION = frozenset(
@@ -18,17 +22,47 @@ EXECUTION = frozenset(
 )
 
 
-def accept(run: LiveRun) -> None:
+def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
+    """What each check says of the captured change."""
     rebuilt = rebuild(run.ground, run.change, run.blobs)
-    said = [run.folder.path / "agent" / f"{name}.txt" for name in ("stdout", "stderr")]
-    findings = [*run.change.findings, *rebuilt.findings, *misleading(run.change, run.blobs, said)]
-    run.folder.write_bytes("findings.json", orjson.dumps([finding.to_json() for finding in findings]))
-    bench = Bench(run.ground, rebuilt.laid, check_environment(run.trial.seed), run.events.now)
-    for entry in run.trial.contract.checks:
-        run.events.append("check.start", "harness", {"id": entry.name, "under": entry.under})
+    _note(run, rebuilt.findings)
+    bench = _bench(run, rebuilt.laid)
+    if not run.change.complete:
         # A change too large to import is the agent's failure: it must not become a run that does not count.
-        complete = run.change.complete
-        _record(run, bench.run(entry, partial(_told, run)) if complete else bench.refuse(entry, TOO_LARGE))
+        return _each(run, checks, lambda entry: bench.refuse(entry, TOO_LARGE))
+    return _each(run, checks, lambda entry: bench.run(entry, partial(_told, run)))
+
+
+def refuse_all(
+    run: LiveRun, checks: Sequence[GraderEntry], outcome: CheckOutcome, why: str
+) -> dict[str, Outcome]:
+    """The same for checks that there is no sense in running."""
+    _note(run, ())
+    bench = _bench(run, ())
+    return _each(run, checks, lambda entry: bench.refuse(entry, why, outcome))
+
+
+def _bench(run: LiveRun, laid: tuple[Laid, ...]) -> Bench:
+    return Bench(run.ground, laid, check_environment(run.trial.seed), run.events.now)
+
+
+def _each(
+    run: LiveRun, checks: Sequence[GraderEntry], decide: Callable[[GraderEntry], Outcome]
+) -> dict[str, Outcome]:
+    outcomes = {}
+    for entry in checks:
+        run.events.append("check.start", "harness", {"id": entry.name, "under": entry.under})
+        outcomes[entry.name] = decide(entry)
+        _record(run, outcomes[entry.name])
+    return outcomes
+
+
+def _note(run: LiveRun, of_the_bench: Sequence[Finding]) -> None:
+    """What is to be said of the change beside its checks; of an earlier step it stays said."""
+    printed = sorted((run.folder.path / "agent").glob("*.txt"))
+    found = [*run.change.findings, *of_the_bench, *misleading(run.change, run.blobs, printed)]
+    run.findings = list(dict.fromkeys([*run.findings, *found]))
+    run.folder.write_bytes("findings.json", orjson.dumps([finding.to_json() for finding in run.findings]))
 
 
 def _told(run: LiveRun, execution: Outcome) -> None:

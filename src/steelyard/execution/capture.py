@@ -3,38 +3,56 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import islice
 
+from steelyard.agents.base import Delivery
 from steelyard.contract.tree import path_to_json
 from steelyard.errors import InfraFault
 from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.evidence.folder import CHANGE, PATCH, STEPS
 from steelyard.evidence.importer import import_workspace
 from steelyard.evidence.render import render_patch, with_renames
+from steelyard.execution.answered import last_words, only_answer
 from steelyard.execution.live_run import LiveRun
 
 LOGGED_ENTRIES = 2000  # beyond this, change.json and its digest speak for the rest
 
 
-def capture(run: LiveRun) -> None:
+def capture(run: LiveRun, step: str = "") -> None:
+    """Once nothing of the agent's runs; of a step, what it left is kept beside what the next one leaves."""
     if run.ending is not None and run.ending.code == "infrastructure":
         raise InfraFault(run.ending.rationale)
-    change = _imported(run) if run.delivery is None else run.delivery.change
+    before = run.captured
+    change = _imported(run) if run.delivery is None else _delivered(run, run.delivery)
     rendered = render_patch(change, run.blobs)
     run.captured = with_renames(change, rendered.renames)
-    run.folder.write_bytes("change.json", run.change.to_bytes())
-    run.folder.write_bytes("patch.diff", rendered.patch)
-    _log(run)
+    for folder in ("", f"{STEPS}/{step}/") if step else ("",):
+        run.folder.write_bytes(f"{folder}{CHANGE}", run.change.to_bytes())
+        run.folder.write_bytes(f"{folder}{PATCH}", rendered.patch)
+    _log(run, frozenset() if before is None else frozenset(before.entries))
+
+
+def _delivered(run: LiveRun, delivery: Delivery) -> Change:
+    path = run.trial.contract.spec.answer_path
+    return delivery.change if path is None else only_answer(delivery.change, path)
 
 
 def _imported(run: LiveRun) -> Change:
-    return import_workspace(
+    contract = run.trial.contract
+    path = contract.spec.answer_path
+    if path is not None and contract.spec.answer is None:
+        return last_words(run.answer, path, contract.snapshot.root, run.blobs)
+    change = import_workspace(
         run.sandbox.remains(),
-        baseline_root=run.trial.contract.snapshot.root,
+        baseline_root=contract.snapshot.root,
         blobs=run.blobs,
-        generated=run.trial.contract.spec.generated,
+        generated=contract.spec.generated,
     )
+    return change if path is None else only_answer(change, path)
 
 
-def _log(run: LiveRun) -> None:
+def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
+    """An event for each path that differs from the baseline, and not as it did when that was last asked."""
     applied = run.delivery.applied if run.delivery else None
     if applied is not None:
         run.events.append(
@@ -43,7 +61,7 @@ def _log(run: LiveRun) -> None:
             {"command": applied.command, "exit": applied.exit, "log": applied.log[:4096], "refused": applied.refused,
              "wall_ns": applied.end - applied.start},
         )  # fmt: skip
-    for entry in run.change.entries[:LOGGED_ENTRIES]:
+    for entry in islice((one for one in run.change.entries if one not in known), LOGGED_ENTRIES):
         run.events.append("workspace.change", "harness", _mutation(entry))
     run.events.append(
         "capture.end",

@@ -11,9 +11,10 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
 from steelyard.evidence.events import EventLog
+from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder import RunFolder
 from steelyard.plan.trial import Trial
-from steelyard.sandboxes.base import Death, Sandbox
+from steelyard.sandboxes.base import Captured, Death, Sandbox
 
 
 @dataclass
@@ -30,6 +31,9 @@ class LiveRun:
     ending: Ending | None = None
     death: Death = field(default_factory=Death)
     captured: Change | None = None
+    spent_s: float = 0.0  # of the agent's time, over all messages
+    answer: Captured | None = None  # the last thing that the agent's process printed
+    findings: list[Finding] = field(default_factory=list)
 
     @property
     def blobs(self) -> Blobs:

@@ -63,10 +63,16 @@ def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, fact
             },
         },
         "agent": {"name": agent.name, "in_sandbox": agent.in_sandbox, "parameters": dict(agent.parameters())},
+        "workspace": contract.spec.workspace,
         "brief": {
             "sha256": hashlib.sha256(contract.brief.encode()).hexdigest(),
             "bytes": len(contract.brief.encode()),
         },
+        "messages": [
+            {"sha256": hashlib.sha256(text.encode()).hexdigest(), "bytes": len(text.encode())}
+            for text in contract.messages
+        ],
+        "steps": [step.name for step in contract.steps],
         "configuration": {
             "bench": contract.spec.bench,
             "oracle": contract.spec.oracle.mode,

@@ -36,8 +36,13 @@ def prepare(run: LiveRun) -> None:
     _compare_identity(run)
     run.delivery = run.agent.deliver(run.ground, run.blobs)
     if run.delivery is None:
-        run.box = run.ground.backend.start(run.ground.box(git=True, places=run.agent.places()))
+        run.box = run.ground.backend.start(run.ground.box(git=_has_git(run), places=run.agent.places()))
     run.events.append("stage.enter", "harness", {"stage": "write"})
+
+
+def _has_git(run: LiveRun) -> bool:
+    """Without a workspace there is no repository either, only an empty folder."""
+    return run.trial.contract.spec.workspace == "code"
 
 
 def _compare_identity(run: LiveRun) -> None:

@@ -1,4 +1,4 @@
-"""One Trial -> Evidence: prepare, brief, watch, capture, accept, seal.
+"""One Trial -> Evidence: prepare, brief, watch, capture, accept, seal. Of a contract with steps, the middle for each.
 
 The only place that runs agents. However a run ends it leaves a sealed folder; a folder without a seal is a
 run that was killed, and is never scored.
@@ -19,7 +19,8 @@ from steelyard.execution.accept import accept
 from steelyard.execution.capture import capture
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.prepare import open_run, prepare
-from steelyard.execution.watch import brief, watch
+from steelyard.execution.take_steps import take_steps
+from steelyard.execution.watch import converse
 from steelyard.plan.trial import Trial
 
 
@@ -27,10 +28,12 @@ def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = 
     run = open_run(trial, agent_for(trial.agent, trial.contract), ground, out)
     try:
         prepare(run)
-        brief(run)
-        watch(run)
-        capture(run)
-        accept(run)
+        if trial.contract.steps:
+            take_steps(run)
+        else:
+            converse(run)
+            capture(run)
+            accept(run, trial.contract.checks)
     except (ContractFault, OperatorFault):
         run.discard()  # nothing was tried, so there is nothing to keep
         raise

@@ -18,6 +18,7 @@ from steelyard.bench.run_check import Bench, check_environment
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.errors import GraderFault, InfraFault
+from steelyard.evidence.change import Change
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
 from steelyard.graders.advice import advice
@@ -36,24 +37,24 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
     """All grades of a run, the built-in patch gate first. `ground` is laid only for a grader that needs it."""
     outcomes = {name: Outcome.from_json(data) for name, data in evidence.outcomes.items()}
 
-    def final_tree() -> FinalTree:
+    def final_tree(change: Change) -> FinalTree:
         setup = ground().setup
-        changes = [setup.change, evidence.change] if setup else [evidence.change]
-        return FinalTree(contract.snapshot.entries, changes)
+        return FinalTree(contract.snapshot.entries, [setup.change, change] if setup else [change])
 
-    def case(name: str, outcome: Outcome | None) -> Case:
+    def case(entry: GraderEntry, outcome: Outcome | None) -> Case:
+        change = evidence.change_of(entry.step)
         return Case(
-            name=name,
-            change=evidence.change,
+            name=entry.name,
+            change=change,
             blobs=evidence.blobs,
-            final_tree=final_tree,
+            final_tree=functools.partial(final_tree, change),
             outcome=outcome,
             outcomes=outcomes,
             patch_refused=evidence.patch_refused,
             baseline=contract.snapshot.entries,
             baseline_tree=contract.snapshot.tree,
             files=contract.files,
-            brief=contract.brief,
+            brief=next((step.brief for step in contract.steps if step.name == entry.step), contract.brief),
             trace=evidence.summary,
         )
 
@@ -66,7 +67,7 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
         """What belongs to no check: it is said with the patch."""
         if entry is not PATCH_GATE:
             return ()
-        advised = advice(case(entry.name, None), contract.graders)
+        advised = advice(case(entry, None), contract.graders)
         return (*special_cased_inputs(contract, evidence.change, evidence.blobs), *advised)
 
     def graded(entry: GraderEntry) -> Graded:
@@ -74,7 +75,7 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
         try:
             if outcome is None and entry.executes and not entry.is_check and evidence.change.complete:
                 outcome = bench().run(entry)
-            grade = entry.grader.grade(case(entry.name, outcome))
+            grade = entry.grader.grade(case(entry, outcome))
             grade = replace(grade, findings=(*grade.findings, *forging(outcome), *beside(entry)))
             # What executes was held against its threshold on the bench, and the record says how that came out.
             executed = outcome.to_json() if outcome is not None and entry.executes else None
@@ -86,4 +87,6 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
         except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
             return Graded(entry, Grade.error(f"a defect in the grader: {defect!r}"))
 
-    return [graded(entry) for entry in (PATCH_GATE, *contract.checks, *contract.graders)]
+    # Without a workspace there is no patch that could apply.
+    built_in = (PATCH_GATE,) if contract.spec.workspace == "code" else ()
+    return [graded(entry) for entry in (*built_in, *contract.checks, *contract.graders)]

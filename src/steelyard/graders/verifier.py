@@ -110,7 +110,10 @@ class Verifier(Grader):
     def grade(self, case: Case) -> Grade:
         outcome = case.outcome
         if outcome is None or outcome.verified is None:
-            return Grade.error("never ran" if outcome is None else outcome.why)
+            # A change that made its own check impossible has failed it; anything else decides nothing.
+            is_failure = outcome is not None and outcome.outcome == "fail"
+            why = "never ran" if outcome is None else outcome.why
+            return Grade.of(False, why) if is_failure else Grade.error(why)
         tail = output_tail(outcome)
         verified = outcome.verified
         looked = self._look(case)

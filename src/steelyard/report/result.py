@@ -41,6 +41,9 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any
         "reward": verdict["reward"],
         "judge": verdict["judge"],
         "tags": verdict["tags"],
+        "workspace": manifest.get("workspace", "code"),
+        "turns": evidence.summary.turns,
+        "steps": verdict.get("steps", []),
         "grades": grading["grades"],
         "findings": verdict["findings"],
         "assurance": grading["assurance"],
@@ -80,6 +83,9 @@ def result_schema() -> dict[str, Any]:
         "reward": fraction,
         "judge": {"type": ["object", "null"]},
         "tags": {"type": "array", "items": {"type": "string"}},
+        "workspace": {"enum": ["code", "none"]},
+        "turns": {"type": "integer", "minimum": 0},
+        "steps": {"type": "array", "items": _step_schema(fraction)},
         "grades": {"type": "array", "items": _grade_schema(fraction)},
         "findings": {"type": "array", "items": _finding_schema()},
         "assurance": _assurance_schema(),
@@ -108,6 +114,18 @@ def _grade_schema(fraction: dict[str, Any]) -> dict[str, Any]:
             "score": fraction,
             "required": {"type": "boolean"},
             "why": {"type": "string"},
+        }
+    )
+
+
+def _step_schema(fraction: dict[str, Any]) -> dict[str, Any]:
+    return _object(
+        {
+            "name": {"type": "string"},
+            "outcome": {"enum": ["pass", "fail", "error", "not_run"]},
+            "reward": fraction,
+            "why": {"type": "string"},
+            "ended": {"enum": [*CODES, None]},
         }
     )
 

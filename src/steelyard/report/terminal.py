@@ -19,6 +19,7 @@ from steelyard.evidence.plain_file import open_plain
 from steelyard.report.compare import Comparison
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.rows import Rows
+from steelyard.report.session import answer_of, conversation_of, steps_of
 from steelyard.report.summary import AgentSummary
 from steelyard.stats.interval import Rate
 
@@ -162,8 +163,9 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     console.print(Text(label_of(result["assurance"]), "dim"))
     if result["gates"]:
         console.print(_gates(result, console.width, unicode=unicode))
-    console.print()
-    console.print(table_of_grades(result["grades"]))
+    for line in steps_of(result, unicode=unicode):
+        console.print(line)
+    _print_session(console, result)
     for finding in result["findings"]:
         style = {"violation": "red", "warning": "yellow"}.get(finding["severity"], "dim")
         console.print(
@@ -183,6 +185,22 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
         console.print(Text("\nagent stderr (tail):", "bold"))
         console.print(Text(quoted(tail)))
     console.print(Text(f"\nevidence in {result['folder']}", "dim"))
+
+
+def _print_session(console: Console, result: Mapping[str, Any]) -> None:
+    """What was said, where more than the brief was; the answer, where it is the output; the grades."""
+    folder = Path(result["folder"])
+    if result["turns"] > 1 and not result["steps"]:
+        console.print()
+        for line in conversation_of(folder):
+            console.print(line)
+    if result["workspace"] == "none":
+        console.print(Text("\nanswer:", "bold"))
+        console.print(Text(answer_of(folder) or "  none was given"))
+    # Without a workspace nothing scores: what there may be is a verifier's word on the answer.
+    if result["grades"]:
+        console.print()
+        console.print(table_of_grades(result["grades"]))
 
 
 def _gates(result: Mapping[str, Any], width: int, *, unicode: bool) -> Text:
@@ -231,10 +249,11 @@ def _last_lines(printed: str) -> str:
 def _stderr_tail(folder: Path) -> str:
     """The last lines that the agent's own process wrote, or nothing."""
     try:
-        with open_plain(folder / "agent/stderr.txt") as file:
+        last = max((folder / "agent").glob("stderr*.txt"), key=lambda path: (len(path.name), path.name))
+        with open_plain(last) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
             text = file.read().decode(errors="replace")
-    except OSError:
+    except (OSError, ValueError):  # there is none
         return ""
     return "\n".join(text.splitlines()[-TAIL_LINES:])
 

@@ -162,11 +162,17 @@ class Sandbox(Protocol):
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
         """Run one command to its end; a timeout kills everything that the command started."""
 
+    def settle(self) -> None:
+        """Kill every process and wait until all are dead, but live on: what is there now may be read as `remains`.
+
+        Until the next command. Raises InfraFault when the sandbox died before.
+        """
+
     def stop(self) -> Death:
         """Kill every process, wait until all are dead, and say what happened. Idempotent."""
 
     def remains(self) -> Remains:
-        """The dead workspace. Only after `stop`; the descriptors live until `close`."""
+        """The workspace in which nothing lives, after `stop` or `settle`; the descriptors live until `close`."""
 
     def close(self) -> None:
         """Stop, and give everything back to the host. Idempotent."""

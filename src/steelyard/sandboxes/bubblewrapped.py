@@ -83,6 +83,7 @@ class BubblewrapSandbox:
         self._death: Death | None = None
         self._polled_kills = 0
         self._closed = False
+        self._settled = False
         polled = facts.limits["memory"] == "polled"
         limit = box.limits.memory_mb * _MB
         self._unwatch = watch_memory(init.pid, limit, self._out_of_memory) if polled else None
@@ -92,7 +93,14 @@ class BubblewrapSandbox:
         return self._facts
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+        self._settled = False
         return self._init.wire.run(command, command.folder(), {**self._env, **command.env}, on_output)
+
+    def settle(self) -> None:
+        with self._dying:
+            if self._death is not None or not self._init.wire.kill_all(DEATH_S):
+                raise InfraFault("the sandbox died, so nobody knows what is left of it")
+            self._settled = True
 
     def stop(self) -> Death:
         with self._dying:
@@ -101,7 +109,7 @@ class BubblewrapSandbox:
             return self._death
 
     def remains(self) -> Remains:
-        if self._death is None or self._closed:
+        if (self._death is None and not self._settled) or self._closed:
             raise RuntimeError("the remains of a sandbox are there between stop and close")
         redirects = (
             "trusted.overlay.redirect" if self._facts.overlay == "root" and self._box.keep is None else ""

@@ -142,6 +142,9 @@ class FakeSandbox:
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
         return self._wire.run(command, command.folder(), {"HOME": HOME, **command.env}, on_output)
 
+    def settle(self) -> None:
+        self._wire.kill_all(10)
+
     def stop(self) -> Death:
         if not self._wire.gone:
             self._wire.kill_all(10)

@@ -48,6 +48,7 @@ class LocalSandbox:
         self._dying = threading.Lock()
         self._death: Death | None = None
         self._closed = False
+        self._settled = False
         self._kills = 0
         self._descriptors: list[int] = []
         try:
@@ -72,7 +73,14 @@ class LocalSandbox:
         folder = command.folder(str(self.workspace))
         if folder == WORKSPACE or folder.startswith(f"{WORKSPACE}/"):
             folder = str(self.workspace) + folder.removeprefix(WORKSPACE)
+        self._settled = False
         return self._wire.run(command, folder, {**self._env, **command.env}, on_output)
+
+    def settle(self) -> None:
+        with self._dying:
+            if self._death is not None or not self._wire.kill_all(_DEATH_S):
+                raise InfraFault("the sandbox died, so nobody knows what is left of it")
+            self._settled = True
 
     def stop(self) -> Death:
         with self._dying:
@@ -81,7 +89,7 @@ class LocalSandbox:
             return self._death
 
     def remains(self) -> Remains:
-        if self._death is None or self._closed:
+        if (self._death is None and not self._settled) or self._closed:
             raise RuntimeError("the remains of a sandbox are there between stop and close")
         if not self._descriptors:
             self._descriptors = [os.open(path, _DIRECTORY) for path in (self.workspace, self._baseline())]

@@ -20,6 +20,7 @@ from steelyard.graders.grade_run import grade_run
 from steelyard.verdict.assurance import Assurance, assure
 from steelyard.verdict.evaluation import evaluate
 from steelyard.verdict.status import decide_status
+from steelyard.verdict.steps import step_results
 from steelyard.verdict.verdict import Rule, Verdict, decide
 
 
@@ -49,8 +50,10 @@ def grade_evidence(
     )
     grades = tuple(grade_run(contract, evidence, lazily)) if status.status == "scorable" else ()
     findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
-    rule = Rule(contract.spec.pass_threshold, contract.spec.reward)
-    verdict = decide(grades, findings, status, evidence.termination, rule)
+    spec = contract.spec
+    rule = Rule(spec.pass_threshold, spec.reward, spec.workspace, spec.step_reward)
+    steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
+    verdict = decide(grades, findings, status, evidence.termination, rule, steps=steps)
     record = Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
     append_grading(evidence.folder, grading_of(record), signer)
     evidence.folder.write_json("report.json", report_of(record))

@@ -70,7 +70,7 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
     """The public record of a run that was graded; None for one that was not: unknown is not a zero."""
     if verdict.verdict in ("invalid", "ungraded"):
         return None
-    said = evaluated_by(grades)
+    said = _of_steps(verdict, grades) if verdict.steps else evaluated_by(grades)
     if said is None:
         said = _without_a_verifier(verdict)
     taxonomy = [ErrorTag(category=tag) for tag in verdict.tags]
@@ -85,6 +85,24 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
         ),
         breakdown=None if said.breakdown is None else dict(said.breakdown),
         error_taxonomy=tuple(taxonomy) or None,
+    )
+
+
+def _of_steps(verdict: Verdict, grades: Sequence[Graded]) -> Evaluated:
+    """What all steps came to; a step that nobody took was not verified, and that is no gap in the record."""
+    taken = {step.name for step in verdict.steps if step.outcome != "not_run"}
+    said = [
+        one.grade.evaluated for one in grades if one.grade.evaluated is not None and one.entry.step in taken
+    ]
+    parseable = all(one.output_parseable for one in said)
+    return Evaluated(
+        reward=(verdict.reward or 0.0) if parseable else 0.0,
+        output_parseable=parseable,
+        schema_valid=all(one.schema_valid for one in said),
+        verifier_completed=all(step.outcome != "error" for step in verdict.steps),
+        errors=tuple(error for one in said for error in one.errors),
+        breakdown={step.name: step.to_json() for step in verdict.steps},
+        tags=tuple(tag for one in said for tag in one.tags),
     )
 
 

@@ -10,6 +10,7 @@ from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import TOLERANCE, Evaluated, Graded
 from steelyard.verdict.gates import Gate, decide_gates
 from steelyard.verdict.status import Acceptance, RunStatus, Status
+from steelyard.verdict.steps import StepResult, steps_reward
 
 Decision = Literal["pass", "fail", "ungraded", "invalid"]
 Checks = Literal["PASS", "FAIL", "UNGRADED"]
@@ -22,6 +23,8 @@ class Rule:
 
     pass_threshold: float = 1.0
     reward: str = "combined"
+    workspace: str = "code"  # none: there is no change, so there are no gates
+    step_reward: str = "mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Verdict:
     badge: Badge
     tags: tuple[str, ...]
     findings: tuple[Finding, ...]
+    steps: tuple[StepResult, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -58,31 +62,44 @@ class Verdict:
             "badge": self.badge,
             "tags": list(self.tags),
             "findings": [finding.to_json() for finding in self.findings],
+            "steps": [step.to_json() for step in self.steps],
         }
 
 
-def decide(
-    grades: Sequence[Graded], findings: Sequence[Finding], status: Status, termination: str, rule: Rule
+def decide(  # noqa: PLR0913  # everything that a verdict follows from
+    grades: Sequence[Graded],
+    findings: Sequence[Finding],
+    status: Status,
+    termination: str,
+    rule: Rule,
+    *,
+    steps: Sequence[StepResult] = (),
 ) -> Verdict:
     if status.status == "invalid":
         return _invalid(status, findings)
+    # Of a run without a workspace these say what its answer came to, and are not shown.
     gates = decide_gates(grades, findings)
     checks = _checks(grades)
     score = combined_score(grades)
     verdict = _verdict(gates, checks, score, rule)
+    if any(step.outcome != "pass" for step in steps) and verdict == "pass":
+        verdict = "fail"
     return Verdict(
         verdict=verdict,
         status="scorable",
         acceptance=status.acceptance,
         reason=_reason(status, gates, score, verdict, rule),
         checks=checks,
-        gates=gates,
+        gates=gates if rule.workspace == "code" else None,
         score=score,
         mean_score=_mean([one.grade.score for one in grades if one.applies and one.grade.score is not None]),
-        reward=_reward(verdict, score, grades, rule),
+        reward=_steps_reward(verdict, grades, steps, rule)
+        if steps
+        else _reward(verdict, score, grades, rule),
         badge="PASS" if termination == "completed" else "FAIL",
         tags=_tags(grades, gates, findings, termination),
         findings=tuple(findings),
+        steps=tuple(steps),
     )
 
 
@@ -132,6 +149,19 @@ def _reward(verdict: Decision, score: float | None, grades: Sequence[Graded], ru
     if rule.reward == "binary":
         return 1.0 if verdict == "pass" else 0.0
     return None if score is None else round(score, 4)
+
+
+def _steps_reward(
+    verdict: Decision, grades: Sequence[Graded], steps: Sequence[StepResult], rule: Rule
+) -> float | None:
+    if verdict == "ungraded" or rule.reward == "binary":
+        return _reward(verdict, None, grades, rule)
+    reward = steps_reward(steps, rule.step_reward)
+    if reward is None:
+        return None
+    # A verifier's word stands whatever else was wrong; what combines everything does not.
+    foul = any(one.gates and one.grade.outcome != "pass" for one in grades if one.entry.step is None)
+    return 0.0 if foul and rule.reward != "verifier" else round(reward, 4)
 
 
 def evaluated_by(grades: Sequence[Graded]) -> Evaluated | None:

@@ -21,7 +21,17 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import HOME, ROOT_HOME, WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
+from steelyard.sandboxes.base import (
+    HOME,
+    ROOT_HOME,
+    WORKSPACE,
+    Box,
+    Command,
+    Death,
+    Facts,
+    Finished,
+    OnOutput,
+)
 from steelyard.sandboxes.copying import COMPLETE, copy_layers
 from steelyard.sandboxes.docker.api import Engine, Refused
 from steelyard.sandboxes.docker.archive import Caps, baseline, fetch
@@ -76,6 +86,7 @@ class DockerSandbox:
         self._death: Death | None = None
         self._fault: InfraFault | None = None  # it could not be stopped, and that was said
         self._closed = False
+        self._settled = False
         self._full = False
         self._opened: list[int] = []
         self._uppers: Uppers | None = None
@@ -86,8 +97,16 @@ class DockerSandbox:
         return self._facts
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+        self._settled = False
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
+
+    def settle(self) -> None:
+        with self._dying:
+            if self._death is not None or not self._container.wire.kill_all(DEATH_S):
+                raise InfraFault("the container died, so nobody knows what is left of it")
+            self._forget_remains()
+            self._settled = True
 
     def stop(self) -> Death:
         with self._dying:
@@ -102,7 +121,7 @@ class DockerSandbox:
             return self._death
 
     def remains(self) -> Remains:
-        if self._death is None or self._closed:
+        if (self._death is None and not self._settled) or self._closed:
             raise RuntimeError("the remains of a sandbox are there between stop and close")
         container = self._container
         if container.reach is None:
@@ -208,15 +227,19 @@ class DockerSandbox:
                 copy_layers([Path(f"/proc/self/fd/{opened}")], keep / name, Owner(run_uid(), run_uid()))
         (keep / COMPLETE).touch()
 
-    def _give_back(self) -> None:
-        container = self._container
+    def _forget_remains(self) -> None:
         for descriptor in self._opened:
             os.close(descriptor)
         if self._uppers is not None:
             self._uppers.close()
+        self._opened, self._uppers = [], None
+        remove_tree(self._container.scratch)
+
+    def _give_back(self) -> None:
+        container = self._container
+        self._forget_remains()
         if container.reach is not None:
             container.reach.close()
-        remove_tree(container.scratch)
         with suppress(InfraFault):  # the engine is gone: the next start removes what is left, by its label
             remove_container(container.engine, container.id)
 

@@ -1,0 +1,52 @@
+"""The solutions of a contract's steps, where they are scripts: that of a step is at /solution while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from steelyard.agents.base import Ending, Session
+from steelyard.agents.process import SOLUTION, ProcessAgent, Solution
+from steelyard.bench.hidden_files import laid_files
+from steelyard.contract.contract import Contract
+from steelyard.contract.model import ScriptReference
+from steelyard.errors import InfraFault
+from steelyard.sandboxes.base import Command, Place
+
+ALL = "/solutions"  # one folder a step, by its number
+_BRING = 'rm -rf -- "$2"/* "$2"/.[!.]* && cp -a "$1/." "$2/"'
+
+
+@dataclass(frozen=True)
+class StepSolutions(ProcessAgent):
+    """What every sound contract with steps must pass; a step without a script needs nothing to be done."""
+
+    contract: Contract
+    name: str = "reference"
+
+    def _scripts(self) -> dict[int, ScriptReference]:
+        references = enumerate((step.reference for step in self.contract.steps), start=1)
+        return {number: one for number, one in references if isinstance(one, ScriptReference)}
+
+    def parameters(self) -> Mapping[str, Any]:
+        files = self.contract.files
+        return {"scripts": {str(at): files[one.script].sha256 for at, one in self._scripts().items()}}
+
+    def places(self) -> tuple[Place, ...]:
+        laid = tuple(
+            replace(piece, path=f"{number}/{piece.path}")
+            for number, one in self._scripts().items()
+            for piece in laid_files(self.contract.files_beside(one.script))
+        )
+        return Place(ALL, laid, read_only=True), Place(SOLUTION)
+
+    def work(self, session: Session) -> Ending:
+        reference = self._scripts().get(session.turn)
+        if reference is None:
+            return Ending("completed", "the reference does nothing in this step")
+        argv = ("/bin/sh", "-c", _BRING, "bring", f"{ALL}/{session.turn}", SOLUTION)
+        brought = session.sandbox.run(Command(argv, cwd="/", timeout_s=60))
+        if brought.exit_code != 0:
+            raise InfraFault(f"the solution could not be brought: {brought.stderr.text.strip()}")
+        return Solution(self.contract, reference).work(replace(session, turn=1))

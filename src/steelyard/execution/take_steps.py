@@ -1,0 +1,74 @@
+"""The steps of a contract, one after the other over one workspace: brief, watch, capture, accept, each.
+
+    steps/<name>/change.json, patch.diff    the workspace as that step left it, against the first baseline
+
+After a step every process is dead, the workspace is imported as data, and the step's checks run on fresh benches; the
+sandbox, and with it workspace and HOME, lives on for the next. What was not enough ends the sequence: the checks of
+later steps are recorded as failed and say why, for a step that nobody took has earned nothing.
+"""
+
+from __future__ import annotations
+
+from steelyard.agents.base import Ending
+from steelyard.agents.data import Reference
+from steelyard.bench.step_reward import Result, is_enough, step_reward
+from steelyard.contract.contract import Step
+from steelyard.evidence.termination import CLASS_OF
+from steelyard.execution.accept import accept, refuse_all
+from steelyard.execution.capture import capture
+from steelyard.execution.live_run import LiveRun
+from steelyard.execution.watch import Message, attend, conclude, leave
+
+
+def take_steps(run: LiveRun) -> None:
+    halted = ""
+    for number, step in enumerate(run.trial.contract.steps, start=1):
+        if halted:
+            refuse_all(run, step.checks, "fail", f"not run: {halted}")
+        else:
+            halted = _take(run, number, step)
+    if halted and run.ending is not None and run.ending.code == "completed":
+        run.ending = Ending("completed", halted)
+
+
+def _take(run: LiveRun, number: int, step: Step) -> str:
+    """One step; why none follows it, or nothing."""
+    steps = run.trial.contract.steps
+    if number > 1:
+        run.events.append("stage.enter", "harness", {"stage": "write"})
+    run.events.append("step.start", "harness", {"step": step.name, "number": number, "of": len(steps)})
+    ending = _watch(run, Message(step.brief, number, len(steps), step.name, step.wall_s))
+    capture(run, step.name)
+    if CLASS_OF[ending.code] == "agent":
+        # What a crashed agent had finished by then is chance; it is neither a success nor a zero.
+        outcomes = refuse_all(
+            run, step.checks, "error", f"the agent crashed in this step: {ending.rationale}"
+        )
+    else:
+        outcomes = accept(run, step.checks)
+    results = {name: Result(one.outcome, one.score) for name, one in outcomes.items()}
+    reward = step_reward(run.trial.contract.spec.reward, step.checks, results)
+    told = {"step": step.name, "number": number, "code": ending.code, "rationale": ending.rationale}
+    run.events.append("step.end", "harness", {**told, "reward": reward, "min_reward": step.min_reward})
+    if ending.code != "completed":
+        return ending.rationale
+    return "" if is_enough(reward, step.min_reward) else _not_enough(step, reward)
+
+
+def _watch(run: LiveRun, message: Message) -> Ending:
+    """The agent at work on one step; nothing of it runs any more when this returns."""
+    if isinstance(run.agent, Reference):
+        run.delivery = run.agent.deliver_until(run.ground, run.blobs, message.number)
+    ending = attend(run, message)
+    if run.delivery is None and ending.code == "completed" and message.number < message.of:
+        run.sandbox.settle()
+        leave(run, ending)
+    else:
+        conclude(run, ending)
+    return run.ending or ending
+
+
+def _not_enough(step: Step, reward: float | None) -> str:
+    if reward is None:
+        return f"what step {step.name} is worth is not known"
+    return f"step {step.name} earned {reward:.2f} and needed {step.min_reward:.2f}"
