@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from authoring import Author, Said, Steelyard
+from authoring import ROOT, Author, Said, Steelyard
 
 # Half a point for a number, all of it for the right one; it crashes where there is no answer.
 VERIFIER = """
@@ -171,3 +172,13 @@ def test_a_noop_that_only_breaks_the_verifier_has_not_failed(author: Author, ste
 def test_no_reference_is_no_success(author: Author, steelyard: Steelyard) -> None:
     said = steelyard("check", author.write(oracle={"checks": [{"cmd": "sh check.sh"}]}), "--reference")
     assert (said.code, "there is no reference to try" in said.out) == (2, True)
+
+
+def test_the_contract_of_the_tutorial_is_sound(steelyard: Steelyard, tmp_path: Path) -> None:
+    page = (ROOT / "docs/tutorial/first-contract.md").read_text()
+    shutil.copytree(ROOT / "examples/python-discount", tmp_path / "my")
+    for name, language in (("contract.yaml", "yaml contract"), ("hidden/test_hidden.py", "python")):
+        text = page.partition(f"```{language}\n")[2].partition("```")[0]
+        (tmp_path / "my" / name).write_text(text)
+    said = steelyard("check", tmp_path / "my", "--reference", "--json")
+    assert (said.code, said.line["problems"]) == (0, [])

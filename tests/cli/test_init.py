@@ -33,7 +33,8 @@ def test_a_new_contract_of_a_repository_is_accepted(
 ) -> None:
     folder = tmp_path / "new contract!"
     said = steelyard("init", folder, "--git", upstream, "--json")
-    assert (said.code, said.line["wrote"]) == (0, [f"{folder}/contract.yaml", f"{folder}/brief.md"])
+    wrote = [f"{folder}/{name}" for name in ("contract.yaml", "brief.md", "hidden/test_acceptance.py")]
+    assert (said.code, said.line["wrote"]) == (0, wrote)
     written = yaml.safe_load((folder / "contract.yaml").read_text())
     assert written["id"] == "new-contract"
     assert written["repository"]["commit"] == git(upstream, "rev-parse", "HEAD")
@@ -51,6 +52,17 @@ def test_a_new_contract_of_nothing_is_accepted(steelyard: Callable[..., Any], tm
     said = steelyard("init", tmp_path / "new")
     assert said.out.splitlines()[-1] == f"next: fill them in, then steelyard check {tmp_path / 'new'}"
     assert steelyard("check", tmp_path / "new").code == 0
+
+
+def test_a_new_contract_asks_for_something_and_tells_each_test(
+    steelyard: Callable[..., Any], tmp_path: Path
+) -> None:
+    steelyard("init", tmp_path / "new")
+    (tmp_path / "new/repo/a").write_text("1\n")
+    line = steelyard("run", tmp_path / "new", "--agent", "noop", "--json").line
+    grade = next(grade for grade in line["grades"] if grade["name"] == "acceptance")
+    assert (line["verdict"], grade["outcome"]) == ("fail", "fail")
+    assert "0 of 1 passed" in grade["why"]
 
 
 def test_nothing_is_ever_overwritten(steelyard: Callable[..., Any], tmp_path: Path) -> None:

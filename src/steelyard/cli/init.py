@@ -1,4 +1,4 @@
-"""Start a new contract: write a first contract.yaml and brief.md, to be filled in."""
+"""Start a new contract: write a first contract.yaml, brief.md and hidden test, to be filled in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """{"schema": "steelyard.init/1", "contract": "demo", "wrote": ["demo/contract.yaml", "demo/brief.md"]}."""
+    """{"schema": "steelyard.init/1", "contract": "demo", "wrote": ["demo/contract.yaml", ...]}."""
     wrote = write_contract(args.folder, Asked(args.git, args.commit, args.tree, args.id))
     if args.json:
         told = {

@@ -1,4 +1,4 @@
-"""A repository -> the first contract.yaml and brief.md for it, commented, valid, to be filled in."""
+"""A repository -> the first contract.yaml, brief.md and hidden test for it, commented, valid, to be filled in."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ from steelyard.errors import OperatorFault
 BRIEF = """\
 Say here what the agent has to do, as you would say it to a colleague who knows the repository.
 Say what must hold afterwards, not how to do it; never mention the hidden tests.
+"""
+
+HIDDEN = """\
+import unittest
+
+
+class Acceptance(unittest.TestCase):
+    def test_what_must_hold_once_the_task_is_done(self):
+        self.fail("say here what must hold; `steelyard check --reference` then shows that your solution holds it")
 """
 
 CONTRACT = """\
@@ -40,12 +49,14 @@ build: none                     # remove this line once a check is `under: build
 oracle:
   checks:                       # all must pass, on a fresh tree with the agent's change
     - id: acceptance
-      cmd: "true"               # your test command; exit 0 is a pass
+      type: tests               # each test is looked at; `type: command` has an exit code and no more
+      cmd: python3 -m unittest tests/test_acceptance.py
+      # or: python3 -m pytest, node --test, npx jest, go test ./..., cargo test, ...; `setup` installs what they need
+      inject:                   # hidden files, laid over the change last; agents never see them
+        - {{src: hidden/test_acceptance.py, dest: tests/test_acceptance.py}}
       timeout_s: 600
       weight: 1
-      # inject:                 # hidden files, laid over the change last; agents never see them
-      #   - {{src: hidden/test_new.py, dest: tests/test_new.py}}
-  # reference: reference.patch  # a solution; shows that the task can be done
+  # reference: reference.patch  # a solution, as `git diff` writes it; shows that the task can be done
 
 # policy:
 #   allowed_paths: ["src/**", "tests/**"]
@@ -79,6 +90,7 @@ def write_contract(folder: Path, asked: Asked) -> list[Path]:
     texts = {
         folder / "contract.yaml": CONTRACT.format(id=json.dumps(name or "contract"), repository=repository),
         folder / "brief.md": BRIEF,
+        folder / "hidden/test_acceptance.py": HIDDEN,
     }
     for path in texts:
         if path.exists() or path.is_symlink():
@@ -86,6 +98,7 @@ def write_contract(folder: Path, asked: Asked) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
+            path.parent.mkdir(exist_ok=True)
             with path.open("x") as file:
                 file.write(text)
         if asked.git is None and asked.tree is None:
