@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from sandbox_stage import Stage, each_sandbox, said  # noqa: F401
+from sandbox_stage import Stage, bubblewrap_only, each_sandbox, said  # noqa: F401
 
 
 def test_calling_home_to_a_listener_on_the_host() -> None:
@@ -99,3 +99,17 @@ def test_the_hosts_network_is_there_only_when_asked_for() -> None:
     with Stage() as stage:
         inside = stage.sh("readlink /proc/self/ns/net").stdout.text.strip()
     assert inside != str(Path("/proc/self/ns/net").readlink())
+
+
+@bubblewrap_only
+def test_addresses_that_tests_take_for_silence_are_silent() -> None:
+    """No attack: a test that wants a connection to time out must not hear that there is no network."""
+    code = """
+import socket
+for host in ("10.255.255.1", "192.0.2.1", "198.51.100.7", "203.0.113.254", "10.255.254.1", "1.1.1.1"):
+    try: socket.create_connection((host, 80), 0.1); print("connected", host)
+    except OSError as error: print(error)
+"""
+    with Stage() as stage:
+        said_of_each = stage.python(code).stdout.text.splitlines()
+    assert said_of_each == ["timed out"] * 4 + ["[Errno 101] Network is unreachable"] * 2

@@ -28,8 +28,9 @@ FILES = {
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
 
+# --share-net: the network is the launcher's child's, which has one of its own by now.
 _ISOLATION = (
-    "--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --as-pid-1 "
+    "--unshare-all --share-net --unshare-user --disable-userns --die-with-parent --new-session --as-pid-1 "
     f"--uid 1000 --gid 1000 --hostname {HOSTNAME} --cap-drop ALL --clearenv"
 ).split()
 
@@ -72,7 +73,7 @@ def bwrap_arguments(
 ) -> list[str]:
     """`file` turns a text into a descriptor that bubblewrap can read it from."""
     size = str(order.tmp_bytes)
-    arguments = [*_ISOLATION, *(["--share-net"] if order.share_network else []), *layout.arguments]
+    arguments = [*_ISOLATION, *layout.arguments]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     for place in ("/dev/shm", "/tmp"):  # noqa: S108  # paths inside the sandbox
         arguments += ["--size", size, "--perms", "1777", "--tmpfs", place]
@@ -81,6 +82,8 @@ def bwrap_arguments(
             arguments += ["--perms", "0644", "--file", str(file(text)), path]
     for name, target in order.links.items():
         arguments += ["--symlink", target, f"{BIN}/{name}"]
+    if order.workdir:
+        arguments += ["--symlink", WORKSPACE, order.workdir]
     for source, target, writable in bound:
         arguments += ["--bind" if writable else "--ro-bind", source, target]
     arguments += [

@@ -18,7 +18,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from steelyard.sandboxes import mounts
+from steelyard.sandboxes import loopback, mounts
 from steelyard.sandboxes.copying import copy_layers
 from steelyard.sandboxes.lay import Owner, lay
 from steelyard.sandboxes.mounts import MS_NODEV, MS_NOSUID, MS_RDONLY
@@ -49,12 +49,15 @@ class _Opened(NamedTuple):
 
 
 def prepare(order: Order) -> Ground:
-    """Mount everything that bubblewrap will bind. Runs in the launcher's child, before it drops root."""
+    """Mount everything that bubblewrap will bind, on a network of its own. Runs in the launcher's child, as root."""
     root = (
         os.geteuid() == 0
     )  # of the host: in a user namespace of ours we look like it, and may chown nothing
     owner = Owner(order.run_uid, order.run_gid) if root else None
     mounts.enter_private_mounts(os.geteuid(), os.getegid())
+    if not order.share_network:
+        mounts.enter_private_network()
+        loopback.bring_up()
     opened = _open_sources(order)  # after that: a mount of another namespace cannot be a layer
     size = f"size={order.disk_bytes},nr_inodes={max(order.disk_bytes >> 12, 4096)},mode=755"
     mounts.mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, size)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
 
 MS_RDONLY = 1
 MS_NOSUID = 2
@@ -63,3 +64,8 @@ def enter_private_mounts(uid: int, gid: int) -> None:
         Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
         Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
     mount("none", "/", None, MS_REC | MS_PRIVATE)  # nothing that follows shows on the host
+
+
+def enter_private_network() -> None:
+    """A network namespace without a device but its own loopback, which is down."""
+    _call("unshare", CLONE_NEWNET, about="the network namespace")
