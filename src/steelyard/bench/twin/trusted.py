@@ -23,7 +23,7 @@ from steelyard.errors import AgentFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.sandboxes.base import Laid
 
-FORMAT = "steelyard.controls/2"
+FORMAT = "steelyard.controls/3"
 
 
 class TrustedBench(Repeatable, Protocol):
