@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,11 +113,30 @@ def test_rows_of_json_are_a_list(tmp_path: Path) -> None:
         list(read_rows(path))
 
 
-def test_parquet_is_read_or_its_reader_is_named(tmp_path: Path) -> None:
+def test_rows_of_parquet_are_as_json_would_say_them(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
-    path.write_bytes(b"PAR1")
-    with pytest.raises((OperatorFault, ContractFault), match=r"pyarrow|Parquet"):
+    rows = [{"id": f"a-{number}", "ids": ["x", "y"], "none": None} for number in range(100)]
+    at = datetime(2021, 5, 13, 21, 32, tzinfo=UTC)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([{**row, "at": at} for row in rows]), path)
+    read = list(read_rows(path))
+    assert [one.row for one in read] == [{**row, "at": at.isoformat()} for row in rows]
+    assert read[70].where == f"{path}[70]"
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1" * 9, b"{}\n", b"PAR1\xff\xff\x02\0\0\0PAR1"])
+def test_what_is_not_parquet_is_told(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(content)
+    with pytest.raises(ContractFault, match="not Parquet"):
         list(read_rows(path))
+
+
+def test_without_a_reader_of_parquet_its_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(OperatorFault, match=r"steelyard\[parquet\]"):
+        list(read_rows(tmp_path / "rows.parquet"))
 
 
 # Dockerfiles

@@ -2,12 +2,13 @@
 
 rows.jsonl:7     one object a line
 rows.json[3]     a list of objects, or an object that holds them under one key
-rows.parquet[3]  with pyarrow installed
+rows.parquet[3]  with pyarrow, which steelyard[parquet] brings
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,16 +79,23 @@ def _parquet(path: Path) -> Iterator[Placed]:
     try:
         import pyarrow.parquet  # noqa: PLC0415  # large, and for this format only
     except ImportError as error:
-        fix = "pip install pyarrow, or save the rows as JSON Lines"
+        fix = "pip install 'steelyard[parquet]', or save the rows as JSON Lines"
         raise OperatorFault(f"{path}: reading Parquet needs pyarrow ({fix})") from error
     try:
         number = 0
         for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=64):
             for row in batch.to_pylist():
-                yield _object(f"{path}[{number}]", row)
+                yield _object(f"{path}[{number}]", {key: _plain(value) for key, value in row.items()})
                 number += 1
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # the file's trouble; broken contents have no number
+            raise
         raise fault(str(path), "", f"not Parquet: {shown(str(error))}") from error
+
+
+def _plain(value: Any) -> Any:
+    """As JSON would say it: a column of dates is a column of texts."""
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _object(where: str, row: Any) -> Placed:
