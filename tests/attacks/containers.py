@@ -186,7 +186,7 @@ def _files() -> set[str]:
     libraries = [path for path in Path("/usr/lib").glob("python3.*") if path.is_dir()]
     files = {str(path) for top in libraries for path in _below(top)}
     modules = {path for path in files if path.endswith(".so")}
-    needed = {"/etc/nsswitch.conf", *programs, *files, *_libraries([*programs, *modules])}
+    needed = {"/etc/nsswitch.conf", *programs, *files, *needed_libraries([*programs, *modules])}
     return {path for path in needed if Path(path).is_file()}
 
 
@@ -196,7 +196,7 @@ def _below(top: Path) -> Iterator[Path]:
             yield path
 
 
-def _libraries(programs: list[str]) -> Iterator[str]:
+def needed_libraries(programs: list[str]) -> Iterator[str]:
     said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
     for line in said.splitlines():
         if line.startswith("\t") and (found := _LIBRARY.search(line)):

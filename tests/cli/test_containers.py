@@ -100,8 +100,12 @@ def test_an_image_is_built_from_a_folder_of_the_contract(author: Author, steelya
     assert said.line["verdict"] == "pass", said.out + said.err
 
 
-def test_a_dockerfile_that_fails_is_the_contracts_fault(author: Author, steelyard: Steelyard) -> None:
-    files = {"image/Dockerfile": f"FROM {image().id}\nRUN echo no such luck; exit 9\n"}
+@pytest.mark.parametrize("command", ["exit 9", "timeout 5 false"])
+def test_a_dockerfile_that_fails_is_the_contracts_fault(
+    author: Author, steelyard: Steelyard, command: str
+) -> None:
+    """Whatever words are in its commands."""
+    files = {"image/Dockerfile": f"FROM {image().id}\nRUN echo no such luck; {command}\n"}
     contract = author.write(files, environment=in_docker(build="image"))
     said = steelyard("run", contract, "--agent", "command:true")
     assert said.code == 2

@@ -39,13 +39,17 @@ class Refused(InfraFault):
     """The engine said no. Ours to explain where the reason is known to be somebody else's."""
 
     def __init__(self, status: int, message: str) -> None:
-        super().__init__(f"the container engine refused ({status}): {message}{_advice(message)}")
+        super().__init__(f"the container engine refused ({status}): {message}{advice_on(message)}")
         self.status = status
         self.message = message
 
 
-def _advice(message: str) -> str:
-    return "; free some disk and try again" if "no space left" in message.lower() else ""
+NO_ROOM = "free some disk and try again"
+
+
+def advice_on(message: str) -> str:
+    """How to mend what the engine says, if it is a full disk."""
+    return f"; {NO_ROOM}" if "no space left" in message.lower() else ""
 
 
 class Version(NamedTuple):

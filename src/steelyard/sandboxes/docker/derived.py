@@ -149,7 +149,9 @@ def _write(engine: Engine, container: str, box: Box, into: BinaryIO) -> None:
 
 def _missing_parents(engine: Engine, container: str, box: Box) -> Iterator[str]:
     """Folders that an engine would make with a mode of its own choosing."""
-    own = (f"{ROOT_HOME}/x", f"{box.workdir}/x") if box.scope == "system" else (HOME, box.workdir or WORKSPACE)
+    own = (
+        (f"{ROOT_HOME}/x", f"{box.workdir}/x") if box.scope == "system" else (HOME, box.workdir or WORKSPACE)
+    )
     above = {str(parent) for place in (INIT, *own) for parent in Path(place).parents}
     for folder in sorted(above - {"/", "/run/steelyard"}):
         if _stat(engine, container, folder) is None:

@@ -21,7 +21,7 @@ from typing import Any
 
 from steelyard.contract.catalogue import ContractFile
 from steelyard.errors import ContractFault, InfraFault, Problem
-from steelyard.sandboxes.docker.api import Engine, Refused
+from steelyard.sandboxes.docker.api import Engine, Refused, advice_on
 
 BUILD_TAG = "localhost/steelyard-build"
 BUILD_LABEL = "steelyard.build"
@@ -31,9 +31,11 @@ _TAIL_CHARS = 2000
 _PINNED = re.compile(r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$")
 # What an engine says when a registry, and not the image's name, is the trouble.
 _OUT_OF_REACH = re.compile(
-    r"no such host|dial tcp|timeout|connection (refused|reset)|tls|x509|toomanyrequests|no space left|network is",
+    r"no such host|dial tcp|timeout|connection (refused|reset)|tls|x509|toomanyrequests|network is",
     re.IGNORECASE,
 )
+# What Docker and Podman say of a command of the Dockerfile that fails; the command itself stands in it.
+_STEP_FAILED = re.compile(r"returned a non-zero code: \d+|while running runtime", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ def _pull(engine: Engine, reference: str) -> None:
             wrong = next((line["error"] for line in _lines(answer) if "error" in line), "")
     except Refused as refused:
         wrong = refused.message
+    if wrong and (advice := advice_on(wrong)):
+        raise InfraFault(f"the image {reference} could not be fetched: {wrong}{advice}")
     if wrong and _OUT_OF_REACH.search(wrong):
         raise InfraFault(
             f"the image {reference} could not be fetched: {wrong}; run `docker pull {reference}`"
@@ -156,7 +160,9 @@ def _build(engine: Engine, recipe: Recipe, tag: str) -> None:
                     wrong = line.get("error", wrong)
     except Refused as refused:
         wrong = refused.message
-    if wrong and _OUT_OF_REACH.search(wrong):
+    if wrong and (advice := advice_on(f"{wrong}\n{said}")):
+        raise InfraFault(f"the image could not be built: {wrong}{advice}")
+    if wrong and _OUT_OF_REACH.search(wrong) and not _STEP_FAILED.search(wrong):
         raise InfraFault(f"the image could not be built: {wrong}; run `steelyard doctor`")
     if wrong:
         offline = "" if recipe.network == "host" else "a build is offline unless `setup_network: host`"

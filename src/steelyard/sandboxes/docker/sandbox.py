@@ -33,9 +33,10 @@ from steelyard.sandboxes.base import (
     OnOutput,
 )
 from steelyard.sandboxes.copying import COMPLETE, copy_layers
-from steelyard.sandboxes.docker.api import Engine, Refused
+from steelyard.sandboxes.docker.api import NO_ROOM, Engine, Refused
 from steelyard.sandboxes.docker.archive import Caps, baseline, fetch
 from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, system_uppers, uppers
+from steelyard.sandboxes.docker.room import holds_more, is_full
 from steelyard.sandboxes.lay import Owner
 from steelyard.sandboxes.wire import Wire
 
@@ -170,6 +171,7 @@ class DockerSandbox:
             is_out_of_memory = (
                 not counted.oom_kills and (was_lost or container.reach is None) and self._was_oom()
             )
+            self._judge_room()
         finally:
             admission().leave(container.ticket)
         return Death(
@@ -191,6 +193,19 @@ class DockerSandbox:
             raise InfraFault(
                 f"a container outlived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted"
             )
+
+    def _has_no_room(self) -> bool:
+        """Only where nothing but the file system itself keeps the limit: a quota is full when its container is."""
+        reach = self._container.reach
+        return self._facts.limits["disk"] == "polled" and reach is not None and is_full(reach.workspace)
+
+    def _judge_room(self) -> None:
+        """A disk that is full of what others wrote fails whatever runs, and is no failure of it."""
+        if self._full or not self._has_no_room():
+            return
+        self._full = holds_more(self._container.told(), self._box.limits.disk_mb * _MB)
+        if not self._full:
+            raise InfraFault(f"the disk of the container engine is full; {NO_ROOM}")
 
     def _was_oom(self) -> bool:
         return bool(self._container.told()["State"].get("OOMKilled"))
@@ -252,11 +267,12 @@ class DockerSandbox:
     def _look(self, ended: threading.Event) -> None:
         container, limit = self._container, self._box.limits.disk_mb * _MB
         while not ended.wait(_LOOK_EVERY_S):
-            with suppress(InfraFault):  # the engine is gone: whoever runs a command hears of it
+            # The engine is gone: whoever runs a command hears of it. Or the container is, and its descriptors.
+            with suppress(InfraFault, OSError):
                 told = container.engine.call("GET", f"/containers/{container.id}/json", None, {"size": 1})
-                if (told.get("SizeRw") or 0) > limit:
-                    self._full = True
-                    container.wire.kill_all(DEATH_S)
+                self._full = self._full or (told.get("SizeRw") or 0) > limit
+                if self._full or self._has_no_room():
+                    container.wire.kill_all(DEATH_S)  # as it is now, so that it can be told who filled it
 
 
 def remove_container(engine: Engine, container: str) -> None:
