@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.javascript import twin_javascript
+from steelyard.bench.twin.written import written_tests
 
 HEAD = "const { test, describe, it } = require('node:test'); const assert = require('node:assert');\n"
 
@@ -150,7 +151,16 @@ def test_keys_are_the_titles_from_the_outermost_suite_inwards() -> None:
     made = twin(
         "describe('cart', () => { describe('it\\'s', () => { it('empty', () => assert.equal(1, 1)); }); });"
     )
-    assert made.changed == {"cart > it's > empty": True}
+    assert made.changed["cart > it's > empty"]
+
+
+def test_mocha_knows_a_test_by_all_its_titles_in_a_row() -> None:
+    source = "describe('cart', () => { it('is empty', () => assert.equal(1, 1)); });"
+    assert twin(source).changed == {"cart > is empty": True, "cart is empty": True}
+    clash = f"{source} it('cart is empty', () => assert.equal(1, 1));"
+    assert twin(clash).changed == {"cart > is empty": True, "cart is empty": False}
+    assert written_tests("a.js", (HEAD + source).encode(), "mocha").required == {"cart is empty"}
+    assert written_tests("a.js", (HEAD + source).encode(), "node").required == {"cart > is empty"}
 
 
 def test_two_tests_of_one_name_do_not_count() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,7 +70,7 @@ def twin_javascript(source: bytes, path: str) -> Twin | None:
     twin = _edited(source, reading.edits)
     if not reading.changed or parse(twin, grammar) is None or twin.count(b"\n") != source.count(b"\n"):
         return None
-    return Twin(twin, reading.changed)
+    return Twin(twin, _by_both_names(reading.changed))
 
 
 def javascript_tests(source: bytes, path: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -84,7 +84,19 @@ def javascript_tests(source: bytes, path: str) -> tuple[frozenset[str], frozense
         reading.statements(tree.root_node, (), depth=0)
     except RecursionError:
         return frozenset(), frozenset()
-    return frozenset(reading._seen), frozenset(reading.registered)  # noqa: SLF001  # its own module
+    keys = frozenset(reading._seen)  # noqa: SLF001  # its own module
+    return keys | frozenset(map(full_title, keys)), frozenset(reading.registered)
+
+
+def full_title(key: str) -> str:
+    """As mocha tells it: `suite title`, where others tell `suite > title`."""
+    return key.replace(" > ", " ")
+
+
+def _by_both_names(changed: Mapping[str, bool]) -> dict[str, bool]:
+    titles = Counter(map(full_title, changed))
+    full = {full_title(key): fails and titles[full_title(key)] == 1 for key, fails in changed.items()}
+    return {**changed, **full}
 
 
 def _edited(source: bytes, edits: list[Edit]) -> bytes:

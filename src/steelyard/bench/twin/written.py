@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from steelyard.bench.suite import Suite
 from steelyard.bench.twin.catalogue import TWINS
-from steelyard.bench.twin.javascript import javascript_tests
+from steelyard.bench.twin.javascript import full_title, javascript_tests
 from steelyard.bench.twin.python import python_tests
 from steelyard.bench.twin.python_text import parsed
 from steelyard.contract.tree import is_within
@@ -46,6 +46,8 @@ def written_tests(path: str, source: bytes, runner: str) -> WrittenTests:
     if not path.endswith(tuple(TWINS)):
         return WrittenTests()
     keys, registered = javascript_tests(source, path)
+    if runner == "mocha":
+        registered = frozenset(map(full_title, registered))
     return WrittenTests(keys, frozenset() if _ONLY.search(source) else registered, may_skip)
 
 
