@@ -23,8 +23,9 @@ _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 def steps_of(result: Mapping[str, Any], *, unicode: bool) -> Iterator[Text]:
     """A line a step: `✓ step one   1.00  every check passed`."""
-    width = max((len(step["name"]) for step in result["steps"]), default=0)
-    for step in result["steps"]:
+    steps = result.get("steps", ())
+    width = max((len(step["name"]) for step in steps), default=0)
+    for step in steps:
         mark, plain, colour = MARKS.get(step["outcome"], ("-", "-", "dim"))
         reward = "   -" if step["reward"] is None else f"{step['reward']:.2f}"
         name = one_line(step["name"], 40).ljust(min(width, 40))

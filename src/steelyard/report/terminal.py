@@ -190,11 +190,11 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
 def _print_session(console: Console, result: Mapping[str, Any]) -> None:
     """What was said, where more than the brief was; the answer, where it is the output; the grades."""
     folder = Path(result["folder"])
-    if result["turns"] > 1 and not result["steps"]:
+    if result.get("turns", 1) > 1 and not result.get("steps"):
         console.print()
         for line in conversation_of(folder):
             console.print(line)
-    if result["workspace"] == "none":
+    if result.get("workspace") == "none":
         console.print(Text("\nanswer:", "bold"))
         console.print(Text(answer_of(folder) or "  none was given"))
     # Without a workspace nothing scores: what there may be is a verifier's word on the answer.

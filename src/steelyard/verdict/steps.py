@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from steelyard.bench.step_reward import Result, is_enough, step_reward
 from steelyard.contract.contract import Step
+from steelyard.contract.step_reward import Result, is_enough, step_reward
 from steelyard.graders.grade import Graded
 
 StepOutcome = Literal["pass", "fail", "error", "not_run"]
