@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,6 +72,32 @@ def test_lists_of_ids_may_be_text_and_patches_end_with_a_line(repos: Options) ->
     (check,) = task.contract["oracle"]["checks"]
     assert (check["fail_to_pass"], check["pass_to_pass"]) == (["t.py::test_a"], ["t.py::test_b"])
     assert task.files["test.patch"].endswith(b"+++ b/t\n")
+
+
+PATCHED = "--- a/t/test_x.py\n+++ b/t/test_x.py\n--- a/x.json\n+++ b/x.json\n--- a/t/a.py\n+++ /dev/null\n"
+
+
+@pytest.mark.parametrize(
+    ("ids", "prefix", "command"),
+    [
+        (["test_a"], "pytest -q", "pytest -q t/test_x.py"),
+        (["it adds two"], "pytest t/test_x.py", "pytest t/test_x.py"),
+        (["t/test_x.py::test_a"], "pytest", "pytest"),
+        (["test_a (t.test_x.Case)", "It adds."], "python3 runtests.py", "python3 runtests.py"),
+    ],
+)
+def test_ids_that_name_no_place_are_looked_for_in_the_files_of_the_test_patch(
+    repos: Options, ids: list[str], prefix: str, command: str
+) -> None:
+    row = {**ROW, "FAIL_TO_PASS": ids, "PASS_TO_PASS": [], "test_patch": PATCHED}
+    task = swebench.convert(row, "rows.jsonl:1", replace(repos, cmd_prefix=prefix))
+    assert task.contract["oracle"]["checks"][0]["cmd_prefix"] == command
+
+
+def test_columns_may_be_left_out_by_a_pattern(repos: Options) -> None:
+    row = {**ROW, "image_assets": [], "image_name": "x"}
+    assert swebench.convert(row, "rows.jsonl:1", replace(repos, ignore=frozenset({"image_*"})))
+    assert swebench.convert(row, "rows.jsonl:1", replace(repos, ignore=frozenset({"*"}))).id == "ann__cart-1"
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,16 @@
     FAIL_TO_PASS,      fail_to_pass, pass_to_pass: lists, or lists as JSON in a string
     PASS_TO_PASS
 
-What describes a row goes to `metadata.swebench`; `hints_text` is left out, since SWE-bench shows it to nobody.
+Ids that name neither a file nor a module (sympy's `test_x`, titles of mocha) leave it to the command to find them: it
+gets the files of the test patch, as SWE-bench does it. What describes a row goes to `metadata.swebench`; `hints_text` is left out, since SWE-bench shows it to nobody.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
@@ -26,6 +31,10 @@ from steelyard.contract.yaml_source import Source
 from steelyard.errors import ContractFault, Problem
 
 Ids = Annotated[tuple[NonEmpty, ...], Field(max_length=50_000)]
+_PLACED = re.compile(r"::|\(\w+(\.\w+)+\)$")  # x.py::test_y, test_y (pkg.mod.Case)
+_SOURCE = re.compile(
+    r"^\+\+\+ b/(\S+\.(?:py|[cm]?[jt]sx?|rb|php|rs|go|java|kt|scala|exs?|bats|t))\s*$", re.MULTILINE
+)
 DESCRIBING = ("repo", "version", "created_at", "environment_setup_commit", "difficulty")
 
 
@@ -55,7 +64,7 @@ class Row(Strict):
 def convert(row: dict[str, Any], where: str, options: Options) -> Task:
     if not row.get("instance_id"):
         raise fault(where, "instance_id", "is missing, so the row has no name")
-    kept = {key: value for key, value in row.items() if key not in options.ignore or key in Row.model_fields}
+    kept = {key: value for key, value in row.items() if key in Row.model_fields or not _ignored(key, options)}
     if strange := [key for key in kept if key not in Row.model_fields]:
         said = "not a column of SWE-bench"
         raise ContractFault([Problem(where, key, said, f"--ignore {key} leaves it out") for key in strange])
@@ -81,8 +90,18 @@ def convert(row: dict[str, Any], where: str, options: Options) -> Task:
     }
     if found.patch:
         contract["oracle"]["reference"] = "reference.patch"
-    notes = () if options.install else ("nothing is installed; say --install for what its tests need",)
-    return Task(name, "a row of SWE-bench", contract, files, notes=notes)
+    return Task(name, "a row of SWE-bench", contract, files, notes=tuple(_notes(found, options)))
+
+
+def _ignored(key: str, options: Options) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in options.ignore)
+
+
+def _notes(row: Row, options: Options) -> Iterator[str]:
+    if not options.install:
+        yield "nothing is installed; say --install for what its tests need"
+    if not options.cmd_prefix and not _is_placed(row):
+        yield "its ids name no file; say with --cmd-prefix what runs them"
 
 
 def _decoded(row: dict[str, Any], where: str) -> Source:
@@ -96,12 +115,22 @@ def _decoded(row: dict[str, Any], where: str) -> Source:
     return Source(where, data, {(): where})
 
 
+def _is_placed(row: Row) -> bool:
+    return any(_PLACED.search(one) for one in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS))
+
+
+def _command(row: Row, prefix: str) -> str:
+    said = [] if _is_placed(row) else _SOURCE.findall(row.test_patch)
+    words = prefix.split()
+    return " ".join([prefix, *(shlex.quote(one) for one in dict.fromkeys(said) if one not in words)])
+
+
 def _check(row: Row, options: Options) -> dict[str, Any]:
     return {
         "id": "tests",
         "type": "swebench",
         **({"patch": "test.patch"} if row.test_patch else {}),
-        **({"cmd_prefix": options.cmd_prefix} if options.cmd_prefix else {}),
+        **({"cmd_prefix": _command(row, options.cmd_prefix)} if options.cmd_prefix else {}),
         "fail_to_pass": list(row.FAIL_TO_PASS),
         "pass_to_pass": list(row.PASS_TO_PASS),
         "timeout_s": 1800,
