@@ -84,3 +84,18 @@ def test_a_second_reward_beside_the_first(rewarded: Callable[..., Any]) -> None:
     text = "echo $reward > /logs/verifier/reward.txt\n"
     line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}\necho 0\nEOF\n", VERIFIER + text)
     assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+
+
+@pytest.mark.parametrize("program", ["head", "bash"])
+def test_a_program_that_a_search_path_finds_in_the_workspace(
+    program: str, author: Author, steelyard: Steelyard, script: Callable[[str], str]
+) -> None:
+    """The contract's PATH begins in the workspace, and the agent plants what starts the script or reads the reward there."""
+    check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 20}
+    environment = {"env": {"PATH": "/workspace/bin:/usr/bin:/bin"}, "disk_mb": 64}
+    files = {"tests/test.sh": VERIFIER + WRITES, "repo/bin/tool": "true\n"}
+    folder = author.write(files, reward="verifier", oracle={"checks": [check]}, environment=environment)
+    planted = f"#!/bin/sh\n{FORGE}; echo '{{\"reward\": 1.0}}'\n"
+    agent = f"cat > bin/{program} <<'EOF'\n{planted}EOF\nchmod +x bin/{program}\n"
+    line = steelyard("run", folder, "--agent", script(agent), "--json").line
+    assert (line["verdict"], line["reward"]) == ("fail", 0.0)

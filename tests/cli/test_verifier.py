@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -206,3 +207,18 @@ FINE = {
 @pytest.mark.parametrize("verifier", FINE.values(), ids=FINE)
 def test_what_a_verifier_does_besides_does_not_hold_anybody_up(verifier: str, graded: Graded) -> None:
     assert graded(verifier)["reward"] == 1.0
+
+
+def test_a_program_of_the_works_own_is_found_on_the_path(
+    author: Author, steelyard: Steelyard, script: Callable[[str], str]
+) -> None:
+    """PATH begins in the workspace: a new program there runs, one that stands in for the bench's own is left out."""
+    check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30}
+    environment = {"env": {"PATH": "/workspace/bin:/usr/bin:/bin"}, "disk_mb": 64}
+    verifier = "set -- $(newtool) && [ $(expr 1 + 1) = 2 ] || set -- 0.0\n" + REWARD
+    folder = author.write({"tests/test.sh": verifier}, oracle={"checks": [check]}, environment=environment)
+    agent = "mkdir bin; for n in newtool expr; do printf '#!/bin/sh\\necho 1.0\\n' > bin/$n; chmod +x bin/$n; done\n"
+    line = steelyard("run", folder, "--agent", script(agent), "--json").line
+    assert line["verdict"] == "pass"
+    outcome = json.loads(Path(line["folder"], "checks/verify/outcome.json").read_text())
+    assert outcome["notes"] == ["bin/expr stands in for a program of the bench, and was left out"]

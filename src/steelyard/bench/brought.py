@@ -20,16 +20,29 @@ def brought(
     words: Sequence[str], path_variable: str, tree: Iterable[Mapping[str, Entry]], laid: Sequence[Laid]
 ) -> frozenset[str]:
     """`tree`: snapshot and setup, the later on top. The first word is also looked for on PATH."""
-    links = {path: one.target for layer in tree for path, one in layer.items() if one.kind == "symlink"}
-    links |= {one.path: one.target for one in laid if one.kind == "symlink"}
-    theirs = {one.path for one in laid}
+    links, theirs = _links(tree, laid), {one.path for one in laid}
     return frozenset(
         word
         for number, word in enumerate(words)
         if any(
-            _leads_to(place, links, theirs) for place in _places(word, path_variable if number == 0 else "")
+            _hit(place, links, theirs) is not None
+            for place in _places(word, path_variable if number == 0 else "")
         )
     )
+
+
+def found_on_path(
+    programs: Iterable[str], path_variable: str, tree: Iterable[Mapping[str, Entry]], laid: Sequence[Laid]
+) -> frozenset[str]:
+    """The paths of the change over which a shell would come to one of these programs."""
+    links, theirs = _links(tree, laid), {one.path for one in laid}
+    hits = (_hit(place, links, theirs) for name in programs for place in _places(name, path_variable))
+    return frozenset(hit for hit in hits if hit)
+
+
+def _links(tree: Iterable[Mapping[str, Entry]], laid: Sequence[Laid]) -> dict[str, str]:
+    links = {path: one.target for layer in tree for path, one in layer.items() if one.kind == "symlink"}
+    return links | {one.path: one.target for one in laid if one.kind == "symlink"}
 
 
 def entries_of(change: Change | None) -> Mapping[str, Entry]:
@@ -68,18 +81,19 @@ def _in_tree(path: str) -> str | None:
     return None if inside.startswith("..") else inside
 
 
-def _leads_to(place: str, links: Mapping[str, str], theirs: set[str]) -> bool:
-    """Whether anything on the way to a place is the change's."""
+def _hit(place: str, links: Mapping[str, str], theirs: set[str]) -> str | None:
+    """The first thing on the way to a place that is the change's; "" for a way without an end."""
     path = place.removeprefix("./")
     for _ in range(MAX_LINKS):
-        if theirs.intersection(prefixes(path)):
-            return True
+        hit = next((part for part in prefixes(path) if part in theirs), None)
+        if hit is not None:
+            return hit
         link = next((part for part in prefixes(path) if part in links), None)
         if link is None:
-            return False
+            return None
         target = posixpath.normpath(posixpath.join(posixpath.dirname(link), links[link]) + path[len(link) :])
         inside = _in_tree(target)
         if inside is None:
-            return False
+            return None
         path = inside
-    return True
+    return ""

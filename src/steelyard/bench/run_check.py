@@ -20,6 +20,7 @@ from steelyard.bench.replay import decide, replay
 from steelyard.bench.run_tests import Executed, oracle_bench, run_tests
 from steelyard.bench.run_tests import decide as decide_tests
 from steelyard.bench.run_verifier import VerifierOptions, run_verifier, verifier_argv, verifier_places
+from steelyard.bench.stand_ins import without_stand_ins
 from steelyard.bench.suite import Decision, SuiteOptions
 from steelyard.bench.verified import Verified
 from steelyard.contract.catalogue import GraderEntry
@@ -148,19 +149,29 @@ class Bench:
     def _verified(self, entry: GraderEntry, start: int) -> Outcome:
         options: VerifierOptions = entry.grader
         contract = self.ground.contract
+        cleared = without_stand_ins(self.ground, self._path_variable(options), self.laid, self._ask)
         (finished, verified), death = self._in_a_fresh_sandbox(
-            self.laid,
+            cleared.laid,
             lambda sandbox: run_verifier(sandbox, contract, options),
             lambda ran: ran.finished,
             places=verifier_places(contract, options),
         )
         judged = _ended_badly(finished, death, options.timeout_s) or _rewarded(verified, entry.pass_threshold)
+        outcome = self._outcome(entry, finished, death, judged, start)
         return replace(
-            self._outcome(entry, finished, death, judged, start),
+            outcome,
             argv=verifier_argv(contract, options),
+            notes=(*outcome.notes, *cleared.notes),
             score=verified.reward if judged[0] != "error" else None,
             verified=verified,
         )
+
+    def _path_variable(self, options: VerifierOptions) -> str:
+        return self.ground.path_variable({**self.ground.contract.spec.environment.env, **options.env})
+
+    def _ask(self, command: Command) -> Finished:
+        """A question that needs the bench and nothing of the change."""
+        return self._in_a_fresh_sandbox((), lambda sandbox: sandbox.run(command), lambda done: done)[0]
 
     def _outcome(
         self,

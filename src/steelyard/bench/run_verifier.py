@@ -12,6 +12,7 @@ there first.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
@@ -23,6 +24,7 @@ from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
 TESTS, LOGS, TOOLS = "/tests", "/logs", "/opt/steelyard"
 RUBRIC = Path(__file__).parents[1] / "rubric.py"
 READ_S = 20.0
+OWN_PATH = "/usr/bin:/bin"
 # A link or a folder in the place of a file says nothing, and neither does a device. What the script could not write
 # over, it did not write.
 _READ = (
@@ -37,6 +39,7 @@ class VerifierOptions(Protocol):
     reward_path: str
     details_path: str
     timeout_s: float
+    env: Mapping[str, str]
 
 
 class VerifierRan(NamedTuple):
@@ -62,7 +65,8 @@ def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ..
 
 def run_verifier(sandbox: Sandbox, contract: Contract, options: VerifierOptions) -> VerifierRan:
     declared = contract.spec.environment.env.get("PYTHONPATH")
-    env = {"PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
+    declared = options.env.get("PYTHONPATH", declared)
+    env = {**options.env, "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
     command = Command(verifier_argv(contract, options), env=env, timeout_s=options.timeout_s)
     finished = sandbox.run(command)
     if finished.timed_out or finished.lost or finished.not_started:
@@ -86,7 +90,8 @@ def _read(sandbox: Sandbox, path: str) -> bytes | None:
     """A file as it is now, one byte more than allowed at most; None when there is none."""
     limit = MAX_ARTIFACT_BYTES + 1
     argv = ("/bin/sh", "-c", _READ, "read", path, str(limit))
-    done = sandbox.run(Command(argv, cwd="/", timeout_s=READ_S, keep_bytes=2 * limit))
+    env = {"PATH": OWN_PATH}  # the contract's may lead into the workspace, to a `head` of the candidate's
+    done = sandbox.run(Command(argv, cwd="/", env=env, timeout_s=READ_S, keep_bytes=2 * limit))
     if done.exit_code == _LOCKED:
         return LOCKED
     return done.stdout.head + done.stdout.tail if done.exit_code == 0 else None

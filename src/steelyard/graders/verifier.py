@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict
 
 from steelyard.bench.run_verifier import LOGS
 from steelyard.contract.catalogue import Doubt, Material
-from steelyard.contract.model import Fraction, NonEmpty
+from steelyard.contract.model import Fraction, NonEmpty, Variable
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import TOLERANCE, Evaluated, Grade
 from steelyard.graders.output_format import MAX_OUTPUT_BYTES, Looked, Output, look
@@ -54,7 +54,8 @@ class FixtureScores:
 class Verifier(Grader):
     """`script` writes a reward between 0 and 1 to `reward_path`; that is the score, as written.
 
-    It runs in /workspace on a fresh bench, with its folder of the contract at /tests (read-only) and an empty /logs. Every
+    It runs in /workspace on a fresh bench, with its folder of the contract at /tests (read-only), an empty /logs and the
+    variables of `env`, which no agent sees. Every
     process is dead before the reward is read. A missing or broken reward is an error and not a zero. With `output` the
     file at `expected_output_path` must parse (json, csv, yaml, text; a regular expression, a JSON Schema): a reward
     above 0 for an output that does not parse is refused. Golden answers beside the contract, in `fixtures/pass` and
@@ -78,6 +79,7 @@ class Verifier(Grader):
     details_path: InLogs = f"{LOGS}/verifier/details.json"
     output: Output | None = None
     timeout_s: TimeoutS = 900.0
+    env: dict[Variable, str] = field(default_factory=dict)
     fixtures: FixtureScores = FixtureScores()
 
     @property
