@@ -7,7 +7,9 @@ reports, whatever became of them.
 from __future__ import annotations
 
 import ast
+import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from steelyard.bench.suite import Suite
@@ -34,14 +36,15 @@ class WrittenTests:
     may_skip: bool = True
 
 
+@functools.lru_cache(maxsize=64)
 def written_tests(path: str, source: bytes, runner: str) -> WrittenTests:
     may_skip = bool(_LEAVES_OUT.search(source))
     if path.endswith(".py"):
         tree = parsed(source)
         if tree is None:
             return WrittenTests()
-        found = python_tests(tree)
-        required = frozenset(key for key, certain in found.items() if certain and _is_run(key, tree, runner))
+        found, runs = python_tests(tree), _finding(tree, runner)
+        required = frozenset(key for key, certain in found.items() if certain and runs(key))
         return WrittenTests(frozenset(found), required, may_skip)
     if not path.endswith(tuple(TWINS)):
         return WrittenTests()
@@ -61,23 +64,27 @@ def is_surely_run(path: str, suite: Suite) -> bool:
     return not named or any(is_within(below, word) for word in named)
 
 
-def _is_run(key: str, tree: ast.Module, runner: str) -> bool:
-    """Whether the runner finds this test by its own rules, as they are unless somebody changes them."""
-    owner, found, function = key.rpartition("::")
-    names = {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}
-    if "load_tests" in names or not function.startswith("test_") or "::" in owner:
-        return False
-    if not found:
-        return runner != "unittest"
-    classes = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == owner]
-    is_case = any(ast.unparse(base).endswith("TestCase") for one in classes for base in one.bases)
-    plain = not any(_sets(one, "__init__") or _sets(one, "__test__") for one in classes)
-    return plain and (is_case or (runner != "unittest" and owner.startswith("Test")))
+def _finding(tree: ast.Module, runner: str) -> Callable[[str], bool]:
+    """Whether the runner finds a test by its own rules, as they are unless somebody changes them."""
+    classes = [one for one in tree.body if isinstance(one, ast.ClassDef)]
+    cases = {one.name for one in classes if any(ast.unparse(base).endswith("TestCase") for base in one.bases)}
+    odd = {one.name for one in classes if _sets(one, {"__init__", "__test__"})}
+    loads = any(isinstance(one, ast.FunctionDef) and one.name == "load_tests" for one in tree.body)
+
+    def finds(key: str) -> bool:
+        owner, found, function = key.rpartition("::")
+        if loads or not function.startswith("test_") or "::" in owner:
+            return False
+        if not found:
+            return runner != "unittest"
+        return owner not in odd and (owner in cases or (runner != "unittest" and owner.startswith("Test")))
+
+    return finds
 
 
-def _sets(owner: ast.ClassDef, name: str) -> bool:
+def _sets(owner: ast.ClassDef, names: set[str]) -> bool:
     return any(
-        (isinstance(one, ast.FunctionDef) and one.name == name)
-        or (isinstance(one, ast.Name) and one.id == name)
+        (isinstance(one, ast.FunctionDef) and one.name in names)
+        or (isinstance(one, ast.Name) and one.id in names)
         for one in ast.walk(owner)
     )
