@@ -74,6 +74,13 @@ def test_lists_of_ids_may_be_text_and_patches_end_with_a_line(repos: Options) ->
     assert task.files["test.patch"].endswith(b"+++ b/t\n")
 
 
+def test_a_row_may_need_an_image_instead_of_this_machine(repos: Options) -> None:
+    image = f"localhost/cart@sha256:{'1' * 64}"
+    task = swebench.convert(ROW, "rows.jsonl:1", replace(repos, image=image, install=("pip install -e .",)))
+    assert task.contract["environment"] == {"sandbox": "docker", "image": image}
+    assert task.contract["setup"] == ["pip install -e ."]
+
+
 PATCHED = "--- a/t/test_x.py\n+++ b/t/test_x.py\n--- a/x.json\n+++ b/x.json\n--- a/t/a.py\n+++ /dev/null\n"
 
 
@@ -286,9 +293,9 @@ def test_a_harbor_task_becomes_a_contract_in_a_container(task: Path) -> None:
     contract = found.contract
     assert contract["environment"] == {
         "sandbox": "docker",
+        "scope": "system",
         "build": "environment",
         "allow_unpinned": True,
-        "workdir": "/app",
         "cpu": 1.0,
         "memory_mb": {"guaranteed": 1024, "limit": 4096},
         "disk_mb": 10240,
@@ -296,28 +303,70 @@ def test_a_harbor_task_becomes_a_contract_in_a_container(task: Path) -> None:
     assert contract["oracle"]["checks"] == [
         {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 120.0}
     ]
+    assert contract["oracle"]["reference"] == {"script": "solution/solve.sh"}
     assert (contract["reward"], contract["setup_network"]) == ("verifier", "host")
     assert contract["budget"] == {"wall_s": 1020.0, "headroom": {"wall_s": 120.0}}
     assert contract["metadata"] == {"harbor": {"metadata": {"difficulty": "easy", "made": "2026-03-07"}}}
     assert "left behind: notes.txt" in found.notes
 
 
-def test_files_of_the_working_folder_are_the_repository(task: Path, tmp_path: Path) -> None:
+def below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_everything_of_a_task_is_taken_as_it_is(task: Path, tmp_path: Path) -> None:
     write_task(harbor.convert(task, Options()), tmp_path / "out")
-    folder = tmp_path / "out/hello"
-    below = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    assert below == [
+    assert below(tmp_path / "out/hello") == [
         "brief.md",
         "contract.yaml",
         "environment/Dockerfile",
         "environment/data/x",
         "environment/main.py",
-        "repo/data/x",
-        "repo/main.py",
         "solution/solve.sh",
         "tests/test.sh",
     ]
-    assert "\nCOPY" not in (folder / "environment/Dockerfile").read_text()
+    assert (tmp_path / "out/hello/environment/Dockerfile").read_text() == DOCKERFILE
+
+
+HERE = Options(sandbox="bubblewrap")
+PLAIN = DOCKERFILE.replace("RUN apt-get install -y python3\n", "ENV A=1\n") + "RUN make\n"
+
+
+def test_without_an_image_its_files_are_the_repository_and_its_commands_the_setup(
+    task: Path, tmp_path: Path
+) -> None:
+    put(task, {"environment/Dockerfile": PLAIN})
+    found = harbor.convert(task, HERE)
+    environment = found.contract["environment"]
+    assert (environment["sandbox"], environment["workdir"], environment["env"]) == (
+        "bubblewrap",
+        "/app",
+        {"A": "1"},
+    )
+    assert (found.contract["setup"], found.contract["setup_network"]) == (["make"], "host")
+    assert any("stands in for its image debian:12" in note for note in found.notes)
+    write_task(found, tmp_path / "out")
+    files = ["brief.md", "contract.yaml", "repo/data/x", "repo/main.py", "solution/solve.sh", "tests/test.sh"]
+    assert below(tmp_path / "out/hello") == files
+
+
+@pytest.mark.parametrize(
+    "dockerfile",
+    [
+        DOCKERFILE,
+        PLAIN.replace("/app", "/root"),
+        PLAIN.replace("WORKDIR /app", "WORKDIR /"),
+        PLAIN.replace("WORKDIR /app", ""),
+        PLAIN.replace("COPY main.py .", "COPY main.py /opt/"),
+        f"FROM x AS y\n{PLAIN}",
+    ],
+)
+def test_what_is_about_the_system_needs_docker(task: Path, dockerfile: str) -> None:
+    put(task, {"environment/Dockerfile": dockerfile})
+    problem = refusal(harbor.convert, task, HERE)
+    assert "needs docker" in problem.message
+    assert "environment/Dockerfile" in problem.where
+    harbor.convert(task, Options())
 
 
 def test_an_agent_has_exactly_the_time_of_its_task(task: Path) -> None:
@@ -362,20 +411,22 @@ def test_a_task_that_wants_a_network_goes_without_only_when_told(task: Path) -> 
         Wrong(("cpus = 1", 'network_mode = "allowlist"'), ":14:1", "environment.network_mode", "allow-list"),
         Wrong(("cpus = 1", 'network_mode = "no-network"\nallow_internet = true'), ":15:1", "environment.allow_internet", "contradicts"),
         Wrong(("cpus = 1", 'env = {KEY = "${KEY}"}'), ":14:1", "environment.env.KEY", "from this machine"),
+        Wrong(("cpus = 1", 'env = {KEY = "a ${KEY} b"}'), ":14:1", "environment.env.KEY", "from this machine"),
         Wrong(("cpus = 1", "build_timeout_sec = 90000"), ":14:1", "environment.build_timeout_sec", ""),
         Wrong(("cpus = 1", 'workdir = "app"'), ":14:1", "environment.workdir", ""),
         Wrong(("cpus = 1", 'mcp_servers = [{name = "a"}]'), ":14:1", "environment.mcp_servers", "MCP"),
-        Wrong(("cpus = 1", '[environment.healthcheck]\ncommand = "x"'), ":14:1", "environment.healthcheck", "health"),
-        Wrong(("cpus = 1", 'docker_image = "a:1"'), ":14:1", "environment.docker_image", "in which folder"),
-        Wrong(("timeout_sec = 120.0", 'user = "root"'), ":8:1", "verifier.user", "one user"),
-        Wrong(("timeout_sec = 120.0", 'env = {A = "1"}'), ":8:1", "verifier.env", "only the verifier"),
+        Wrong(("cpus = 1", '[environment.healthcheck]\ncommand = "x"\ncmd = "x"'), ":16:1", "environment.healthcheck.cmd", "unknown key"),
+        Wrong(("timeout_sec = 120.0", 'user = "nobody"'), ":8:1", "verifier.user", "root of the container"),
+        Wrong(("timeout_sec = 120.0", 'env = {A = "${A}"}'), ":8:1", "verifier.env.A", "from this machine"),
         Wrong(("timeout_sec = 120.0", 'environment_mode = "separate"'), ":8:1", "verifier.environment_mode", "image of its own"),
         Wrong(("timeout_sec = 120.0", "timeout_sec = 7200"), ":8:1", "verifier.timeout_sec", ""),
-        Wrong(("timeout_sec = 900.0", 'user = "agent"'), ":11:1", "agent.user", "one user"),
-        Wrong(("version =", 'artifacts = ["/app/x"]\nversion ='), ":1:1", "artifacts", "artifacts"),
-        Wrong(("version =", "min_reward = 0.5\nversion ="), ":1:1", "min_reward", "several steps"),
-        Wrong(("[agent]", '[[steps]]\nname = "a"\n[agent]'), ":10:1", "steps", "several steps"),
-        Wrong(("[agent]", '[solution.env]\nA = "1"\n[agent]'), ":10:1", "solution.env", "solution"),
+        Wrong(("timeout_sec = 900.0", 'user = "agent"'), ":11:1", "agent.user", "root of the container"),
+        Wrong(("version =", 'artifacts = [{source = "/app/x", to = "x"}]\nversion ='), ":1:1", "artifacts[0].to", "unknown key"),
+        Wrong(("version =", "min_reward = 0.5\nversion ="), ":1:1", "min_reward", "unknown key"),
+        Wrong(("version =", 'multi_step_reward_strategy = "mean"\nversion ='), ":1:1", "multi_step_reward_strategy", "no steps"),
+        Wrong(("[agent]", '[[steps]]\nname = "a"\n[agent]'), ":10:1", "steps[0].name", "there is no steps/a"),
+        Wrong(("[agent]", '[[steps]]\nname = "a"\n[steps.agent]\nuser = "x"\n[agent]'), "", "steps[0].agent.user", "root"),
+        Wrong(("[agent]", '[solution.env]\nA = "${A}"\n[agent]'), ":11:1", "solution.env.A", "from this machine"),
         Wrong(("cpus = 1", "cpus = = 1"), ":14:8", "", "not valid TOML"),
         Wrong(("cpus = 1", "cpus = nan"), "task.toml", "", "not valid TOML"),
     ],
@@ -394,12 +445,11 @@ def test_what_a_contract_cannot_say_of_a_task_is_refused(task: Path, wrong: Wron
         ("instruction.md", " \n", "is empty"),
         ("tests/test.sh", None, "does not exist"),
         ("environment/Dockerfile", None, "does not exist"),
-        ("environment/Dockerfile", "FROM debian\n", "no WORKDIR"),
-        ("environment/Dockerfile", "FROM debian\nWORKDIR /\n", "whole system"),
-        ("environment/Dockerfile", DOCKERFILE + "RUN make\n", "RUN on line 6"),
+        ("environment/Dockerfile", "# nothing\n", "has no FROM"),
+        ("environment/Dockerfile", DOCKERFILE + "VOLUME /data\n", "VOLUME is not supported"),
+        ("environment/Dockerfile", DOCKERFILE + 'ENTRYPOINT ["/start"]\n', "ENTRYPOINT is not supported"),
         ("environment/docker-compose.yaml", "x\n", "several containers"),
-        ("environment/.dockerignore", "x\n", "not supported beside a COPY"),
-        ("steps/one/instruction.md", "x\n", "several steps"),
+        ("steps/one/instruction.md", "x\n", "names no steps"),
     ],
 )
 def test_a_file_that_is_missing_or_too_much_is_named(
@@ -439,6 +489,71 @@ def test_a_pipe_in_the_place_of_a_file_does_not_hang(task: Path) -> None:
     assert "is not a file" in refusal(harbor.convert, task, Options()).message
 
 
+# Steps
+
+STEPS = (
+    TASK
+    + """
+[[steps]]
+name = "one"
+min_reward = {reward = 0.5}
+agent = {timeout_sec = 30}
+
+[[steps]]
+name = "two"
+verifier = {timeout_sec = 7, env = {A = "1"}}
+"""
+)
+
+
+def stepped(task: Path, text: str = STEPS) -> Path:
+    return put(
+        task,
+        {
+            "task.toml": text,
+            "tests/shared.sh": "",
+            **{f"steps/{name}/instruction.md": f"Do {name}.\n" for name in ("one", "two")},
+            "steps/one/tests/test.sh": "one\n",
+            "steps/two/solution/solve.sh": "two\n",
+        },
+    )
+
+
+def test_steps_have_their_own_instruction_tests_and_solution(task: Path, tmp_path: Path) -> None:
+    found = harbor.convert(stepped(task), Options())
+    one, two = found.contract["steps"]
+    assert (one["name"], one["min_reward"], one["wall_s"]) == ("one", 0.5, 30.0)
+    assert (two["min_reward"], two["wall_s"]) == (0.0, 900.0)
+    assert two["reference"] == {"script": "steps/two/solution/solve.sh"}
+    (check,) = two["checks"]
+    assert (check["timeout_s"], check["env"], check["script"]) == (7.0, {"A": "1"}, "steps/two/tests/test.sh")
+    assert not {"brief_file", "oracle"} & set(found.contract)
+    write_task(found, tmp_path / "out")
+    texts = {
+        name: (tmp_path / f"out/hello/steps/{name}/tests/test.sh").read_text() for name in ("one", "two")
+    }
+    assert texts == {"one": "one\n", "two": HARBOR["tests/test.sh"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("{reward = 0.5}", "{style = 0.5}"), "only the reward decides"),
+        (('name = "two"', 'name = "two"\nhealthcheck = {command = "x"}'), "health check of a step"),
+        (("{timeout_sec = 30}", '{network_mode = "allowlist"}'), "allow-list"),
+    ],
+)
+def test_what_a_step_cannot_ask_is_refused(task: Path, change: tuple[str, str], said: str) -> None:
+    problem = refusal(harbor.convert, stepped(task, STEPS.replace(*change)), Options())
+    assert said in problem.message
+    assert problem.field.startswith("steps[")
+
+
+def test_files_that_come_with_a_step_are_refused(task: Path) -> None:
+    put(stepped(task), {"steps/one/workdir/x": ""})
+    assert "come with a step" in refusal(harbor.convert, task, Options()).message
+
+
 # aec-bench
 
 AEC = TASK + 'extensions = []\n\n[tools]\nscripts = ["calc.py"]\n\n[generation]\nseed = 7\n'
@@ -458,7 +573,7 @@ def test_an_aec_task_says_where_its_output_goes(task: Path) -> None:
     (check,) = found.contract["oracle"]["checks"]
     assert (found.kind, check["expected_output_path"]) == ("an aec-bench task", "/workspace/out/answer.md")
     assert found.contract["metadata"]["aec_bench"]["generation"] == {"seed": 7}
-    assert "workdir" not in found.contract["environment"]
+    assert found.contract["environment"]["scope"] == "system"
 
 
 def test_keys_of_aec_bench_are_unknown_to_harbor(task: Path) -> None:

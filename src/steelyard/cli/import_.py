@@ -94,7 +94,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _setup_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--python", metavar="VERSION", help="the Python that the tasks need, like 3.9")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--python", metavar="VERSION", help="the Python that the tasks need, like 3.9")
+    where.add_argument(
+        "--image", metavar="NAME@sha256:...", help="the image that they need (swebench, touchstone, scorers)"
+    )
     parser.add_argument(
         "--install",
         metavar="CMD",
@@ -184,6 +188,7 @@ def _options(args: argparse.Namespace) -> Options:
     return Options(
         repos=args.repos,
         python=args.python,
+        image=args.image,
         install=tuple(args.install),
         setup_network=args.setup_network,
         cmd_prefix=args.cmd_prefix,

@@ -56,6 +56,7 @@ class Options:
 
     repos: Path | None = None  # where local clones and bundles are
     python: str | None = None
+    image: str | None = None  # instead: what a container is made of
     install: tuple[str, ...] = ()
     setup_network: str | None = None
     cmd_prefix: str | None = None
@@ -70,6 +71,8 @@ class Options:
     id: str | None = None
 
     def environment(self) -> dict[str, Any]:
+        if self.image:
+            return {"environment": {"sandbox": "docker", "image": self.image}}
         return {"environment": {"toolchains": {"python": self.python}}} if self.python else {}
 
     def setup(self, *own: str, network: str | None = None) -> dict[str, Any]:
