@@ -31,11 +31,24 @@ DATA_MB = 192
 PROGRAMS = ("sh", "bash", "cat", "chmod", "dd", "echo", "mkdir", "rm", "sleep", "true")
 
 
-class OwnEngine:
-    """One dockerd; `start` after `kill` finds everything that it had."""
+def dockerd(folder: Path) -> list[str]:
+    places = [f"--data-root={folder}/data", f"--exec-root={folder}/exec", f"--pidfile={folder}/pid"]
+    offline = ["--bridge=none", "--iptables=false", "--ip6tables=false"]
+    return ["dockerd", *places, *offline, f"--host=unix://{folder}/docker.sock"]
 
-    def __init__(self, folder: Path) -> None:
+
+def podman(folder: Path) -> list[str]:
+    places = [f"--root={folder}/data/root", f"--runroot={folder}/run"]
+    runtime = ["--runtime=runc"] if shutil.which("runc") else []
+    return ["podman", *places, *runtime, "system", "service", "--time=0", f"unix://{folder}/docker.sock"]
+
+
+class OwnEngine:
+    """One daemon; `start` after `kill` finds everything that it had."""
+
+    def __init__(self, folder: Path, command: list[str]) -> None:
         self.folder = folder
+        self.command = command
         self.data = folder / "data"
         self.engine = Engine(str(folder / "docker.sock"))
         self.env = {"DOCKER_HOST": f"unix://{folder}/docker.sock"}
@@ -43,24 +56,15 @@ class OwnEngine:
 
     def start(self) -> None:
         (self.folder / "pid").unlink(missing_ok=True)
-        places = ["--data-root", "data", "--exec-root", "exec", "--pidfile", "pid"]
-        options = [f"{self.folder}/{one}" if number % 2 else one for number, one in enumerate(places)]
-        options += [
-            "--host",
-            self.env["DOCKER_HOST"],
-            "--bridge=none",
-            "--iptables=false",
-            "--ip6tables=false",
-        ]
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(["dockerd", *options], stdout=log, stderr=log)
+            self._process = subprocess.Popen(self.command, stdout=log, stderr=log)
         eventually(self._answers)
 
     def _answers(self) -> bool:
         assert self._process is not None
         if self._process.poll() is not None:
             last = (self.folder / "log").read_text(errors="replace").splitlines()[-1:]
-            pytest.skip(f"dockerd does not start here: {last}")
+            pytest.skip(f"{self.command[0]} does not start here: {last}")
         with suppress(InfraFault):
             return self.engine.call("GET", "/version", timeout_s=5) is not None
         return False
@@ -84,7 +88,7 @@ class OwnEngine:
         with suppress(InfraFault):  # one that is only being made, or ends just now
             for one in self.containers():
                 told = self.engine.call("GET", f"/containers/{one['Id']}/top")
-                if any(row[-1] == command for row in told["Processes"]):
+                if any(row[-1] == command for row in (told or {}).get("Processes") or ()):
                     return True
         return False
 
@@ -120,11 +124,11 @@ def eventually(what: Callable[[], bool], patience_s: float = PATIENCE_S) -> None
 
 
 @contextmanager
-def own_engine(folder: Path) -> Iterator[OwnEngine]:
-    """Skips the test where no dockerd can be started."""
-    if os.geteuid() != 0 or shutil.which("dockerd") is None:
-        pytest.skip("only root with dockerd installed can start a container engine")
-    made = OwnEngine(folder)
+def own_engine(folder: Path, command: list[str]) -> Iterator[OwnEngine]:
+    """Skips the test where that daemon cannot be started."""
+    if os.geteuid() != 0 or shutil.which(command[0]) is None:
+        pytest.skip(f"only root with {command[0]} installed can start a container engine")
+    made = OwnEngine(folder, command)
     made.data.mkdir()
     mounted = ["mount", "-t", "tmpfs", "-o", f"size={DATA_MB}m", "tmpfs", str(made.data)]
     if subprocess.run(mounted, capture_output=True, check=False).returncode != 0:

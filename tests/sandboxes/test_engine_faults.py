@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_engine import OwnEngine, eventually, own_engine
+from own_engine import OwnEngine, dockerd, eventually, own_engine
 
 from authoring import FIX, Author, Said, Steelyard
 from steelyard.sandboxes.base import Box, Command, Limits
@@ -23,7 +23,8 @@ SMALL = {"memory_mb": {"guaranteed": 64, "limit": 256}, "disk_mb": 8, "processes
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnEngine]:
-    with own_engine(tmp_path_factory.mktemp("e")) as made:
+    folder = tmp_path_factory.mktemp("e")  # a socket's name may not be long
+    with own_engine(folder, dockerd(folder)) as made:
         yield made
 
 
