@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from containers import image
 
 from authoring import FIX, Author, Steelyard
 from steelyard.evidence.folder import RunFolder
@@ -25,10 +26,15 @@ def graded(author: Author, steelyard: Steelyard, script: Callable[[str], str]) -
     """Verify what an agent did with a script; the result line."""
 
     def run(
-        verifier: str, agent: str = FIX, files: dict[str, str] | None = None, **options: Any
+        verifier: str,
+        agent: str = FIX,
+        files: dict[str, str] | None = None,
+        environment: dict[str, Any] | None = None,
+        **options: Any,
     ) -> dict[str, Any]:
         check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30, **options}
-        keys = {"reward": "verifier", "oracle": {"checks": [check]}}
+        keys: dict[str, Any] = {"reward": "verifier", "oracle": {"checks": [check]}}
+        keys |= {"environment": environment} if environment else {}
         folder = author.write(
             {"tests/test.sh": verifier, "tests/expected": EXPECTED, **(files or {})}, **keys
         )
@@ -194,6 +200,14 @@ BAD: dict[str, tuple[str, str]] = {
 def test_a_bad_verifier_is_an_error_that_says_what_it_did(verifier: str, why: str, graded: Graded) -> None:
     line = graded(verifier)
     assert (line["status"], line["acceptance"], line["reward"]) == ("scorable", "acceptance_error", 0.0)
+    assert why in line["grades"][1]["why"]
+
+
+@pytest.mark.parametrize("doing", ["fills its logs", "deletes its logs"])
+def test_a_bad_verifier_is_an_error_in_a_container_too(doing: str, graded: Graded) -> None:
+    verifier, why = BAD[doing]
+    line = graded(verifier, environment={"sandbox": "docker", "image": image().id, "disk_mb": 64})
+    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
     assert why in line["grades"][1]["why"]
 
 
