@@ -199,10 +199,16 @@ def _grader_section(name: str, grader: Any) -> Iterator[str]:
     schema = import_module("pydantic").TypeAdapter(grader).json_schema()
     for field in dataclasses.fields(grader):
         shape = schema["properties"][field.name]
-        missing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        default = "required" if missing else f"`{json.dumps(shape.get('default', field.default))}`"
-        yield f"| `{field.name}` | {_inline(_type(shape), schema)} | {default} |"
+        yield f"| `{field.name}` | {_inline(_type(shape), schema)} | {_option_default(field, shape)} |"
     yield ""
+
+
+def _option_default(field: Any, shape: Mapping[str, Any]) -> str:
+    if field.default_factory is not dataclasses.MISSING:
+        return f"`{json.dumps(field.default_factory())}`"
+    if field.default is dataclasses.MISSING:
+        return "required"
+    return f"`{json.dumps(shape.get('default', field.default))}`"
 
 
 def _counts_as(grader: Any) -> str:

@@ -55,11 +55,11 @@ class Verifier(Grader):
     """`script` writes a reward between 0 and 1 to `reward_path`; that is the score, as written.
 
     It runs in /workspace on a fresh bench, with its folder of the contract at /tests (read-only), an empty /logs and the
-    variables of `env`, which no agent sees. Every
-    process is dead before the reward is read. A missing or broken reward is an error and not a zero. With `output` the
-    file at `expected_output_path` must parse (json, csv, yaml, text; a regular expression, a JSON Schema): a reward
-    above 0 for an output that does not parse is refused. Golden answers beside the contract, in `fixtures/pass` and
-    `fixtures/fail`, try the script (`steelyard check --fixtures`) and decide nothing else.
+    variables of `env`, which no agent sees. Every process is dead before the reward is read. A missing or broken reward
+    is an error and not a zero. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a
+    regular expression, a JSON Schema): a reward above 0 for an output that does not parse is refused. Golden answers
+    beside the contract, in `fixtures/pass` and `fixtures/fail`, try the script (`steelyard check --fixtures`) and
+    decide nothing else.
 
     Why: some results need more than tests: numbers within a tolerance, a document, several answers with weights.
     Example: `{type: verifier, script: tests/test.sh, expected_output_path: /workspace/answer.json, output: {format: json}}`
