@@ -111,18 +111,15 @@ def test_a_step_that_runs_out_of_time_is_judged_and_the_last(
     assert (line["termination"], line["verdict"], line["reward"]) == ("wall_time", "fail", 0.5)
 
 
-def test_nothing_of_a_step_runs_on_into_its_checks_or_the_next(
+def test_what_a_step_left_running_is_dead_before_its_checks_and_in_the_next(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
-    checks = [{"id": "still", "cmd": "test ! -e late.txt", "timeout_s": 60}]
-    agent = script(
-        f"{WORKS}(while sleep 0.05; do date > late.txt; done) >/dev/null 2>&1 & echo $! > ~/pid\n"
-        'test "$STEELYARD_STEP" = one || ! kill -0 "$(cat ~/old)" || exit 9\ncp ~/pid ~/old\n'
-        'test "$STEELYARD_STEP" = one || kill -9 "$(cat ~/pid)"; rm -f late.txt\n'
-    )
-    contract = stepped(author, step("one"), step("two", checks=checks))
+    late = "setsid sh -c 'trap \"\" TERM HUP; sleep 1; echo first > one.txt' >/dev/null 2>&1 &\n"
+    wait = 'test "$STEELYARD_STEP" = one || { sleep 2; test ! -e one.txt || exit 9; }\n'
+    contract = stepped(author, step("one", min_reward=0), step("two", checks=[ALONE]))
+    agent = script(f'{wait}test "$STEELYARD_STEP" = two && echo second > two.txt || {late}')
     line = steelyard("run", contract, "--agent", agent, "--json").line
-    assert line["termination"] == "completed"
+    assert (line["termination"], told(line)) == ("completed", [("one", "fail", 0.0), ("two", "pass", 1.0)])
 
 
 def test_what_a_step_left_ignored_or_in_its_home_is_there_in_the_next(

@@ -61,6 +61,7 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
             {"command": applied.command, "exit": applied.exit, "log": applied.log[:4096], "refused": applied.refused,
              "wall_ns": applied.end - applied.start},
         )  # fmt: skip
+        run.delivery = Delivery(run.change)  # delivered once, applied once: a later step finds it done
     for entry in islice((one for one in run.change.entries if one not in known), LOGGED_ENTRIES):
         run.events.append("workspace.change", "harness", _mutation(entry))
     run.events.append(

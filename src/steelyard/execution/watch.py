@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 from steelyard.agents.base import Ending, Session
 from steelyard.errors import AgentFault
-from steelyard.evidence.events import bounded
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import WORKSPACE, Death
+
+PREFIX_CHARS = 4096  # of an answer in its event; the file that it points to has more
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +170,9 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
             "conversation": message.conversation,
             "index": message.index + 1,
             "step": message.step or None,
-            **bounded(finished.stdout.text, run.blobs),
-            "length": finished.stdout.size,
+            "digest": finished.stdout.sha256,
+            "bytes": finished.stdout.size,
+            "prefix": finished.stdout.text[:PREFIX_CHARS],
             "pointer": f"agent/stdout{number}.txt",
         },
     )

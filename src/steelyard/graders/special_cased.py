@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from steelyard.bench.oracle_files import OracleFiles
 from steelyard.contract.contract import Contract
@@ -113,9 +114,9 @@ def _unseen(contract: Contract, literals: set[str]) -> set[str]:
     """Those that are in neither the brief, nor the reference, nor the snapshot; none if that is too large to say."""
     if not literals:
         return literals
-    reference = contract.reference
-    open_texts = [contract.brief, *contract.spec.hints]
-    open_texts += [reference.read_text(errors="replace")] if reference is not None else []
+    references = (contract.reference, *(step.reference for step in contract.steps))
+    open_texts = [*contract.messages, *contract.spec.hints]
+    open_texts += [one.read_text(errors="replace") for one in references if isinstance(one, Path)]
     left = {one for one in literals if not any(_has(text, one) for text in open_texts)}
     snapshot = contract.snapshot
     if sum(entry.size for entry in snapshot.entries.values()) > MAX_SNAPSHOT_BYTES:

@@ -87,6 +87,7 @@ def _facts(folder: RunFolder, evidence: Evidence) -> dict[str, str]:
     verdict = gradings[-1]["verdict"]
     facts |= {key: str(verdict[key]) for key in ("verdict", "checks", "score", "reward")}
     facts |= {f"gate {name}": gate["outcome"] for name, gate in (verdict["gates"] or {}).items()}
+    facts |= {f"step {step['name']}": step["outcome"] for step in verdict.get("steps", ())}
     facts |= {f"grade {grade['name']}": grade["outcome"] for grade in gradings[-1]["grades"]}
     return facts
 

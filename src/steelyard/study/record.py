@@ -97,6 +97,8 @@ def report_of(record: Record) -> dict[str, Any]:
         "reason": verdict.reason,
         "acceptance": verdict.acceptance,
         "checks": {name: outcome["outcome"] for name, outcome in evidence.outcomes.items()},
+        "turns": evidence.summary.turns,
+        "steps": [step.to_json() for step in verdict.steps],
         "termination": {
             "code": evidence.termination,
             "class": CLASS_OF[evidence.termination],
