@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from steelyard.bench.setup_layer import SetupLayer, setup_layer
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
-from steelyard.contract.tree import Entry, is_within, shown
-from steelyard.errors import ContractFault, OperatorFault, Problem
+from steelyard.contract.tree import Entry, is_within
+from steelyard.errors import OperatorFault
 from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import WORKSPACE, Backend, Box, Laid, Limits, Place
 from steelyard.sandboxes.toolchains import Toolchain, resolve
@@ -96,35 +96,14 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
 
 
 def _image(contract: Contract, kind: str) -> Image | None:
-    """The contract's image, here: found, fetched or built now."""
     declared = contract.spec.environment
-    if kind != "docker":
-        if declared.image or declared.build:
-            raise OperatorFault(
-                f"{contract.id} runs in an image, which the {kind} sandbox has not; use docker"
-            )
-        return None
-    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, and only for contracts with an image
-    from steelyard.sandboxes.docker.image import Recipe, build_image, find_image  # noqa: PLC0415
+    if kind == "docker":
+        from steelyard.bench.image_of import image_of  # noqa: PLC0415  # HTTP, and only for contracts with an image
 
-    if declared.image:
-        return _without_volumes(find_image(engine(), declared.image), contract)
-    if not declared.build:
-        raise OperatorFault(f"{contract.id} names no image, so it cannot run in the docker sandbox")
-    folder = declared.build.rstrip("/") + "/"
-    files = {
-        name.removeprefix(folder): file for name, file in contract.files.items() if name.startswith(folder)
-    }
-    network = "host" if contract.spec.setup_network == "host" else "none"
-    return _without_volumes(build_image(engine(), Recipe(files, network, declared.allow_unpinned)), contract)
-
-
-def _without_volumes(image: Image, contract: Contract) -> Image:
-    if image.volumes and contract.spec.environment.scope == "system":
-        message = f"the image has a volume at {shown(image.volumes[0])}, and what is written there is in no change"
-        field = "environment.image" if contract.spec.environment.image else "environment.build"
-        raise ContractFault(Problem("contract.yaml", field, message, "an image without VOLUME"))
-    return image
+        return image_of(contract)
+    if declared.image or declared.build:
+        raise OperatorFault(f"{contract.id} runs in an image, which the {kind} sandbox has not; use docker")
+    return None
 
 
 def _in_image(box: Box, contract: Contract, image: Image | None, layers: str) -> Box:

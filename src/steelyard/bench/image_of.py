@@ -1,0 +1,35 @@
+"""A contract -> its image, here: found, fetched or built now. Loaded for contracts with an image only."""
+
+from __future__ import annotations
+
+from steelyard.contract.contract import Contract
+from steelyard.contract.tree import shown
+from steelyard.errors import ContractFault, OperatorFault, Problem
+from steelyard.sandboxes.docker.api import engine
+from steelyard.sandboxes.docker.image import Image, Recipe, build_image, find_image
+
+
+def image_of(contract: Contract) -> Image:
+    declared = contract.spec.environment
+    if not declared.image and not declared.build:
+        raise OperatorFault(f"{contract.id} names no image, so it cannot run in the docker sandbox")
+    image = (
+        find_image(engine(), declared.image) if declared.image else build_image(engine(), _recipe(contract))
+    )
+    if image.volumes and declared.scope == "system":
+        message = (
+            f"the image has a volume at {shown(image.volumes[0])}, and what is written there is in no change"
+        )
+        field = "environment.image" if declared.image else "environment.build"
+        raise ContractFault(Problem("contract.yaml", field, message, "an image without VOLUME"))
+    return image
+
+
+def _recipe(contract: Contract) -> Recipe:
+    declared = contract.spec.environment
+    folder = str(declared.build).rstrip("/") + "/"
+    files = {
+        name.removeprefix(folder): file for name, file in contract.files.items() if name.startswith(folder)
+    }
+    network = "host" if contract.spec.setup_network == "host" else "none"
+    return Recipe(files, network, declared.allow_unpinned)
