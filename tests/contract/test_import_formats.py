@@ -415,7 +415,7 @@ def test_a_task_that_wants_a_network_goes_without_only_when_told(task: Path) -> 
         Wrong(("cpus = 1", "build_timeout_sec = 90000"), ":14:1", "environment.build_timeout_sec", ""),
         Wrong(("cpus = 1", 'workdir = "app"'), ":14:1", "environment.workdir", ""),
         Wrong(("cpus = 1", 'mcp_servers = [{name = "a"}]'), ":14:1", "environment.mcp_servers", "MCP"),
-        Wrong(("cpus = 1", '[environment.healthcheck]\ncommand = "x"\ncmd = "x"'), ":16:1", "environment.healthcheck.cmd", "unknown key"),
+        Wrong(("cpus = 1", 'healthcheck = {command = "x", cmd = "x"}'), ":14:1", "environment.healthcheck.cmd", "unknown key"),
         Wrong(("timeout_sec = 120.0", 'user = "nobody"'), ":8:1", "verifier.user", "root of the container"),
         Wrong(("timeout_sec = 120.0", 'env = {A = "${A}"}'), ":8:1", "verifier.env.A", "from this machine"),
         Wrong(("timeout_sec = 120.0", 'environment_mode = "separate"'), ":8:1", "verifier.environment_mode", "image of its own"),

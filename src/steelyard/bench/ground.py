@@ -158,5 +158,6 @@ def _box(  # noqa: PLR0913  # each part of a box is named once, here
         env={**declared.env, **env},
         toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
         rename=declared.rename,
+        workdir=declared.workdir or "",
         links={name: path for chain in toolchains for name, path in chain.binaries.items()},
     )

@@ -30,7 +30,7 @@ from steelyard.sandboxes.base import Laid
 MAX_READ_BYTES = 1 << 20
 
 # Ours, or the engine's: no agent's work, and no word about it.
-OURS = ("solution", "solution/*", "run/steelyard", "run/steelyard/*", "root/.steelyard-*", ".dockerenv")
+OURS = ("solution", "solution/*", "solutions", "solutions/*", "run/steelyard", "run/steelyard/*", "root/.steelyard-*", ".dockerenv")
 PLACES = ("tests", "tests/*", "logs", "logs/*", "opt/steelyard", "opt/steelyard/*")
 KERNEL = ("dev/*", "proc/*", "sys/*")
 _HOMES = ("root/", "home/*/", "")

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
-from steelyard.contract.load import examine_contract, find_contracts
+from steelyard.contract.importing.direct import contract_at, find_folders
+from steelyard.contract.load import examine_contract
 from steelyard.contract.syntax import unparsed
 from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
@@ -85,7 +87,7 @@ class Checked(NamedTuple):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "contracts", metavar="CONTRACT", nargs="+", type=Path, help="a contract or suite folder"
+        "contracts", metavar="CONTRACT", nargs="+", type=Path, help="a contract, a suite, or a task of Harbor's"
     )
     parser.add_argument(
         "--fixtures",
@@ -104,11 +106,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="keep the runs of what is tried here")
     parser.add_argument("--json", action="store_true", help="one JSON object a contract")
+    add_task_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     code, tried, catalogue = 0, 0, installed_catalogue()
-    for checked in _each(args.contracts, catalogue):
+    for checked in _each(args, catalogue):
         if (args.fixtures or args.reference) and not checked.faults:
             checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
@@ -136,17 +139,24 @@ def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace)
     return checked._replace(tried=tried, faults=faults)
 
 
-def _each(paths: list[Path], catalogue: Catalogue) -> Iterator[Checked]:
+def _each(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Checked]:
     """What is not there is one of the mistakes, and does not hide the others."""
-    for given in paths:
+    for given in args.contracts:
         try:
-            found = find_contracts([given])
+            found = find_folders([given])
         except OperatorFault as fault:
             message = str(fault).removeprefix(f"{given} ")
             yield Checked(given, None, None, [Problem(str(given), "", message)], [])
             continue
         for path in found:
-            yield check(path, catalogue)
+            yield _looked_at(path, catalogue, args)
+
+
+def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
+    try:
+        return check(contract_at(path, task_options(args)), catalogue)
+    except ContractFault as fault:  # a task that cannot be a contract
+        return Checked(path, None, None, fault.problems, [])
 
 
 def check(path: Path, catalogue: Catalogue) -> Checked:

@@ -12,7 +12,9 @@ from pathlib import Path
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.requiring import add_required, required_by
+from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.cli.trials import add_run_options, run_trials
+from steelyard.contract.importing.direct import contract_at
 from steelyard.contract.load import load_contract
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
@@ -29,13 +31,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--tree", type=Path, metavar="DIR", help="a folder that holds the changed repository")
     add_run_options(parser)
     add_required(parser)
+    add_task_options(parser)
     parser.set_defaults(jobs=1)
 
 
 def run(args: argparse.Namespace) -> int:
     check_out(args.out)
     required_by(args)  # a wrong word is found before anything is spent
-    contract = load_contract(args.contract, installed_catalogue())
+    contract = load_contract(contract_at(args.contract, task_options(args)), installed_catalogue())
     with _agent(args) as agent, Reporter(1, as_json=args.json) as reporter:
         results = run_trials([Trial(contract, agent)], args, reporter)
         reporter.summary(results)

@@ -125,7 +125,19 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
         "--offline", action="store_true", help="import tasks that ask for a network without one (harbor, aec)"
     )
     parser.add_argument(
-        "--workdir", metavar="PATH", help="the agent's folder, where the image alone tells it (harbor, aec)"
+        "--workdir", metavar="PATH", help="the agent's folder, instead of the task's (harbor, aec)"
+    )
+    parser.add_argument(
+        "--sandbox",
+        choices=["docker", "bubblewrap"],
+        help="bubblewrap: without the task's image, where its Dockerfile allows that (harbor, aec)",
+    )
+    parser.add_argument(
+        "--take-env",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a variable of this machine that a task may have (harbor, aec); may be repeated",
     )
     parser.add_argument("--git", metavar="PATH", type=Path, help="the repository (scorers)")
     parser.add_argument("--commit", metavar="ID", help="its commit (scorers)")
@@ -195,6 +207,8 @@ def _options(args: argparse.Namespace) -> Options:
         ignore=frozenset(args.ignore),
         offline=args.offline,
         workdir=args.workdir,
+        sandbox=args.sandbox,
+        take_env=frozenset(args.take_env),
         git=args.git,
         commit=args.commit,
         tree=args.tree,

@@ -9,8 +9,10 @@ from steelyard.agents.catalogue import find_agent
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.requiring import add_required, required_by
+from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.cli.trials import add_jobs, add_run_options, run_trials
-from steelyard.contract.load import find_contracts, load_contract
+from steelyard.contract.importing.direct import contract_at, find_folders
+from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import plan_trials
@@ -20,7 +22,11 @@ HELP = "try agents on contracts"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "contracts", nargs="+", type=Path, metavar="CONTRACT", help="a contract's folder, or a suite"
+        "contracts",
+        nargs="+",
+        type=Path,
+        metavar="CONTRACT",
+        help="a contract's folder, a suite, or a task folder of Harbor's",
     )
     parser.add_argument(
         "--agent",
@@ -35,6 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
     add_required(parser)
     add_jobs(parser, default=1)
+    add_task_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +52,10 @@ def run(args: argparse.Namespace) -> int:
     for agent in args.agent:
         find_agent(agent)  # a wrong name is found before anything is spent
     catalogue = installed_catalogue()
-    contracts = [load_contract(path, catalogue) for path in find_contracts(args.contracts)]
+    options = task_options(args)
+    contracts = [
+        load_contract(contract_at(path, options), catalogue) for path in find_folders(args.contracts)
+    ]
     trials = plan_trials(contracts, args.agent, args.repeats)
     with Reporter(len(trials), as_json=args.json) as reporter:
         results = run_trials(trials, args, reporter)

@@ -93,6 +93,19 @@ class Secret(Strict):
     for_: Literal["setup", "checks", "agent"] = Field(alias="for")
 
 
+class Ready(Strict):
+    """When an agent may start: `cmd` has ended with 0, in its sandbox. It is asked at most `retries` times, and as
+    often as it takes during the start period.
+    """
+
+    cmd: NonEmpty
+    timeout_s: Annotated[float, Field(gt=0, le=3600)] = 30
+    interval_s: Annotated[float, Field(ge=0, le=600)] = 5
+    retries: Annotated[int, Field(ge=1, le=1000)] = 3
+    start_period_s: Annotated[float, Field(ge=0, le=3600)] = 0
+    start_interval_s: Annotated[float, Field(ge=0, le=600)] = 5
+
+
 class Environment(Strict):
     sandbox: Literal["bubblewrap", "docker", "local"] = "bubblewrap"
     image: ImageName | None = None
@@ -110,13 +123,14 @@ class Environment(Strict):
     rename: Literal["auto", "full"] = "auto"
     scope: Literal["workspace", "system"] = "workspace"
     read_only: bool = False
+    ready: Ready | None = None
 
     @model_validator(mode="after")
     def _of_containers(self) -> Environment:
         """What an image needs, and what needs an image."""
         own = {"image": self.image, "build": self.build, "allow_unpinned": self.allow_unpinned,
-               "workdir": self.workdir, "read_only": self.read_only,
-               "scope: system": self.scope == "system"}  # fmt: skip
+               "read_only": self.read_only, "scope: system": self.scope == "system"}  # fmt: skip
+        _check_workdir(self)
         if self.sandbox != "docker":
             if given := [key for key, value in own.items() if value]:
                 raise ValueError(f"`{given[0]}` needs `sandbox: docker`")
@@ -131,11 +145,17 @@ class Environment(Strict):
             raise ValueError(
                 "an image is named by its digest (NAME@sha256:... or sha256:...), or say `allow_unpinned: true`"
             )
-        if self.scope == "workspace" and self.workdir is not None and (
-            self.workdir in {"/home", "/home/agent"} or self.workdir.split("/")[1] in SYSTEM_FOLDERS
-        ):
-            raise ValueError(f"{self.workdir} is the system's; workdir is a folder of its own, like /app")
         return self
+
+
+def _check_workdir(environment: Environment) -> None:
+    workdir = environment.workdir
+    if workdir is None or environment.scope == "system":
+        return
+    if environment.sandbox == "local":
+        raise ValueError("`workdir` needs `sandbox: docker` or `sandbox: bubblewrap`")
+    if workdir in {"/home", "/home/agent"} or workdir.split("/")[1] in SYSTEM_FOLDERS:
+        raise ValueError(f"{workdir} is the system's; workdir is a folder of its own, like /app")
 
 
 class Reruns(Strict):

@@ -14,6 +14,7 @@ from steelyard.evidence.events import EventLog
 from steelyard.evidence.folder import RunFolder, new_run_id
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
+from steelyard.execution.ready import await_ready
 from steelyard.plan.trial import Trial
 
 
@@ -37,6 +38,7 @@ def prepare(run: LiveRun) -> None:
     run.delivery = run.agent.deliver(run.ground, run.blobs)
     if run.delivery is None:
         run.box = run.ground.backend.start(run.ground.box(git=_has_git(run), places=run.agent.places()))
+        await_ready(run.box, run.trial.contract.spec.environment.ready)
     run.events.append("stage.enter", "harness", {"stage": "write"})
 
 

@@ -116,6 +116,7 @@ def _order(box: Box, facts: Facts, holding: Holding) -> Order:
         places=places_as_data(box),
         toolchains=[str(prefix) for prefix in box.toolchains],
         links={name: str(target) for name, target in box.links.items()},
+        workdir=box.workdir,
         host_files={inside: str(source) for inside, source in box.host_files.items()},
         share_network=box.network == "host",
         materialise=facts.materialise,

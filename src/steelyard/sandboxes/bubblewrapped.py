@@ -78,7 +78,7 @@ class BubblewrapSandbox:
         self._holding = holding
         self._started = started
         self._init = init
-        self._env = {**BASE_ENV, **box.env}
+        self._env = {**BASE_ENV, **({"PWD": box.workdir} if box.workdir else {}), **box.env}
         self._dying = threading.Lock()
         self._death: Death | None = None
         self._polled_kills = 0

@@ -22,6 +22,7 @@ class Order:
     places: list[dict[str, Any]]
     toolchains: list[str]
     links: dict[str, str]
+    workdir: str  # another name for the workspace, or nothing
     host_files: dict[str, str]
     share_network: bool
     materialise: str  # overlay | copy

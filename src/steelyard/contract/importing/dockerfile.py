@@ -1,12 +1,13 @@
-"""A Dockerfile -> the same without the files that it puts into its working folder, and where those go.
+"""A Dockerfile -> what a container makes of it, or what goes into a sandbox without an image.
 
     FROM debian:12
-    RUN apt-get install -y gcc
+    RUN apt-get install -y gcc      needs docker
     WORKDIR /app                    workdir  /app
+    ENV MODE=fast                   env      MODE
     COPY src/ /app/src/             moved    src/ -> src    (a folder of the contract's repository)
+    RUN make -C src                 setup
 
-What a contract's image has in the working folder is in no snapshot, so no change of it could be told. Files that are
-copied there last, by plain COPY lines, are moved to the repository; what cannot be moved so is refused with its line.
+Without an image this machine's own system stands in for it: only what is done in the working folder can be done there.
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ REFUSED = {
     "VOLUME": "a volume is in no image",
     "ONBUILD": "is for other images",
 }
+_SAYS_NOTHING = frozenset(
+    {"FROM", "WORKDIR", "RUN", "COPY", "ADD", "ENV", "CMD", "EXPOSE", "LABEL", "MAINTAINER", "USER"}
+)
+_OF_THE_SYSTEM = re.compile(
+    r"(?<![\w./-])(sudo|apt|apt-get|apk|dpkg|dnf|yum|microdnf|pacman|zypper|useradd|adduser|groupadd|usermod|chown)(?![\w.-])"
+)
+NEEDS = "needs docker"
 
 
 class Instruction(NamedTuple):
@@ -45,10 +53,13 @@ class Moved(NamedTuple):
 
 
 class Parted(NamedTuple):
-    text: str
+    """What a task brings to a sandbox without an image."""
+
+    base: str
     workdir: str | None
     moved: tuple[Moved, ...]
-    is_pinned: bool
+    commands: tuple[str, ...]
+    env: dict[str, str]
 
 
 class DockerfileError(ValueError):
@@ -57,8 +68,30 @@ class DockerfileError(ValueError):
         super().__init__(message)
 
 
+def is_pinned(text: str) -> bool:
+    """Whether every FROM names a digest. Raises DockerfileError for what no container of ours would do."""
+    _, bases = _stage(text)
+    return _is_pinned(bases)
+
+
 def part(text: str, is_folder: Callable[[str], bool | None], workdir: str | None = None) -> Parted:
     """Raises DockerfileError. `is_folder` says of a name in the build context what it is, None when nothing."""
+    stage, bases = _stage(text)
+    if len(bases) > 1:
+        raise DockerfileError(bases[1].first, f"several stages: {NEEDS}")
+    for one in stage:
+        if one.word not in _SAYS_NOTHING:
+            raise DockerfileError(one.first, f"{one.word} {NEEDS}")
+    place = workdir or _workdir(stage)
+    if place is None:
+        raise DockerfileError(0, f"there is no WORKDIR, so it is about the whole system: {NEEDS}")
+    words = bases[0].rest.split()
+    env = {name: value for one in stage if one.word == "ENV" for name, value in _variables(one)}
+    return Parted(words[0] if words else "", place, _moved(stage, place, is_folder), _commands(stage), env)
+
+
+def _stage(text: str) -> tuple[list[Instruction], list[Instruction]]:
+    """The instructions of the last stage, and every FROM."""
     instructions = list(_instructions(text))
     bases = [one for one in instructions if one.word == "FROM"]
     if not bases:
@@ -67,9 +100,43 @@ def part(text: str, is_folder: Callable[[str], bool | None], workdir: str | None
     for one in stage:
         if one.word in REFUSED:
             raise DockerfileError(one.first, f"{one.word} is not supported: {REFUSED[one.word]}")
-    place = workdir or _workdir(stage)
-    moved, taken = _moved(stage, place, is_folder) if place else ((), [])
-    return Parted(_without(text, taken), place, moved, _is_pinned(bases))
+    return stage, bases
+
+
+def _commands(stage: Sequence[Instruction]) -> tuple[str, ...]:
+    return tuple(_command(one) for one in stage if one.word == "RUN")
+
+
+def _command(one: Instruction) -> str:
+    line = one.rest
+    if line.startswith("--") or _HEREDOC.search(line):
+        raise DockerfileError(one.first, f"RUN with options or a here-document {NEEDS}")
+    if line.startswith("["):
+        try:
+            line = shlex.join(json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise DockerfileError(one.first, f"cannot be read: {error}") from error
+    if found := _OF_THE_SYSTEM.search(line):
+        raise DockerfileError(one.first, f"{found[1]} changes the system, which {NEEDS}")
+    if not line.strip():
+        raise DockerfileError(one.first, "RUN needs a command")
+    return line
+
+
+def _variables(one: Instruction) -> Iterator[tuple[str, str]]:
+    """`A=1 B="x y"`, or the old `A some text`."""
+    try:
+        words = shlex.split(one.rest)
+    except ValueError as error:
+        raise DockerfileError(one.first, f"cannot be read: {error}") from error
+    if "$" in one.rest:
+        raise DockerfileError(one.first, f"ENV with variables {NEEDS}")
+    if words and "=" not in words[0]:
+        yield words[0], " ".join(words[1:])
+        return
+    for word in words:
+        name, _, value = word.partition("=")
+        yield name, value
 
 
 def _instructions(text: str) -> Iterator[Instruction]:
@@ -126,25 +193,20 @@ def _is_pinned(bases: Sequence[Instruction]) -> bool:
 
 def _moved(
     stage: Sequence[Instruction], workdir: str, is_folder: Callable[[str], bool | None]
-) -> tuple[tuple[Moved, ...], list[Instruction]]:
-    """What COPY puts into the working folder, and the instructions that do."""
+) -> tuple[Moved, ...]:
+    """What COPY puts into the working folder."""
     moved: list[Moved] = []
-    taken: list[Instruction] = []
     here = "/"
     for one in stage:
         if one.word == "WORKDIR":
             here = posixpath.normpath(posixpath.join(here, one.rest.strip("\"'")))
-        elif one.word in _BRINGS and (found := _brought(one, here, workdir)) is not None:
-            moved += _placed(one, *found, moved, is_folder)
-            taken.append(one)
-        elif one.word == "RUN" and taken:
-            said = f"RUN on line {one.first + 1} may use them"
-            raise DockerfileError(taken[0].first, f"puts files into {workdir}, and {said}: not supported yet")
-    return tuple(moved), taken
+        elif one.word in _BRINGS:
+            moved += _placed(one, *_brought(one, here, workdir), moved, is_folder)
+    return tuple(moved)
 
 
-def _brought(one: Instruction, here: str, workdir: str) -> tuple[list[str], str] | None:
-    """(sources, destination below the working folder), or None when it goes elsewhere."""
+def _brought(one: Instruction, here: str, workdir: str) -> tuple[list[str], str]:
+    """(sources, destination below the working folder)."""
     words = _words(one)
     flags = [word for word in words if word.startswith("--")]
     *sources, dest = [word for word in words if not word.startswith("--")]
@@ -152,12 +214,9 @@ def _brought(one: Instruction, here: str, workdir: str) -> tuple[list[str], str]
     if "$" in dest:
         raise DockerfileError(one.first, "a destination with a variable is not supported")
     if full != workdir and not full.startswith(f"{workdir.rstrip('/')}/"):
-        if f"{workdir}/".startswith(f"{full.rstrip('/')}/") and full != "/":
-            raise DockerfileError(one.first, f"may put files into {workdir}: not supported yet")
-        return None
+        raise DockerfileError(one.first, f"puts files outside of {workdir}, which {NEEDS}")
     if flags or one.word == "ADD" or any(_WILD & {*source} or "<<" in source for source in sources):
-        said = "only COPY of plain names, without options, may put files into the working folder"
-        raise DockerfileError(one.first, f"{said} {workdir}")
+        raise DockerfileError(one.first, f"anything but COPY of plain names, without options, {NEEDS}")
     below = posixpath.relpath(full, workdir)
     return sources, f"{below}/" if dest.endswith("/") or below == "." or len(sources) > 1 else below
 
@@ -195,11 +254,3 @@ def _placed(
         into = dest.endswith("/") or any(posixpath.dirname(old.dest) == dest or old.dest == dest for old in before if old.is_folder or "/" in old.dest)  # fmt: skip
         place = dest if folder or not into else posixpath.join(dest, posixpath.basename(source))
         yield Moved(source, posixpath.normpath(place), folder)
-
-
-def _without(text: str, taken: Sequence[Instruction]) -> str:
-    lines = text.split("\n")
-    for one in taken:
-        for number in range(one.first, one.last + 1):
-            lines[number] = f"# in the repository: {lines[number]}"
-    return "\n".join(lines)

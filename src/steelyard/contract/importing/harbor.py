@@ -1,22 +1,28 @@
-"""A Harbor task folder (terminal-bench 2, aec-bench) -> a contract in a container with a `verifier`.
+"""A Harbor task folder (terminal-bench 2, aec-bench) -> a contract with a `verifier`.
 
-task.toml                  timeouts, limits, variables; [metadata] and [task] are kept
+task.toml                  timeouts, limits, variables; [metadata], [task] and artifacts are kept
 instruction.md             brief.md
-environment/Dockerfile     environment.build; files copied into WORKDIR become repo/
+environment/Dockerfile     environment.build, as it is; the agent is root and the whole system is captured
 [environment] docker_image environment.image
 tests/test.sh, tests/...   tests/, at /tests on the bench only: reward.txt or reward.json in /logs/verifier
-solution/solve.sh          solution/, for `--agent script:CONTRACT/solution/solve.sh`
+solution/solve.sh          oracle.reference, a script; its folder is at /solution for `--agent reference` only
+steps/NAME/...             steps, each with its instruction, tests and solution (harbor_steps.py)
+
+For a sandbox without images (`--sandbox bubblewrap`) the Dockerfile is taken apart: see dockerfile.py.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.contract.importing.dockerfile import DockerfileError, Parted, part
-from steelyard.contract.importing.harbor_model import AEC_KEYS, UNSUPPORTED, VERSIONS, AecTask, HarborTask
+from steelyard.contract.importing.dockerfile import NEEDS, DockerfileError, Parted, is_pinned, part
+from steelyard.contract.importing.harbor_model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
+from steelyard.contract.importing.harbor_steps import Given, Stepped, converted_steps
+from steelyard.contract.importing.harbor_variables import resolved
 from steelyard.contract.importing.reading import fault, read_text, read_toml, validated
 from steelyard.contract.importing.task import (
     BRIEF,
@@ -28,17 +34,16 @@ from steelyard.contract.importing.task import (
     brief_of,
     checked_id,
 )
-from steelyard.contract.model import PINNED_PATTERN
+from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
 from steelyard.contract.tree import shown
 from steelyard.contract.yaml_source import Source
 
 FILE = "task.toml"
 VERIFIER_S = 120.0  # of the wall clock, kept for the verifier as for every contract
 MOST_MEMORY_GUARANTEED = 1024
-USED = {FILE, "instruction.md", "environment", "tests", "solution"}
+USED = {FILE, "instruction.md", "environment", "tests", "solution", "steps"}
 _WORKSPACE = "/workspace"
 _OUTPUT = re.compile(r"/workspace/[\w./-]*\w")
-_TEMPLATE = re.compile(r"\$\{[^}]*\}")
 _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024}
 
 
@@ -47,39 +52,43 @@ class Container(NamedTuple):
 
     environment: dict[str, Any]
     copied: dict[str, Copied]
-    files: dict[str, bytes]
-    is_built: bool
+    setup: tuple[str, ...] = ()
+    network: str | None = None  # of building or setting up
+    notes: tuple[str, ...] = ()
 
 
 def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Task:
     """`as_aec`: whether keys of aec-bench are known; None: if the task has one."""
     source = read_toml(folder, FILE)
     aec = as_aec if as_aec is not None else is_aec(source)
-    task = validated(source, AecTask if aec else HarborTask, UNSUPPORTED)
+    task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
     _check(task, source, folder)
     name = checked_id(_id(task, folder), source.where(("task", "name")), "task.name")
-    instruction = read_text(folder, "instruction.md")
     container = _container(task, source, folder, options)
-    network = "host" if container.is_built else None
+    asked = (
+        converted_steps(Given(task, source, folder, options))
+        if task.steps
+        else _asked(task, source, folder, options, aec=aec)
+    )
     contract: dict[str, Any] = {
         "id": name,
-        "brief_file": BRIEF,
         "repository": {"tree": REPO},
-        "environment": {**container.environment, **_limits(task, source), **_variables(task, source)},
-        **options.setup(),
-        **({"setup_network": options.setup_network or network} if network else {}),
+        "environment": {
+            **container.environment,
+            **_limits(task, source),
+            **_variables(task, source, options, container),
+            **_ready(task),
+        },
+        **options.setup(*container.setup),
+        **({"setup_network": options.setup_network or container.network} if container.network else {}),
         "build": "none",
-        "oracle": {"checks": [_verifier(task, instruction if aec else "")]},
-        **_budget(task),
+        **asked.contract,
         "reward": "verifier",
         "metadata": {"aec_bench" if aec else "harbor": _described(task)},
     }
-    copied = {**container.copied, "tests": Copied(folder / "tests", folder)}
-    if (folder / "solution").is_dir():
-        copied["solution"] = Copied(folder / "solution", folder)
-    files = {BRIEF: brief_of(instruction, f"{folder}/instruction.md", ""), **container.files}
     kind = "an aec-bench task" if aec else "a Harbor task"
-    return Task(name, kind, contract, files, copied, tuple(_notes(task, source, folder, options)))
+    notes = (*_notes(task, source, folder, options), *container.notes)
+    return Task(name, kind, contract, asked.files, {**container.copied, **asked.copied}, notes)
 
 
 def is_aec(source: Source) -> bool:
@@ -104,10 +113,30 @@ def _check(task: HarborTask, source: Source, folder: Path) -> None:
     for name in ("docker-compose.yaml", "docker-compose.yml"):
         if (folder / "environment" / name).exists():
             raise fault(f"{folder}/environment/{name}", "", "several containers are not supported yet")
+    if not task.steps and (folder / "steps").is_dir():
+        raise fault(f"{folder}/steps", "", f"is there, and {FILE} names no steps", "[[steps]] with each name")
+    if not task.steps and task.multi_step_reward_strategy:
+        place = ("multi_step_reward_strategy",)
+        raise fault(source.where(place), place[0], "there are no steps")
+
+
+def _asked(task: HarborTask, source: Source, folder: Path, options: Options, *, aec: bool) -> Stepped:
+    """What a task in one step asks for, and how it is verified."""
     if not (folder / "tests" / "test.sh").is_file():
         raise fault(f"{folder}/tests/test.sh", "", "does not exist, so nothing would verify the work")
-    if (folder / "steps").is_dir():
-        raise fault(f"{folder}/steps", "", "tasks of several steps are not supported yet")
+    instruction = read_text(folder, "instruction.md")
+    oracle: dict[str, Any] = {"checks": [_verifier(task, source, options, instruction if aec else "")]}
+    copied = {"tests": Copied(folder / "tests", folder)}
+    if (folder / "solution").is_dir():
+        copied["solution"] = Copied(folder / "solution", folder)
+    if (folder / "solution" / "solve.sh").is_file():
+        env = resolved(task.solution.env, ("solution", "env"), source, options)
+        oracle["reference"] = {"script": "solution/solve.sh", **({"env": env} if env else {})}
+    return Stepped(
+        {"brief_file": BRIEF, "oracle": oracle, **_budget(task)},
+        {BRIEF: brief_of(instruction, f"{folder}/instruction.md", "")},
+        copied,
+    )
 
 
 def _id(task: HarborTask, folder: Path) -> str:
@@ -117,51 +146,66 @@ def _id(task: HarborTask, folder: Path) -> str:
 def _container(task: HarborTask, source: Source, folder: Path, options: Options) -> Container:
     wanted = task.environment
     workdir = wanted.workdir or options.workdir
-    if wanted.docker_image is None:
-        return _built(folder, workdir)
-    if workdir is None:
-        message = "only its image tells in which folder the agent works"
-        where = source.where(("environment", "docker_image"))
-        raise fault(where, "environment.docker_image", message, "say --workdir /app")
-    unpinned = {} if re.match(PINNED_PATTERN, wanted.docker_image) else {"allow_unpinned": True}
-    environment = {"sandbox": "docker", "image": wanted.docker_image, **unpinned, **_at(workdir)}
-    return Container(environment, {}, {}, is_built=False)
+    if options.sandbox == "local":
+        raise fault(str(folder), "", "needs docker, or bubblewrap where its Dockerfile allows that")
+    if options.sandbox == "bubblewrap":
+        return _without_image(task, source, folder, workdir)
+    system = {"sandbox": "docker", "scope": "system", **({"workdir": workdir} if workdir else {})}
+    if wanted.docker_image is not None:
+        unpinned = {} if re.match(PINNED_PATTERN, wanted.docker_image) else {"allow_unpinned": True}
+        return Container({**system, "image": wanted.docker_image, **unpinned}, {})
+    with _told(folder):
+        unpinned = {} if is_pinned(read_text(folder, "environment/Dockerfile")) else {"allow_unpinned": True}
+    copied = {"environment": Copied(folder / "environment", folder)}
+    return Container({**system, "build": "environment", **unpinned}, copied, network="host")
 
 
-def _built(folder: Path, workdir: str | None) -> Container:
-    context, where = folder / "environment", f"{folder}/environment/Dockerfile"
+def _without_image(task: HarborTask, source: Source, folder: Path, workdir: str | None) -> Container:
+    """This machine's own system in the place of the image: what is done in the working folder, and no more."""
+    if task.environment.docker_image is not None:
+        place = ("environment", "docker_image")
+        raise fault(source.where(place), "environment.docker_image", f"what is in an image {NEEDS}")
+    context = folder / "environment"
     parted = _parted(folder, workdir)
-    if parted.workdir is None:
-        message = "has no WORKDIR, so nobody knows in which folder the agent works"
-        raise fault(where, "WORKDIR", message, "say --workdir /app")
-    if parted.workdir == "/":
-        raise fault(where, "WORKDIR", "the whole system cannot be the agent's folder", "say --workdir /app")
+    place_name = str(parted.workdir)
+    if place_name == "/" or (place_name != _WORKSPACE and _is_of_system(place_name)):
+        where = f"{folder}/environment/Dockerfile"
+        raise fault(where, "WORKDIR", f"{place_name} is the system's own, which {NEEDS}")
     if any(one.is_folder for one in parted.moved) and (context / ".dockerignore").exists():
-        raise fault(f"{context}/.dockerignore", "", "is not supported beside a COPY of a folder")
-    copied = {"environment": Copied(context, folder)}
-    for one in parted.moved:
-        copied[REPO if one.dest == "." else f"{REPO}/{one.dest}"] = Copied(context / one.source, context)
-    unpinned = {} if parted.is_pinned else {"allow_unpinned": True}
-    environment = {"sandbox": "docker", "build": "environment", **unpinned, **_at(parted.workdir)}
-    return Container(environment, copied, {"environment/Dockerfile": parted.text.encode()}, is_built=True)
+        raise fault(f"{context}/.dockerignore", "", f"beside a COPY of a folder {NEEDS}")
+    copied = {
+        REPO if one.dest == "." else f"{REPO}/{one.dest}": Copied(context / one.source, context)
+        for one in parted.moved
+    }
+    at = {} if place_name == _WORKSPACE else {"workdir": place_name}
+    environment = {"sandbox": "bubblewrap", **at, **({"env": parted.env} if parted.env else {})}
+    note = f"this machine's own system stands in for its image {parted.base}"
+    network = "host" if parted.commands else None
+    return Container(environment, copied, parted.commands, network, (note,))
+
+
+def _is_of_system(place: str) -> bool:
+    first = place.split("/")[1]
+    return first in SYSTEM_FOLDERS | {"root"} or place in {"/home", "/home/agent"}
 
 
 def _parted(folder: Path, workdir: str | None) -> Parted:
     context = folder / "environment"
-    text = read_text(folder, "environment/Dockerfile")
 
     def is_folder(name: str) -> bool | None:
         path = context / name
         return path.is_dir() if path.exists() else None
 
+    with _told(folder):
+        return part(read_text(folder, "environment/Dockerfile"), is_folder, workdir)
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
     try:
-        return part(text, is_folder, workdir)
+        yield
     except DockerfileError as wrong:
         raise fault(f"{folder}/environment/Dockerfile:{wrong.line}", "", str(wrong)) from wrong
-
-
-def _at(workdir: str) -> dict[str, str]:
-    return {} if workdir == _WORKSPACE else {"workdir": workdir}
 
 
 def _limits(task: HarborTask, source: Source) -> dict[str, Any]:
@@ -189,22 +233,37 @@ def _megabytes(source: Source, key: str, size: str | None, megabytes: int | None
     return meant
 
 
-def _variables(task: HarborTask, source: Source) -> dict[str, Any]:
-    for name, value in task.environment.env.items():
-        if _TEMPLATE.search(value):
-            place = ("environment", "env", name)
-            message = "takes its value from this machine, which is not supported yet"
-            raise fault(source.where(place), f"environment.env.{name}", message)
-    return {"env": task.environment.env} if task.environment.env else {}
+def _variables(task: HarborTask, source: Source, options: Options, container: Container) -> dict[str, Any]:
+    own = resolved(task.environment.env, ("environment", "env"), source, options)
+    env = {**container.environment.get("env", {}), **own}
+    return {"env": env} if env else {}
 
 
-def _verifier(task: HarborTask, instruction: str) -> dict[str, Any]:
+def _ready(task: HarborTask) -> dict[str, Any]:
+    wanted = task.environment.healthcheck
+    if wanted is None:
+        return {}
+    return {
+        "ready": {
+            "cmd": wanted.command,
+            "timeout_s": wanted.timeout_sec,
+            "interval_s": wanted.interval_sec,
+            "retries": wanted.retries,
+            "start_period_s": wanted.start_period_sec,
+            "start_interval_s": wanted.start_interval_sec,
+        }
+    }
+
+
+def _verifier(task: HarborTask, source: Source, options: Options, instruction: str) -> dict[str, Any]:
     output = next((path for path in reversed(_OUTPUT.findall(instruction)) if ".." not in path), None)
+    env = resolved(task.verifier.env, ("verifier", "env"), source, options)
     return {
         "id": "verify",
         "type": "verifier",
         "script": "tests/test.sh",
         **({"expected_output_path": output} if output else {}),
+        **({"env": env} if env else {}),
         "timeout_s": task.verifier.timeout_sec,
     }
 
@@ -225,14 +284,15 @@ def _described(task: HarborTask) -> dict[str, Any]:
     if isinstance(task, AecTask):
         kept |= {"tools": task.tools, "generation": task.generation}
         kept["extensions"] = list(task.environment.extensions)
+    kept["artifacts"] = [
+        {"source": one} if isinstance(one, str) else one.model_dump(mode="json", exclude_defaults=True)
+        for one in task.artifacts
+    ]
     return {key: value for key, value in kept.items() if value}
 
 
 def _notes(task: HarborTask, source: Source, folder: Path, options: Options) -> Iterator[str]:
     yield from _network(task, source, options)
-    yield "its processes have an unprivileged user, whatever USER its image has"
-    if (folder / "solution" / "solve.sh").is_file():
-        yield "its solution is a script: steelyard run CONTRACT --agent script:CONTRACT/solution/solve.sh"
     left = sorted(path.name for path in folder.iterdir() if path.name not in USED)
     if left:
         yield f"left behind: {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}"
@@ -257,7 +317,7 @@ def _network(task: HarborTask, source: Source, options: Options) -> Iterator[str
     ]
     if asked and not options.offline:
         place, key = asked[0]
-        fix = "--offline imports it without a network"
+        fix = "--offline does without a network"
         raise fault(source.where(place), key, "a network is not supported yet", fix)
     if asked or (mode is None and allowed is None):
         yield "neither its agent nor its verifier has a network here"

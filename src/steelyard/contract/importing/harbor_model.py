@@ -6,12 +6,14 @@ nobody knows for being unknown.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from steelyard.contract.importing.reading import Unsupported
-from steelyard.contract.model import NonEmpty, Strict, Variable, Workdir
+from steelyard.contract.model import MOST_STEPS, Name, NonEmpty, Strict, Variable, Workdir
+from steelyard.contract.yaml_source import Place
 
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
 BUILD_S = 3600  # what a build has here
@@ -20,6 +22,24 @@ Size = Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*[KMGkmg]\s*$")]
 Megabytes = Annotated[int, Field(ge=16)]
 NetworkMode = Literal["no-network", "public", "allowlist"]
 Settings = dict[str, Any]
+
+
+class Healthcheck(Strict):
+    command: NonEmpty
+    interval_sec: Annotated[float, Field(ge=0, le=600)] = 5
+    timeout_sec: Annotated[float, Field(ge=1, le=3600)] = 30
+    start_period_sec: Annotated[float, Field(ge=0, le=3600)] = 0
+    start_interval_sec: Annotated[float, Field(ge=0, le=600)] = 5
+    retries: Annotated[int, Field(ge=1, le=1000)] = 3
+
+
+class Artifact(Strict):
+    """What Harbor copies out of the container when a trial ends."""
+
+    source: NonEmpty
+    destination: str | None = None
+    exclude: tuple[str, ...] = ()
+    service: str | None = None
 
 
 class Environment(Strict):
@@ -40,13 +60,13 @@ class Environment(Strict):
     mcp_servers: tuple[Settings, ...] = ()
     env: dict[Variable, str] = Field(default_factory=dict)
     skills_dir: str | None = None
-    healthcheck: Settings | None = None
+    healthcheck: Healthcheck | None = None
     workdir: Workdir | None = None
 
 
 class Verifier(Strict):
     timeout_sec: Annotated[float, Field(ge=1, le=3600)] = 600
-    env: Settings = Field(default_factory=dict)
+    env: dict[Variable, str] = Field(default_factory=dict)
     user: str | int | None = None
     network_mode: NetworkMode | None = None
     allowed_hosts: tuple[str, ...] | None = None
@@ -64,7 +84,16 @@ class Agent(Strict):
 
 
 class Solution(Strict):
-    env: Settings = Field(default_factory=dict)
+    env: dict[Variable, str] = Field(default_factory=dict)
+
+
+class Step(Strict):
+    name: Name
+    agent: Agent = Agent()
+    verifier: Verifier = Verifier()
+    min_reward: float | dict[str, float] | None = None
+    healthcheck: Settings | None = None
+    artifacts: tuple[str | Artifact, ...] = ()
 
 
 class Author(Strict):
@@ -90,10 +119,9 @@ class HarborTask(Strict):
     environment: Environment = Environment()
     solution: Solution = Solution()
     source: str | None = None
-    multi_step_reward_strategy: str | None = None
-    steps: tuple[Settings, ...] = ()
-    artifacts: tuple[Any, ...] = ()
-    min_reward: Any = None
+    multi_step_reward_strategy: Literal["mean", "final"] | None = None
+    steps: tuple[Step, ...] = ()
+    artifacts: tuple[str | Artifact, ...] = ()
 
 
 class AecEnvironment(Environment):
@@ -117,29 +145,53 @@ def _more_than_zero(value: Any) -> bool:
     return isinstance(value, int) and value > 0
 
 
-_SEVERAL = "tasks of several steps are not supported yet"
+def _other_user(value: Any) -> bool:
+    return value not in (None, "root", 0, "0")
+
+
 _NETWORK = "a network allow-list is not supported yet"
+_USER = "everybody is root of the container here"
+_OWN_IMAGE = "a verifier has no image of its own here yet"
+
+
+def _of_phases(at: Place) -> tuple[Unsupported, ...]:
+    """What neither a task nor one of its steps may ask of its agent and its verifier."""
+    return (
+        *(Unsupported((*at, phase, "allowed_hosts"), _NETWORK, _asks) for phase in ("agent", "verifier")),
+        *(Unsupported((*at, phase, "network_mode"), _NETWORK, lambda value: value == "allowlist") for phase in ("agent", "verifier")),
+        *(Unsupported((*at, phase, "user"), _USER, _other_user) for phase in ("agent", "verifier")),
+        Unsupported((*at, "verifier", "environment"), _OWN_IMAGE, _asks),
+        Unsupported((*at, "verifier", "environment_mode"), _OWN_IMAGE, lambda value: value == "separate"),
+        Unsupported((*at, "verifier", "collect"), "collect hooks are not supported yet", _asks),
+        Unsupported((*at, "verifier", "continuous"), "verifying while the agent works is not supported", _asks),
+    )  # fmt: skip
+
+
 UNSUPPORTED = (
-    Unsupported(("steps",), _SEVERAL, _asks),
-    Unsupported(("multi_step_reward_strategy",), _SEVERAL, _asks),
-    Unsupported(("min_reward",), _SEVERAL, _asks),
-    Unsupported(("artifacts",), "collecting artifacts is not supported yet", _asks),
     Unsupported(("environment", "os"), "only Linux is supported", lambda value: str(value or "linux").lower() != "linux"),
     Unsupported(("environment", "gpus"), "GPUs are not supported", _more_than_zero),
     Unsupported(("environment", "gpu_types"), "GPUs are not supported", _asks),
     Unsupported(("environment", "tpu"), "TPUs are not supported", _asks),
     Unsupported(("environment", "mcp_servers"), "MCP servers are not supported yet", _asks),
     Unsupported(("environment", "skills_dir"), "skills are the agent's, not the contract's", _asks),
-    Unsupported(("environment", "healthcheck"), "health checks are not supported yet", _asks),
     Unsupported(("environment", "allowed_hosts"), _NETWORK, _asks),
     Unsupported(("environment", "network_mode"), _NETWORK, lambda value: value == "allowlist"),
-    *(Unsupported((phase, "allowed_hosts"), _NETWORK, _asks) for phase in ("agent", "verifier")),
-    *(Unsupported((phase, "network_mode"), _NETWORK, lambda value: value == "allowlist") for phase in ("agent", "verifier")),
-    *(Unsupported((phase, "user"), "every process has one user here, without privileges", lambda value: value is not None) for phase in ("agent", "verifier")),
-    Unsupported(("verifier", "env"), "variables that only the verifier sees are not supported yet", _asks),
-    Unsupported(("verifier", "environment"), "a verifier has no image of its own here yet", _asks),
-    Unsupported(("verifier", "environment_mode"), "a verifier has no image of its own here yet", lambda value: value == "separate"),
-    Unsupported(("verifier", "collect"), "collect hooks are not supported yet", _asks),
-    Unsupported(("verifier", "continuous"), "verifying while the agent works is not supported", _asks),
-    Unsupported(("solution", "env"), "variables for the solution are not supported yet", _asks),
+    *_of_phases(()),
 )  # fmt: skip
+
+
+def unsupported(data: Mapping[str, Any]) -> tuple[Unsupported, ...]:
+    """The rows for one task: those of each of its steps too."""
+    steps = data.get("steps")
+    count = len(steps) if isinstance(steps, list) else 0
+    of_steps = (
+        row
+        for number in range(min(count, MOST_STEPS))
+        for row in (
+            *_of_phases(("steps", number)),
+            Unsupported(
+                ("steps", number, "healthcheck"), "a health check of a step is not supported yet", _asks
+            ),
+        )
+    )
+    return (*UNSUPPORTED, *of_steps)

@@ -167,7 +167,10 @@ def validated(source: Source, model: type[Model], unsupported: Iterable[Unsuppor
 
 def _value(data: Any, place: Place) -> Any:
     for part in place:
-        if not isinstance(data, dict):
+        if isinstance(part, int) and isinstance(data, list) and part < len(data):
+            data = data[part]
+        elif isinstance(data, dict):
+            data = data.get(str(part))
+        else:
             return None
-        data = data.get(str(part))
     return data

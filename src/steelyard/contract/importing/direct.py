@@ -1,0 +1,107 @@
+"""Folders, as somebody typed them -> contract folders: one of Harbor's tasks is imported on the way, into the cache.
+
+TASKDIR/task.toml, ...  ->  <cache>/imported/<digest of what is used of it>/<id>/contract.yaml
+
+The same bytes and options always come to the same folder, and to the same contract digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from steelyard.contract.cache import Cache
+from steelyard.contract.importing import harbor
+from steelyard.contract.importing.copying import walked
+from steelyard.contract.importing.task import Options
+from steelyard.contract.importing.write import write_task
+from steelyard.contract.load import FILE, find_contracts
+from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
+
+FORMAT = "steelyard.imported/1"
+
+
+def find_folders(paths: Iterable[Path]) -> list[Path]:
+    """What `paths` name: contracts and task folders, themselves or in the folder that is named."""
+    return list(dict.fromkeys(folder for path in paths for folder in _found(path)))
+
+
+def contract_at(path: Path, options: Options, cache: Cache | None = None) -> Path:
+    """The contract of a task folder, as `steelyard import` would make it; of anything else the path itself.
+
+    Raises ContractFault for a task that cannot be a contract.
+    """
+    return imported(path, options, cache or Cache.default()) if _is_task(path) else path
+
+
+def _found(path: Path) -> Iterator[Path]:
+    if _is_task(path):
+        yield path
+        return
+    below = sorted(one.parent for one in path.glob(f"*/{harbor.FILE}") if _is_task(one.parent))
+    if not below or (path / FILE).is_file() or any(path.glob(f"*/{FILE}")):
+        yield from find_contracts([path])
+    if not (path / FILE).is_file():
+        yield from below
+
+
+def _is_task(path: Path) -> bool:
+    return (path / harbor.FILE).is_file() and not (path / FILE).is_file()
+
+
+def imported(folder: Path, options: Options, cache: Cache) -> Path:
+    """The contract of one task folder."""
+    try:
+        key = _digest(folder, options)
+        made = cache.build("imported", key, lambda into: _import(folder, options, into))
+        return next(path for path in made.iterdir() if path.is_dir())
+    except OSError as error:
+        raise ContractFault(Problem(str(folder), "", f"cannot be read: {error.strerror}")) from error
+
+
+def _import(folder: Path, options: Options, into: Path) -> None:
+    try:
+        write_task(harbor.convert(folder, options), into)
+    except OperatorFault as fault:  # a full disk: nothing else of the operator's is in the way here
+        raise InfraFault(str(fault)) from fault
+
+
+def _digest(folder: Path, options: Options) -> str:
+    """Of everything that is read of a task, and of what its place and the operator say."""
+    digest = hashlib.sha256()
+
+    def add(*parts: bytes) -> None:
+        digest.update(b"".join(len(part).to_bytes(8, "big") + part for part in parts))
+
+    add(FORMAT.encode(), os.fsencode(folder.absolute().name), repr(_said(options)).encode("utf-8", "replace"))
+    for name in sorted(harbor.USED):
+        path = folder / name
+        if path.is_dir() and not path.is_symlink():
+            for entry, below in walked(path, frozenset()):
+                add(os.fsencode(f"{name}/{below}"), *_content(Path(entry.path)))
+        elif path.exists() or path.is_symlink():
+            add(os.fsencode(name), *_content(path))
+    return digest.hexdigest()
+
+
+def _content(path: Path) -> tuple[bytes, bytes]:
+    if path.is_symlink():
+        return b"link", os.fsencode(os.readlink(path))  # noqa: PTH115  # Path would tidy the bytes
+    if not path.is_file():
+        return b"folder" if path.is_dir() else b"other", b""
+    with path.open("rb") as file:
+        mode = b"755" if os.fstat(file.fileno()).st_mode & 0o100 else b"644"
+        return mode, hashlib.file_digest(file, "sha256").digest()
+
+
+def _said(options: Options) -> list[tuple[str, Any]]:
+    taken = {name: os.environ.get(name) for name in sorted(options.take_env)}
+    own = {
+        name: sorted(value) if isinstance(value, frozenset) else value
+        for name, value in asdict(options).items()
+    }
+    return [*sorted(own.items()), ("taken", taken)]

@@ -1,0 +1,31 @@
+"""A sandbox in which nothing has happened yet -> one that is ready, as the contract says when it is."""
+
+from __future__ import annotations
+
+import time
+
+from steelyard.contract.model import Ready
+from steelyard.errors import ContractFault, Problem
+from steelyard.sandboxes.base import Command, Finished, Sandbox
+
+
+def await_ready(sandbox: Sandbox, ready: Ready | None) -> None:
+    """Ask until it says yes; ContractFault when it has said no too often. No agent had anything to do with it."""
+    if ready is None:
+        return
+    grace, failures = time.monotonic() + ready.start_period_s, 0
+    while True:
+        is_early = time.monotonic() < grace
+        done = sandbox.run(Command(("/bin/sh", "-c", ready.cmd), timeout_s=ready.timeout_s))
+        if done.exit_code == 0:
+            return
+        failures += not is_early
+        if failures >= ready.retries or done.lost:
+            raise ContractFault(Problem("contract.yaml", "environment.ready", f"never ready: {_told(done)}"))
+        time.sleep(ready.start_interval_s if is_early else ready.interval_s)
+
+
+def _told(done: Finished) -> str:
+    said = (done.stderr.text.strip() or done.stdout.text.strip())[-500:]
+    how = "it took too long" if done.timed_out else f"exit code {done.exit_code}"
+    return f"{how}{f': {said}' if said else ''}"

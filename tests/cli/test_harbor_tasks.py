@@ -1,0 +1,132 @@
+"""Task folders in Harbor's format, run as they are: the reference earns 1, doing nothing 0, and cheats do not pass."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from containers import container_engine, image
+
+from authoring import ROOT, Steelyard
+
+TASKS = ROOT / "tests/harbor_tasks"
+HERE = ("hello-file", "many-rewards", "settings", "two-steps")  # what goes without an image
+ALL = (*HERE, "image-only", "whole-system")
+
+CHEATS = {
+    "reward.sh": (
+        "mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; echo '{\"reward\": 1}' > /logs/verifier/reward.json"
+    ),
+    "tests.sh": (
+        "mkdir -p /tests; for f in test.sh test_outputs.py check.sh lib/checks.sh; do\n"
+        "  echo 'echo 1 > /logs/verifier/reward.txt; passed() { :; }; exit 0' > /tests/$f; done; chmod 755 /tests/test.sh"
+    ),
+    "tools.sh": (
+        "printf '#!/bin/sh\\necho 1 > /logs/verifier/reward.txt\\nexit 0\\n' > tool; chmod 755 tool\n"
+        'for d in /usr/local/bin /usr/bin "$HOME/.local/bin" "$HOME/bin" .; do mkdir -p $d\n'
+        "  for t in python3 pytest bash sh cat grep sed git stat nproc greet; do cp tool $d/$t; done; done\n"
+        "for f in .bashrc .profile .bash_profile; do echo 'echo 1 > /logs/verifier/reward.txt' > $HOME/$f; done\n"
+        "echo 'raise SystemExit(0)' | tee unittest.py sitecustomize.py conftest.py > json.py\n"
+        "cp $HOME/.bashrc /etc/profile; cp $HOME/.bashrc /etc/bash.bashrc; cp tool /root/greet"
+    ),
+    "process.sh": (
+        "setsid bash -c 'while :; do mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt; sleep 0.01; done' "
+        ">/dev/null 2>&1 & sleep 0.1"
+    ),
+}  # fmt: skip
+
+
+@functools.cache
+def tagged() -> None:
+    """The tests' image by the name that the task folders have for it."""
+    query = {"repo": "localhost/steelyard-tests", "tag": "tasks"}
+    container_engine().call("POST", f"/images/{image().id}/tag", None, query)
+
+
+def trials(steelyard: Steelyard, tmp_path: Path, task: str, sandbox: str) -> dict[str, dict[str, Any]]:
+    """The reference, nothing, and each cheat: agent -> its result."""
+    agents = ["reference", "noop"]
+    for name, text in CHEATS.items():
+        (tmp_path / name).write_text(f"{text}\n")
+        agents.append(f"script:{tmp_path / name}")
+    words = [word for agent in agents for word in ("--agent", agent)]
+    said = steelyard("run", TASKS / task, *words, "--sandbox", sandbox, "--json", "--jobs", "2")
+    assert len(said.lines) == len(agents), said.err
+    return {line["agent"]: line for line in said.lines}
+
+
+@pytest.mark.parametrize("task", ALL)
+def test_a_task_runs_in_its_container(steelyard: Steelyard, tmp_path: Path, task: str) -> None:
+    tagged()
+    judge(trials(steelyard, tmp_path, task, "docker"))
+
+
+@pytest.mark.parametrize("task", HERE)
+def test_a_task_runs_without_its_image(steelyard: Steelyard, tmp_path: Path, task: str) -> None:
+    judge(trials(steelyard, tmp_path, task, "bubblewrap"))
+
+
+def judge(results: dict[str, dict[str, Any]]) -> None:
+    reference, idle = results.pop("reference"), results.pop("noop")
+    assert (reference["verdict"], reference["reward"]) == ("pass", 1.0), reference
+    assert (idle["verdict"], idle["reward"]) == ("fail", 0.0), idle
+    assert {name: line["verdict"] for name, line in results.items()} == dict.fromkeys(results, "fail")
+    assert {line["status"] for line in results.values()} == {"scorable"}
+
+
+@pytest.mark.parametrize(
+    ("task", "said"), [("image-only", "what is in an image"), ("whole-system", "outside of")]
+)
+def test_what_cannot_go_without_an_image_needs_docker(steelyard: Steelyard, task: str, said: str) -> None:
+    told = steelyard("run", TASKS / task, "--agent", "noop", "--sandbox", "bubblewrap")
+    assert told.code == 2
+    assert said in told.err
+    assert "needs docker" in told.err
+
+
+def test_the_same_bytes_are_the_same_contract(steelyard: Steelyard, tmp_path: Path) -> None:
+    shutil.copytree(TASKS / "settings", tmp_path / "settings")
+    one, other = (steelyard("check", top / "settings", "--json").line for top in (TASKS, tmp_path))
+    assert one["ok"], one
+    assert one["digest"] == other["digest"]
+    (tmp_path / "settings/tests/test.sh").write_text("echo 1 > /logs/verifier/reward.txt\n")
+    assert steelyard("check", tmp_path / "settings", "--json").line["digest"] != one["digest"]
+
+
+def test_a_folder_of_tasks_is_a_suite(steelyard: Steelyard) -> None:
+    said = steelyard("check", TASKS, "--json")
+    assert said.code == 0, said.out
+    assert [line["id"] for line in said.lines] == sorted([*set(ALL) - {"many-rewards"}, "ann-many-rewards"], key=lambda name: name.removeprefix("ann-"))  # fmt: skip
+
+
+def test_a_task_that_is_refused_is_told_as_by_import(steelyard: Steelyard, tmp_path: Path) -> None:
+    shutil.copytree(TASKS / "settings", tmp_path / "settings")
+    path = tmp_path / "settings/task.toml"
+    path.write_text(path.read_text().replace("memory_mb = 512", "gpus = 1"))
+    for verb in (["check"], ["run", "--agent", "noop"]):
+        said = steelyard(verb[0], tmp_path / "settings", *verb[1:])
+        assert said.code == 2
+        assert f"{path}:17:1: environment.gpus: GPUs are not supported" in said.out + said.err
+
+
+def test_a_variable_of_this_machine_is_taken_only_when_named(steelyard: Steelyard, tmp_path: Path) -> None:
+    shutil.copytree(TASKS / "settings", tmp_path / "settings")
+    path = tmp_path / "settings/task.toml"
+    path.write_text(path.read_text().replace('"morning"', '"${DAYTIME}"'))
+    refused = steelyard("check", tmp_path / "settings", env={"DAYTIME": "morning"})
+    assert "solution.env.ANSWER: takes the value of DAYTIME from this machine" in refused.out
+    words = ["--agent", "reference", "--sandbox", "bubblewrap", "--take-env", "DAYTIME", "--json"]
+    said = steelyard("run", tmp_path / "settings", *words, env={"DAYTIME": "morning"})
+    assert said.line["verdict"] == "pass", said.out + said.err
+
+
+def test_a_task_that_is_never_ready_is_the_contracts_fault(steelyard: Steelyard, tmp_path: Path) -> None:
+    shutil.copytree(TASKS / "settings", tmp_path / "settings")
+    path = tmp_path / "settings/task.toml"
+    path.write_text(path.read_text().replace("test -f seed.txt", "echo not yet; exit 3"))
+    said = steelyard("run", tmp_path / "settings", "--agent", "reference", "--sandbox", "bubblewrap")
+    assert said.code == 2
+    assert "environment.ready: never ready: exit code 3: not yet" in said.err

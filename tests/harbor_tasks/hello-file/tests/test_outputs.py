@@ -1,0 +1,11 @@
+import unittest
+from pathlib import Path
+
+
+class Outputs(unittest.TestCase):
+    def test_the_file_says_hello(self):
+        self.assertEqual(Path("/app/hello.txt").read_text(), "Hello, world!\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

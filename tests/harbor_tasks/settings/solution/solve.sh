@@ -1,0 +1,2 @@
+#!/bin/bash
+[ -z "$EXPECTED" ] && echo "$GREETING $ANSWER" > /app/greeting.txt

@@ -1,0 +1,3 @@
+#!/bin/bash
+test -f /app/first || exit 3
+echo second > /app/second
