@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonschema
 import pytest
 
+from steelyard.contract.schema import contract_schema
+
 from .conftest import Writer
+from .small_catalogue import SMALL
 
 ACCEPT = {"checks": [{"id": "accept", "cmd": "make test"}]}
 
@@ -139,3 +143,33 @@ def test_the_name_of_the_answer_is_in_the_digest(writer: Writer) -> None:
     before = writer.load().digest
     writer.write(**QUESTION, answer="answer.md")
     assert writer.load().digest != before
+
+
+def test_a_later_message_with_the_solution_in_it_is_told(writer: Writer) -> None:
+    line = "total = max(price - discount, 0)"
+    patch = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-print(1)\n+{line}\n"
+    keys: dict[str, Any] = {"oracle": {**ACCEPT, "reference": "r.patch"}}
+    writer.write({"r.patch": patch}, turns=["Try again.", f"Say {line}"], **keys)
+    assert writer.warnings() == ["turns[1]: contains lines of the reference"]
+    steps = [step("one"), step("two", brief=f"Say {line}", reference="r.patch")]
+    writer.write({"r.patch": patch}, **stepped(*steps))
+    assert writer.warnings() == ["steps[1]: contains lines of the reference"]
+
+
+def test_a_question_that_nobody_verifies_is_told(writer: Writer) -> None:
+    writer.write(**QUESTION)
+    assert writer.warnings() == ["workspace: nothing verifies the answer, so every run is ungraded"]
+
+
+def test_the_schema_knows_the_shapes() -> None:
+    schema = jsonschema.Draft202012Validator(contract_schema(SMALL))
+    code = {"id": "a", "repository": {"tree": "r"}}
+    steps = {**code, "steps": [step("one", min_reward=0.5, reference={"script": "solve.sh"})]}
+    question = {"id": "a", "brief": "x", "workspace": "none", "answer": "a.md"}
+    talk = {**code, "brief": "x", "turns": ["y"], "oracle": ACCEPT}
+    for right in (steps, question, talk):
+        schema.validate(right)
+    wrong = [steps | {"brief": "x"}, question | {"repository": {"tree": "r"}}, talk | {"answer": "a.md"}]
+    wrong += [{"id": "a", "brief": "x", "oracle": ACCEPT}, code | {"brief": "x"}, code | {"steps": []}]
+    wrong += [code | {"steps": [{"name": "one", "brief": "x"}]}, code | {"steps": [step("one", chekcs=[])]}]
+    assert not [one for one in wrong if schema.is_valid(one)]

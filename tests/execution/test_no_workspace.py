@@ -92,10 +92,16 @@ def test_nobody_to_judge_leaves_it_ungraded(author: Author, steelyard: Steelyard
         None,
         None,
     )
-    assert (said.code, line["grades"]) == (1, [])
+    assert (said.code, line["grades"], line["acceptance"]) == (1, [], None)
     shown = steelyard("show", line["run"]).out
     assert "grader" not in shown
     assert "| 42" in shown
+
+
+def test_an_answer_may_have_any_name(author: Author, steelyard: Steelyard) -> None:
+    contract = question(author, answer="setup.cfg")
+    line = steelyard("run", contract, "--agent", "command:echo 42 > setup.cfg", "--json").line
+    assert line["verdict"] == "pass"
 
 
 def test_an_endless_answer_is_cut_and_said_to_be(author: Author, steelyard: Steelyard) -> None:

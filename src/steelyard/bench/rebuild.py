@@ -33,7 +33,9 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
         return Rebuilt(*system_policy(ground, blobs).split(change.entries))
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
-    listed = ground.contract.spec.runner_files
+    spec = ground.contract.spec
+    # An answer is the work, whatever its name could steer elsewhere.
+    listed = (*spec.runner_files, *([spec.answer_path] if spec.answer_path else []))
     hidden = hidden_places(ground.contract)
     steering = Steering(
         ground.baseline,

@@ -66,21 +66,28 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
 
 
 def _references(contract: Contract) -> Iterator[tuple[Place, str, str]]:
-    if contract.spec.oracle.reference is None and all(step.reference is None for step in contract.steps):
+    if contract.spec.workspace == "none" and not contract.checks:
+        yield ("workspace",), "nothing verifies the answer, so every run is ungraded", "a `verifier` check"
+    elif contract.spec.oracle.reference is None and all(step.reference is None for step in contract.steps):
         yield (
             ("steps",) if contract.steps else ("oracle",),
             "no reference, so nobody knows that the task can be done",
             "reference: reference.patch",
         )
-    place = "brief" if contract.spec.brief_file is None else "brief_file"
-    briefs: list[tuple[Place, str]] = [
-        (("steps", number), step.brief) for number, step in enumerate(contract.steps)
-    ]
     patches = (contract.reference, *(step.reference for step in contract.steps))
     added = [one.read_text(errors="replace") for one in patches if isinstance(one, Path)]
-    for at, brief in briefs or [((place,), contract.brief)]:
-        if any(_leaks(brief, patch) for patch in added):
-            yield at, "contains lines of the reference", ""
+    for place, message in _told(contract):
+        if any(_leaks(message, patch) for patch in added):
+            yield place, "contains lines of the reference", ""
+
+
+def _told(contract: Contract) -> Iterator[tuple[Place, str]]:
+    """Everything that an agent is told, and where it is written."""
+    if contract.steps:
+        yield from ((("steps", number), step.brief) for number, step in enumerate(contract.steps))
+        return
+    yield ("brief" if contract.spec.brief_file is None else "brief_file",), contract.brief
+    yield from ((("turns", number), text) for number, text in enumerate(contract.spec.turns))
 
 
 def _placed(contract: Contract) -> list[tuple[Place, GraderEntry]]:

@@ -112,7 +112,8 @@ def reason(result: Mapping[str, Any]) -> str:
     if result.get("refused") and result["verdict"] == "ungraded":
         return one_line(f"refused: {result['refused']}")
     if result["gates"] is None:
-        return one_line(ended + result["reason"])
+        wrong = [f"{one['name']}: {one['why']}" for one in result["grades"] if one["outcome"] != "pass"]
+        return one_line(ended + ("; ".join(wrong) or result["reason"]))
     telling = [result["why"][gate] for gate in GATES if result["gates"][gate] != "pass"]
     return one_line(ended + ("; ".join(telling) or result["reason"]))
 

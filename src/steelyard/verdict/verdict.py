@@ -88,7 +88,7 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
         verdict=verdict,
         status="scorable",
         acceptance=status.acceptance,
-        reason=_reason(status, gates, score, verdict, rule),
+        reason=_step_reason(steps) or _reason(status, gates, score, verdict, rule),
         checks=checks,
         gates=gates if rule.workspace == "code" else None,
         score=score,
@@ -128,6 +128,11 @@ def _verdict(gates: Mapping[str, Gate], checks: Checks, score: float | None, rul
         return "ungraded"
     passed = all(gate.outcome == "pass" for gate in gates.values()) and checks != "FAIL"
     return "pass" if passed and (score is None or score >= rule.pass_threshold - TOLERANCE) else "fail"
+
+
+def _step_reason(steps: Sequence[StepResult]) -> str:
+    telling = next((step for step in steps if step.outcome != "pass"), None)
+    return f"step {telling.name}: {telling.why}" if telling else ""
 
 
 def _reason(
