@@ -74,6 +74,12 @@ def test_mocha_is_read() -> None:
     }
 
 
+@pytest.mark.parametrize("parse", [parse_jest, parse_mocha])
+def test_a_test_is_also_known_by_its_title_alone(parse: Parse) -> None:
+    name = "jest.json" if parse is parse_jest else "mocha.json"
+    assert {one.title for one in parse(json.dumps(load(name)).encode())} > {"adds", "removes"}
+
+
 def test_rspec_is_read() -> None:
     assert outcomes(parse_rspec, load("rspec.json")) == {
         "spec/cart_spec.rb::cart adds": "passed",

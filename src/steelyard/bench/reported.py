@@ -30,7 +30,7 @@ class Result:
     outcome: ResultOutcome
     detail: str = ""  # why it did not pass, one line
     file: str = ""  # in the workspace, when the runner knows: where the test is written
-    title: str = ""  # what unittest prints instead of its name: the first line of its docstring
+    title: str = ""  # what its runner prints: the first line of a docstring, a title without its suites
 
 
 @dataclass(frozen=True, slots=True)

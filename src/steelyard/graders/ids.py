@@ -4,7 +4,8 @@
     test_x[0-3]                      what follows the file, where only one file has it
     tests/test_a.py::*               `*` is the only wildcard; each test that it finds is asked for
     test_x (pkg.test_a.Case)         as unittest and Django write it; also pkg.test_a.Case.test_x
-    Adds one to a number.            the first line of its docstring, as unittest's verbose output has it
+    Adds one to a number.            the first line of its docstring, as unittest's verbose output has it; for jest and
+                                     mocha the title without its suites: each test that has it is asked for
     tests/test_a.py::test_x[one      as SWE-bench writes `test_x[one two]`: each test that begins so is asked for
     tests/test_a.py::test_x[/last]   and `test_x[/path/to/last]`
 
@@ -115,7 +116,7 @@ class _Index:
         return self.tails.get(wanted) or self._by_method(dotted_name(wanted))
 
     def short(self, wanted: str) -> list[Result]:
-        """The tests that unittest's verbose output, or SWE-bench's reading of pytest's, calls so."""
+        """The tests that a runner's output, or SWE-bench's reading of it, calls so."""
         if "[" in wanted and (cut := [one for one in self.results if is_short_for(wanted, one.id)]):
             return cut
         return self.titles.get(wanted, [])

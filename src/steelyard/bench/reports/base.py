@@ -36,8 +36,12 @@ def one_line(text: object) -> str:
     return flat.encode(errors="replace").decode()[:MAX_TEXT]
 
 
-def one_result(id_: object, outcome: ResultOutcome, detail: object = "", file: object = "") -> Result:
-    return Result(one_line(id_) or "(no name)", outcome, one_line(detail), in_workspace(file))
+def one_result(
+    id_: object, outcome: ResultOutcome, detail: object = "", file: object = "", title: object = ""
+) -> Result:
+    return Result(
+        one_line(id_) or "(no name)", outcome, one_line(detail), in_workspace(file), one_line(title)
+    )
 
 
 def joined(group: object, name: object) -> str:

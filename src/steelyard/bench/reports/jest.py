@@ -50,7 +50,7 @@ def _result(row: dict[str, Any], file: str) -> Result:
     elif outcome == "passed" and (number(row, "invocations") > 1 or detail):
         # vitest keeps the failures of the earlier tries and no count of them.
         outcome, detail = "failed", f"{RERUN}: {detail}".rstrip(": ")
-    return one_result(joined(in_workspace(file), name), outcome, detail, file)
+    return one_result(joined(in_workspace(file), name), outcome, detail, file, row.get("title"))
 
 
 def _agrees(report: dict[str, Any], results: list[Result]) -> None:

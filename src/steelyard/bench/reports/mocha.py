@@ -39,6 +39,7 @@ def _result(row: dict[str, Any], outcome: ResultOutcome) -> Result:
     if outcome == "passed" and number(row, "currentRetry") > 0:
         outcome, detail = "failed", RERUN
     file = word(row, "file")
+    title = word(row, "title")
     return one_result(
-        joined(in_workspace(file), word(row, "fullTitle") or word(row, "title")), outcome, detail, file
+        joined(in_workspace(file), word(row, "fullTitle") or title), outcome, detail, file, title
     )
