@@ -24,11 +24,17 @@ def take_steps(run: LiveRun) -> None:
     halted = ""
     for number, step in enumerate(run.trial.contract.steps, start=1):
         if halted:
-            refuse_all(run, step.checks, "fail", f"not run: {halted}")
+            _pass_over(run, step, halted)
         else:
             halted = _take(run, number, step)
-    if halted and run.ending is not None and run.ending.code == "completed":
-        run.ending = Ending("completed", halted)
+
+
+def _pass_over(run: LiveRun, step: Step, why: str) -> None:
+    if run.box is not None:
+        run.death = run.box.stop()  # nobody comes back to it
+    refuse_all(run, step.checks, "fail", f"not run: {why}")
+    if run.ending is not None and run.ending.code == "completed":
+        run.ending = Ending("completed", why)
 
 
 def _take(run: LiveRun, number: int, step: Step) -> str:
@@ -37,13 +43,13 @@ def _take(run: LiveRun, number: int, step: Step) -> str:
     if number > 1:
         run.events.append("stage.enter", "harness", {"stage": "write"})
     run.events.append("step.start", "harness", {"step": step.name, "number": number, "of": len(steps)})
-    ending = _watch(run, Message(step.brief, number, len(steps), step.name, step.wall_s))
+    message = Message(step.brief, number, len(steps), step.name, step.wall_s)
+    ending = _watch(run, message)
     capture(run, step.name)
     if CLASS_OF[ending.code] == "agent":
         # What a crashed agent had finished by then is chance; it is neither a success nor a zero.
-        outcomes = refuse_all(
-            run, step.checks, "error", f"the agent crashed in this step: {ending.rationale}"
-        )
+        how = ending.rationale.removeprefix(message.where)
+        outcomes = refuse_all(run, step.checks, "error", f"the agent crashed in this step: {how}")
     else:
         outcomes = accept(run, step.checks)
     results = {name: Result(one.outcome, one.score) for name, one in outcomes.items()}
