@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from authoring import Author, Said, Steelyard
+from steelyard.cli.check import check
+from steelyard.graders.catalogue import CATALOGUE
 
 
 def test_a_sound_contract_is_ok_with_its_digest(steelyard: Callable[..., Any], author: Any) -> None:
@@ -111,12 +114,14 @@ def problems(said: Said) -> list[str]:
 
 
 @pytest.fixture
-def looked(author: Author, steelyard: Steelyard) -> Callable[..., Said]:
-    """`check` on a contract with one check and these files."""
+def looked(author: Author, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Callable[..., Said]:
+    """What `check --json` says of a contract with one check and these files, without a process for each."""
+    monkeypatch.setenv("STEELYARD_CACHE", str(cache))
 
-    def look(check: dict[str, Any], files: dict[str, str] | None = None) -> Said:
-        oracle = {"checks": [{"id": "c", **check}], "reference": "reference.patch"}
-        return steelyard("check", author.write(files=files, oracle=oracle), "--json")
+    def look(check_keys: dict[str, Any], files: dict[str, str] | None = None, **keys: Any) -> Said:
+        oracle = {"checks": [{"id": "c", **check_keys}], "reference": "reference.patch"}
+        checked = check(author.write(files=files, oracle=oracle, **keys), CATALOGUE)
+        return Said(checked.exit_code, json.dumps(checked.to_json()), "")
 
     return look
 
@@ -209,3 +214,39 @@ def test_a_report_that_the_runner_does_not_need_is_told(looked: Callable[..., Sa
     said = looked({"type": "pytest", "junit_xml": "report.xml"})
     assert (said.code, [one["field"] for one in said.line["problems"]]) == (0, ["oracle.checks[0].junit_xml"])
     assert "is not read: pytest tells" in problems(said)[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "times"),
+    [
+        ("python3 -m json.tool /workspace/a.json", 1),
+        ("x=$(python3 -c 'print(1)')", 1),
+        ("python3 - <<'EOF'", 1),
+        ("python3 <<EOF", 1),
+        ("/usr/bin/python3.11 -B -m pytest", 1),
+        ("python3 -I -m json.tool", 0),
+        ("python3 -IB -c 1", 0),
+        ("python3 /tests/verify.py", 0),
+        ("# python3 -m x", 0),
+        ("cd / && python3 -m json.tool", 0),
+        ("ipython3 -m x", 0),
+    ],
+)
+def test_a_verifier_that_takes_modules_from_the_workspace_is_warned_about(
+    line: str, times: int, looked: Callable[..., Said]
+) -> None:
+    said = looked({"type": "verifier", "script": "tests/test.sh"}, {"tests/test.sh": f"set -e\n{line}\n"})
+    found = [
+        "tests/test.sh:2 looks for modules in the workspace first" in problem for problem in problems(said)
+    ]
+    assert (said.code, found) == (0, [True] * times)
+
+
+@pytest.mark.parametrize(("path", "times"), [("/opt/lib", 0), ("src", 1), ("/opt:/workspace/src", 1)])
+def test_variables_that_lead_a_verifier_into_the_workspace_are_warned_about(
+    path: str, times: int, looked: Callable[..., Said]
+) -> None:
+    environment = {"env": {"PYTHONPATH": path}}
+    check = {"type": "verifier", "script": "tests/test.sh"}
+    said = looked(check, {"tests/test.sh": ""}, environment=environment)
+    assert [one["field"] for one in said.line["problems"]] == ["environment.env.PYTHONPATH"] * times

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
+from steelyard.contract.exposed import exposed_verifiers
 from steelyard.contract.importing.direct import contract_at, find_folders
 from steelyard.contract.load import examine_contract
 from steelyard.contract.syntax import unparsed
@@ -87,7 +88,11 @@ class Checked(NamedTuple):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "contracts", metavar="CONTRACT", nargs="+", type=Path, help="a contract, a suite, or a task of Harbor's"
+        "contracts",
+        metavar="CONTRACT",
+        nargs="+",
+        type=Path,
+        help="a contract, a suite, or a task of Harbor's",
     )
     parser.add_argument(
         "--fixtures",
@@ -164,4 +169,6 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         contract, warnings = examine_contract(path, catalogue, to_run=False)
     except ContractFault as fault:
         return Checked(path, None, None, fault.problems, [])
-    return Checked(path, contract.id, contract.digest, [], [*warnings, *unparsed(contract)])
+    return Checked(
+        path, contract.id, contract.digest, [], [*warnings, *unparsed(contract), *exposed_verifiers(contract)]
+    )
