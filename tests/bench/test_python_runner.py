@@ -160,6 +160,17 @@ def test_the_tests_of_a_program_that_runs_unittest_are_heard(python_bench: Pytho
     assert [one.title for one in reported.results if one.id.endswith("passes")] == ["Adds one to a number."]
 
 
+def test_a_program_may_be_content_with_an_unexpected_success(python_bench: PythonBench) -> None:
+    """Django was, for years; the test has failed all the same."""
+    program = "import unittest\nunittest.main(module='cases', exit=False)\n"
+    cases = CASES.replace("def test_fails(self): self.fail()", "").replace(
+        "    def test_passes", "    @unittest.expectedFailure\n    def test_passes"
+    )
+    ran = python_bench({"run.py": program, "cases.py": cases}, "python3 run.py", declared=("x (c.Case)",))
+    assert not ran.reported.problems
+    assert outcomes(ran.reported) == {"test_passes": "failed", "test_runs_tests": "passed"}
+
+
 @pytest.mark.parametrize(
     ("program", "problem"),
     [
@@ -187,7 +198,19 @@ def test_what_a_class_set_up_stops_never_ran(python_bench: PythonBench) -> None:
         "python3 -m unittest",
     )
     assert outcomes(ran.reported) == {"test_x": "error"}
-    assert any("setUpClass" in problem for problem in ran.reported.problems)
+    assert ran.reported.results[0].detail == "setUpClass: ValueError: no"
+    assert not ran.reported.problems  # other classes are none of its business
+
+
+def test_what_breaks_after_the_tests_of_a_class_is_no_pass(python_bench: PythonBench) -> None:
+    ran = python_bench(
+        {
+            "test_x.py": "import unittest\nclass X(unittest.TestCase):\n"
+            "    @classmethod\n    def tearDownClass(cls): raise ValueError('no')\n    def test_x(self): pass\n"
+        },
+        "python3 -m unittest",
+    )
+    assert ran.reported.problems[0] == "tearDownClass (test_x.X): ValueError: no"
 
 
 HONEST = {

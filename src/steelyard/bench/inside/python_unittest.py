@@ -88,6 +88,7 @@ class Watched(unittest.TextTestResult):
 
     def startTestRun(self):
         self.numbers = {id(one): number for number, one in enumerate(self.found)}
+        self.started = set()
         super().startTestRun()
 
     def startTest(self, test):
@@ -96,6 +97,7 @@ class Watched(unittest.TextTestResult):
         if number is None or self.now is not None:
             return
         self.now = [number, None, ""]
+        self.started.add(number)
         self.say("start", number)
         code = code_of(getattr(test, getattr(test, "_testMethodName", ""), None))
         if code is not self.codes[number]:
@@ -121,14 +123,16 @@ class Watched(unittest.TextTestResult):
     def around(self, holder, outcome, detail):
         """setUpClass, setUpModule and their like: what they stop never starts."""
         text = holder.id() if hasattr(holder, "id") else str(holder)
-        if outcome != "skipped":
+        what, _, where = text.rstrip(")").partition(" (")
+        found = [number for number, one in enumerate(self.found) if one.id().startswith(where + ".")]
+        stopped = [number for number in found if where and number not in self.started]
+        if outcome != "skipped" and not (stopped and what.startswith("setUp")):
             self.say("problem", text + ": " + detail)
             return
-        where = text.partition("(")[2].rstrip(")")
-        for number, one in enumerate(self.found):
-            if where and one.id().startswith(where + "."):
-                self.say("start", number)
-                self.say("finish", number, "skipped", detail)
+        for number in stopped:
+            self.started.add(number)
+            self.say("start", number)
+            self.say("finish", number, outcome, detail if outcome == "skipped" else what + ": " + detail)
 
     def addSuccess(self, test):
         super().addSuccess(test)
