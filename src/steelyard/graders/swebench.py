@@ -64,9 +64,10 @@ class SweBench(ReadsResults):
 
     The command is `cmd_prefix` and the files (or modules) of the ids. Each id must be reported once, as passed: what is
     missing or skipped has failed. Ids are those of pytest or of unittest (`test_x (pkg.mod.Case)`), `*` stands for
-    anything; what `fail_to_pass` names, no wildcard of `pass_to_pass` asks for. `patch` is a test patch of the
-    contract's, applied to the snapshot exactly; the tests are then as it leaves them. `data` in the grade has the
-    `resolution` (`full`, `partial`, `no`) and every id.
+    anything; what `fail_to_pass` names, no wildcard of `pass_to_pass` asks for. What SWE-bench made of ids is understood:
+    `test_x[one` for `test_x[one two]`, `test_x[/z]` for `test_x[/y/z]`, a docstring's first line; every test that may be
+    meant must pass. `patch` is a test patch of the contract's, applied to the snapshot exactly; the tests are then as it
+    leaves them. `data` in the grade has the `resolution` (`full`, `partial`, `no`) and every id.
 
     Why: a fix is a test that turns green while no other turns red.
     Example: `{type: swebench, patch: tests.patch, fail_to_pass: ["tests/test_x.py::test_bug"], pass_to_pass: ["tests/test_x.py::*"]}`
