@@ -27,7 +27,13 @@ def reward_of(text: str) -> Verified:
     ],
 )
 def test_a_number_between_zero_and_one_is_the_reward(text: str, reward: float) -> None:
-    assert reward_of(text) == Verified(completed=True, reward=reward)
+    numbers = json.loads(text)
+    assert reward_of(text) == Verified(completed=True, reward=reward, rewards=numbers)
+
+
+def test_of_what_stands_beside_the_reward_only_numbers_are_kept() -> None:
+    text = '{"reward": 1, "speed": 7.5, "ok": true, "why": "x", "big": 1e300, "\\ud800": 1}'
+    assert reward_of(text).rewards == {"reward": 1, "speed": 7.5}
 
 
 @pytest.mark.parametrize(

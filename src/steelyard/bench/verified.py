@@ -25,6 +25,7 @@ MAX_DEPTH = 64
 MAX_TAGS = 100
 LOCKED = b"\0locked"  # in the place of a file's content: somebody had taken away the right to write it
 MAX_TEXT = 500
+MOST_REWARD = 1 << 53  # what every reader of JSON takes as it is
 _NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
@@ -42,6 +43,7 @@ class Verified:
     breakdown: Mapping[str, Any] | None = None
     tags: tuple[Tag, ...] = ()
     errors: tuple[str, ...] = ()
+    rewards: Mapping[str, float] | None = None  # every number of reward.json; they decide nothing
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -50,6 +52,7 @@ class Verified:
             "breakdown": self.breakdown,
             "tags": [list(tag) for tag in self.tags],
             "errors": list(self.errors),
+            "rewards": self.rewards,
         }
 
     @classmethod
@@ -80,7 +83,22 @@ def read_artifacts(found: Artifacts) -> Verified:
         errors.append(str(problem))
     breakdown = _optional(found.details, "details.json", _breakdown, errors)
     tags = _optional(found.errors, "errors.json", _tags, errors) or ()
-    return Verified(reward is not None, reward, breakdown, tags, tuple(errors))
+    rewards = None if reward is None else _rewards(found)
+    return Verified(reward is not None, reward, breakdown, tags, tuple(errors), rewards)
+
+
+def _rewards(found: Artifacts) -> dict[str, float] | None:
+    """The numbers beside the reward, as Harbor has them; what is none is left out."""
+    if found.reward_json is None:
+        return None
+    data = _parsed(found.reward_json, "reward.json")
+    numbers = {
+        name[:MAX_TEXT]: value
+        for name, value in data.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_REWARD
+        if name.isprintable()
+    }
+    return dict(list(numbers.items())[:MAX_TAGS])
 
 
 def _reward(found: Artifacts) -> float:

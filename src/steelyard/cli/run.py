@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from steelyard.agents.catalogue import find_agent
 from steelyard.cli.output import check_out, exit_code
@@ -11,6 +13,7 @@ from steelyard.cli.reporter import Reporter
 from steelyard.cli.requiring import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.cli.trials import add_jobs, add_run_options, run_trials
+from steelyard.contract.contract import Contract
 from steelyard.contract.importing.direct import contract_at, find_folders
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
@@ -42,22 +45,43 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_required(parser)
     add_jobs(parser, default=1)
     add_task_options(parser)
+    parser.add_argument(
+        "--harbor-result",
+        type=Path,
+        metavar="DIR",
+        help="also write each trial as Harbor leaves one: DIR/RUN/result.json, verifier/, artifacts/",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     if args.repeats < 1:
         raise OperatorFault("--repeats is at least 1")
     check_out(args.out)
+    if args.harbor_result is not None:
+        check_out(args.harbor_result)
     required_by(args)  # a wrong word is found before anything is spent
     for agent in args.agent:
         find_agent(agent)  # a wrong name is found before anything is spent
     catalogue = installed_catalogue()
     options = task_options(args)
-    contracts = [
-        load_contract(contract_at(path, options), catalogue) for path in find_folders(args.contracts)
-    ]
+    folders = find_folders(args.contracts)
+    contracts = [load_contract(contract_at(path, options), catalogue) for path in folders]
     trials = plan_trials(contracts, args.agent, args.repeats)
     with Reporter(len(trials), as_json=args.json) as reporter:
         results = run_trials(trials, args, reporter)
         reporter.summary(results)
+    if args.harbor_result is not None:
+        named = {id(contract): path for contract, path in zip(contracts, folders, strict=True)}
+        for trial, line in zip(trials, results, strict=True):
+            _write_harbor(args.harbor_result, trial.contract, line, named[id(trial.contract)])
     return exit_code(results)
+
+
+def _write_harbor(out: Path, contract: Contract, line: Mapping[str, Any], task: Path) -> None:
+    from steelyard.evidence.evidence import load_evidence  # noqa: PLC0415  # only for those who ask
+    from steelyard.report.harbor import TrialOfHarbor, write_trial  # noqa: PLC0415  # see above
+
+    try:
+        write_trial(out, TrialOfHarbor(contract, load_evidence(Path(line["folder"])), line, task))
+    except OSError as error:
+        raise OperatorFault(f"--harbor-result {out}: {error.strerror}") from error
