@@ -114,6 +114,7 @@ class DockerSandbox:
             if self._fault is not None:
                 raise self._fault
             if self._death is None:
+                self._forget_remains()  # it may have settled before, and gone on since
                 try:
                     self._death = self._die()
                 except InfraFault as fault:
