@@ -32,7 +32,7 @@ def test_a_number_between_zero_and_one_is_the_reward(text: str, reward: float) -
 
 
 def test_of_what_stands_beside_the_reward_only_numbers_are_kept() -> None:
-    text = '{"reward": 1, "speed": 7.5, "ok": true, "why": "x", "big": 1e300, "\\ud800": 1}'
+    text = '{"reward": 1, "speed": 7.5, "ok": true, "why": "x", "big": 1e300, "\\u202e": 1}'
     assert reward_of(text).rewards == {"reward": 1, "speed": 7.5}
 
 
