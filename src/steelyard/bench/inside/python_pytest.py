@@ -4,6 +4,7 @@ A test passed when nothing was raised in its setup, its call and its teardown, a
 and no report of it says otherwise: reports are written by code that the tests can reach.
 """
 
+import contextlib
 import os
 import sys
 import unittest
@@ -13,6 +14,7 @@ from _pytest import assertion
 
 ORDER = ("passed", "skipped", "failed", "error")
 PHASES = ("setup", "call", "teardown")
+MAX_TRACEBACKS = 10  # of failures that are shown with the code around them
 CRITICAL = (
     *("pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown"),
     *(
@@ -62,6 +64,7 @@ class Watcher:
         self.codes = {}
         self.shapes = {}
         self.now = None
+        self.tracebacks = 0
         self.tripwire = None
         self.manager = None
         self.gate = Gate(config["root"], self.before_the_tree)
@@ -171,7 +174,8 @@ class Watcher:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
         raised = call.excinfo
-        result = yield
+        with self.bounded_traceback(item.config.option, raised):
+            result = yield
         if self.now is not None and self.now.id == item.nodeid:
             report = result.get_result()
             self.now.raised(call.when, (call.excinfo or raised), report)
@@ -184,6 +188,21 @@ class Watcher:
         if self.now is not None and self.now.id == report.nodeid and report.failed:
             self.now.worse("failed" if report.when == "call" else "error", _line(report))
         yield
+
+    @contextlib.contextmanager
+    def bounded_traceback(self, options, raised):
+        """Pytest parses the whole file for each traceback: with a thousand failures that takes a minute."""
+        style = getattr(options, "tbstyle", None)
+        if raised is None or style not in ("auto", "long", "short"):
+            yield
+            return
+        self.tracebacks += 1
+        if self.tracebacks > MAX_TRACEBACKS:
+            options.tbstyle = "line"
+        try:
+            yield
+        finally:
+            options.tbstyle = style
 
     def phase(self, item, name, result):
         if self.now is not None and self.now.id == item.nodeid:
