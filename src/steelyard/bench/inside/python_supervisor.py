@@ -34,6 +34,7 @@ MAX_NOTES = 50
 EARLY = ("own", "part", "absent")
 OUTCOMES = ("passed", "failed", "error", "skipped")
 CREDENTIALS = struct.Struct("3i")
+CUT = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)  # two flags of an enumeration take longer than a record
 SET_DUMPABLE = 4
 
 
@@ -50,6 +51,15 @@ class Story:
         self.end = None
         self.exit = None
         self.signal = None
+        self.records = {
+            ("ready", 0): self.is_ready,
+            ("plan", 2): self.plans,
+            ("plan", 3): self.plans,
+            ("planned", 0): self.plans_no_more,
+            ("start", 1): self.starts,
+            ("finish", 3): self.finishes,
+            ("end", 1): self.ends,
+        }
 
     def hear(self, kind, words):
         """None, or what is wrong with it."""
@@ -61,10 +71,7 @@ class Story:
         if kind in self.notes and len(words) == 1:
             self.notes[kind].extend(words if len(self.notes[kind]) < MAX_NOTES else [])
             return None
-        told = {("planned", 0): self.plans_no_more, ("start", 1): self.starts, ("ready", 0): self.is_ready}
-        told.update({("plan", 2): self.plans, ("plan", 3): self.plans})
-        told.update({("finish", 3): self.finishes, ("end", 1): self.ends})
-        hear = told.get((kind, len(words)))
+        hear = self.records.get((kind, len(words)))
         if hear is not None and hear(*words):
             return None
         return "the tests' process sent a record out of order: " + kind[:40]
@@ -237,7 +244,7 @@ def take(story, ours, child, budget):
         return True  # a process that the tests started; it has nothing to say
     budget[0] -= len(data)
     wrong = "the tests' process said too much" if budget[0] < 0 else None
-    if wrong is None and flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+    if wrong is None and flags & CUT:
         wrong = "the tests' process sent a record that is too long"
     if wrong is None:
         words = data.decode("utf-8", "replace").split("\0")

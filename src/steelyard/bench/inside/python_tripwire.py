@@ -100,7 +100,7 @@ def _changed(entries):
     return [
         (name, value, holder.get(name), label)
         for holder, name, value, code, label in entries
-        if holder.get(name) is not value or code_of(value) is not code
+        if holder.get(name) is not value or (code is not None and code_of(value) is not code)
     ]
 
 

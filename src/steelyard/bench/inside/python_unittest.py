@@ -205,6 +205,15 @@ class Modules:
 
     def __init__(self):
         self.origins = {}
+        self.classes = {}  # id -> (class, files); kept alive, so that no id is used twice
+
+    def files_of(self, kind, origins):
+        """The files that a class's code is from, found once for all its tests."""
+        if id(kind) not in self.classes:
+            codes = [code_of(value) for value in vars(kind).values()]
+            files = dict.fromkeys(origins.file(code) for code in codes if code is not None)
+            self.classes[id(kind)] = kind, list(files)
+        return self.classes[id(kind)][1]
 
     def find_spec(self, name, path=None, target=None):
         for finder in list(sys.meta_path):
@@ -220,9 +229,8 @@ class Modules:
 def file_of(test, modules, origins):
     """The file of a test in the tree: of its class's module, of its dotted name, or of the code of its class."""
     paths = [modules.origins.get(type(test).__module__)] + _paths_by_name(test.id(), origins.root)
-    held = [code_of(getattr(test, getattr(test, "_testMethodName", ""), None))]
-    held += [code_of(value) for value in vars(type(test)).values()]
-    paths += [origins.file(code) for code in held if code is not None]
+    paths += [origins.file(code_of(getattr(test, getattr(test, "_testMethodName", ""), None)))]
+    paths += modules.files_of(type(test), origins)
     inside = [origins.relative(path) for path in paths if path and is_within(path, origins.root)]
     # What the change brought is no test, or says that it is a test's module when it is not.
     return next((path for path in inside if path not in origins.changed), "") or (inside + [""])[0]
