@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from containers import image
 
-from authoring import Author, Said, Steelyard
+from authoring import Author, Steelyard
 
 SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
 # Everything that the honest work leaves, wherever it is; and that the bench has none of the agent's processes.
@@ -43,9 +43,8 @@ def contract(author: Author) -> Path:
             "image/Dockerfile": dockerfile,
             "tests/test.sh": VERIFIER,
             "solution/solve.sh": SOLVE,
-            "nothing/.keep": "",
         },
-        repository={"tree": "nothing"},
+        repository=None,
         environment={**SMALL, "sandbox": "docker", "build": "image", "scope": "system"},
         oracle={
             "checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}],
@@ -95,5 +94,18 @@ def test_what_grades_cannot_be_changed(contract: Path, steelyard: Steelyard, scr
     assert (said.line["verdict"], said.line["reward"]) == ("fail", 0.0), said.out
 
 
-def found(said: Said) -> set[tuple[str, str]]:
-    return {(one["id"], one["where"]) for one in said.line["findings"]}
+@pytest.mark.parametrize(
+    ("key", "value", "fix"),
+    [
+        ("repository", {"tree": "repo"}, "COPY in its Dockerfile"),
+        ("setup", ["make"], "RUN in its Dockerfile"),
+    ],
+)
+def test_everything_is_in_the_image(
+    author: Author, steelyard: Steelyard, key: str, value: Any, fix: str
+) -> None:
+    environment = {"sandbox": "docker", "image": "sha256:" + "0" * 64, "scope": "system"}
+    said = steelyard("check", author.write(**{"repository": None, "environment": environment, key: value}))
+    assert said.code == 2
+    assert f": {key}: with `scope: system`" in said.out
+    assert fix in said.out

@@ -3,6 +3,7 @@
 a task            brief, repository, oracle.checks
 with turns        the same, and further messages
 steps             repository; each step has its own brief and checks
+scope: system     the image in the place of repository and setup
 workspace: none   brief; `answer`, verifiers, `turns`; no repository and nothing that looks at one
 """
 
@@ -34,7 +35,9 @@ def shape_problems(entries: Entries) -> list[Problem]:
 
 
 def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:
-    if data.get("repository") is None:
+    if is_system(data):
+        yield from _whole_system(data)
+    elif data.get("repository") is None:
         yield ("repository",), "is missing", "or `workspace: none`"
     if data.get("answer") is not None:
         yield ("answer",), "the change is the output", "only with `workspace: none`"
@@ -45,6 +48,23 @@ def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:
     elif isinstance(data["oracle"], dict) and not data["oracle"].get("checks"):
         written = "checks" in data["oracle"]
         yield ("oracle", "checks"), "must not be empty" if written else "is missing", ""
+
+
+def is_system(data: dict[str, Any]) -> bool:
+    environment = data.get("environment")
+    return isinstance(environment, dict) and environment.get("scope") == "system"
+
+
+def _whole_system(data: dict[str, Any]) -> Iterator[_Said]:
+    """What an agent starts from is all in the image."""
+    if data.get("repository") is not None:
+        yield (
+            ("repository",),
+            "with `scope: system` the image is what an agent starts from",
+            "COPY in its Dockerfile",
+        )
+    if data.get("setup"):
+        yield ("setup",), "with `scope: system` everything is set up in the image", "RUN in its Dockerfile"
 
 
 def _of_steps(data: dict[str, Any]) -> Iterator[_Said]:

@@ -72,7 +72,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     )
     contract: dict[str, Any] = {
         "id": name,
-        "repository": {"tree": REPO},
+        **({"repository": {"tree": REPO}} if container.environment["sandbox"] == "bubblewrap" else {}),
         "environment": {
             **container.environment,
             **_limits(task, source),

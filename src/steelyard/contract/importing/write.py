@@ -44,14 +44,15 @@ def write_task(task: Task, out: Path, *, force: bool = False) -> Written:
 
 def _relative(task: Task, place: Path) -> Task:
     """A suite and its clones may be moved together."""
-    repository = dict(task.contract["repository"])
-    if "git" in repository:
-        repository["git"] = os.path.relpath(repository["git"], place)
+    repository = dict(task.contract.get("repository", {}))
+    if "git" not in repository:
+        return task
+    repository["git"] = os.path.relpath(repository["git"], place)
     return replace(task, contract={**task.contract, "repository": repository})
 
 
 def _fill(task: Task, folder: Path) -> None:
-    if task.contract["repository"].get("tree") == REPO:
+    if task.contract.get("repository", {}).get("tree") == REPO:
         (folder / REPO).mkdir()
     room, top = Room(), os.path.realpath(folder)
     for name, copied in task.copied.items():
