@@ -16,6 +16,7 @@ from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.tree import shown
 
 MOST_FILES = 100_000
+_CHUNK_BYTES = 1 << 16  # most files are one, and hashlib.file_digest takes longer to make its buffer
 
 
 def bad_name(name: str) -> str:
@@ -77,8 +78,8 @@ def _walked(top: Path) -> Iterator[tuple[str, ContractFile]]:
             count += 1
             if count > MOST_FILES:
                 raise ValueError(f"has more than {MOST_FILES} files below it")
-            path = Path(parent, name)
-            below = path.relative_to(top).as_posix()
+            path = Path(f"{parent}/{name}")
+            below = str(path).removeprefix(str(top)).lstrip("/")
             yield below, _link(path, top) if path.is_symlink() else _described(path)
 
 
@@ -96,10 +97,12 @@ def _described(path: Path) -> ContractFile:
         if not stat.S_ISREG(mode):
             raise ValueError(f"has something that is not a file: {shown(path.name)}")
         with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.sha256()
+            for chunk in iter(lambda: file.read(_CHUNK_BYTES), b""):
+                digest.update(chunk)
     except OSError as error:
         raise _cannot_read(error) from error
-    return ContractFile(path, "755" if mode & stat.S_IXUSR else "644", digest)
+    return ContractFile(path, "755" if mode & stat.S_IXUSR else "644", digest.hexdigest())
 
 
 def _unreadable(error: OSError) -> None:

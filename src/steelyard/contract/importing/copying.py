@@ -111,8 +111,9 @@ def _copy_link(entry: os.DirEntry[str], name: str, top: Path, to: Path) -> None:
 
 def _inside(path: Path, root: Path) -> None:
     try:
-        real = Path(os.path.realpath(path, strict=True))
+        real = os.path.realpath(path, strict=True)
     except OSError as error:
         raise fault(shown(str(path)), "", f"leads nowhere: {error.strerror}") from error
-    if not real.is_relative_to(os.path.realpath(root)):
+    top = os.path.realpath(root)
+    if real != top and not real.startswith(f"{top.rstrip('/')}/"):
         raise fault(shown(str(path)), "", "leads out of its folder")
