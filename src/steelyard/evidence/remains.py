@@ -19,4 +19,6 @@ class Remains:
     baseline: int
     touched: int | None = None
     redirects: str = ""  # xattr that marks a renamed lower directory in `touched`; "" when impossible
-    is_system: bool = False  # the tree is a whole system: no link leads out of it, repositories are files of it
+    is_system: bool = (
+        False  # the tree is a whole system: no link leads out of it, repositories are files of it
+    )

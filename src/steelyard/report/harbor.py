@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 from steelyard import __version__
 from steelyard.contract.contract import Contract
+from steelyard.contract.exposed import WORKSPACE
 from steelyard.contract.tree import is_within, shown
 from steelyard.evidence.chain import Event, read_events
 from steelyard.evidence.evidence import Evidence
-from steelyard.sandboxes.base import WORKSPACE
 
 CONVENTION = "/logs/artifacts"
 MOST_ARTIFACT_FILES = 10_000

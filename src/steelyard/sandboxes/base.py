@@ -77,8 +77,12 @@ class Box:
     key: str = ""  # names the content of all layers: who has seen this key need not look at them again
     image: str = ""  # docker: the id of the image under everything
     image_env: Mapping[str, str] = field(default_factory=dict)
-    workdir: str = ""  # another name for /workspace, and where commands start; of a whole system only the latter
-    scope: Scope = "workspace"  # docker: system: the agent is root of the image, and all of that is the workspace
+    workdir: str = (
+        ""  # another name for /workspace, and where commands start; of a whole system only the latter
+    )
+    scope: Scope = (
+        "workspace"  # docker: system: the agent is root of the image, and all of that is the workspace
+    )
     read_only: bool = (
         False  # docker: nothing but workspace, HOME, places and temporary folders can be written
     )
