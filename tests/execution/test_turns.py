@@ -70,9 +70,16 @@ def test_a_turn_that_crashes_ends_the_session(author: Author, steelyard: Steelya
 
 
 def test_the_wall_budget_is_shared_by_all_turns(author: Author, steelyard: Steelyard) -> None:
-    contract = author.write(turns=TURNS, budget={"wall_s": 2, "headroom": {"wall_s": 0}})
-    line = steelyard("run", contract, "--agent", "command:sleep 1.2", "--json").line
+    line = steelyard("run", author.write(turns=TURNS), "--agent", "command:true", "--json").line
+    first, second, third = (one["ceiling_s"] for one in payloads(line, "tool.call"))
+    assert 30 == first > second > third > 0
+
+
+def test_a_turn_that_uses_up_the_budget_ends_the_session(author: Author, steelyard: Steelyard) -> None:
+    contract = author.write(turns=TURNS, budget={"wall_s": 5, "headroom": {"wall_s": 0}})
+    line = steelyard("run", contract, "--agent", "command:test {turn} = 1 || sleep 60", "--json").line
     assert (line["termination"], line["rationale"].split(":")[0]) == ("wall_time", "turn 2 of 3")
+    assert len(events(line, "brief")) == 2
 
 
 @pytest.mark.parametrize(

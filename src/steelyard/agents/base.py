@@ -66,7 +66,12 @@ class Session:
 
     def run(self, argv: tuple[str, ...]) -> Finished:
         """The agent's main process: logged as one tool call, ended by the run's wall-clock budget."""
-        call = {"kind": "execute", "argv": list(argv), "whole_agent": True}
+        call = {
+            "kind": "execute",
+            "argv": list(argv),
+            "whole_agent": True,
+            "ceiling_s": round(self.wall_s, 3),
+        }
         self.events.append("tool.call", "agent", call)
         finished = self.sandbox.run(Command(argv, env=self.env, timeout_s=self.wall_s, keep_bytes=4 << 20))
         self.events.append(
