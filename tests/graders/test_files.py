@@ -221,10 +221,10 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"patterns": ["("]}, "graders[0].patterns[0]", "not a regular expression"),
     ({"patterns": [""]}, "graders[0].patterns[0]", "must not be empty"),
     ({"patterns": "x"}, "graders[0].patterns", "a list"),
-    ({"expect_dir": "absent"}, "graders[0]", "does not exist"),
-    ({"expect_dir": "empty"}, "graders[0]", "empty folder"),
+    ({"expect_dir": "absent"}, "graders[0].expect_dir", "does not exist"),
+    ({"expect_dir": "empty"}, "graders[0].expect_dir", "empty folder"),
     ({"expect_dir": "expected_file"}, "graders[0].expect_dir", "is a file, not a folder"),
-    ({"expect_dir": "../x"}, "graders[0]", "must not lead out"),
+    ({"expect_dir": "../x"}, "graders[0].expect_dir", "must not lead out"),
 ]
 
 
