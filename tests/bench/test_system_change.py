@@ -123,6 +123,13 @@ def test_packages_are_carried_unless_every_python_would_run_them(
     assert bool(split(policy, added(policy, path, text)).laid) is is_carried
 
 
+def test_work_may_lie_in_a_folder_of_path_and_tools_there_do_not_change(policy: SystemPolicy) -> None:
+    own = SystemPolicy([*policy.path, "app/bin"], "app", "", lambda name: name == "run", policy.blobs)
+    found = split(own, added(own, "app/bin/run", over=True), added(own, "app/bin/python3", over=True))
+    assert [one.path for one in found.laid] == ["app/bin/run"]
+    assert [one.where for one in found.findings] == ["/app/bin/python3"]
+
+
 def test_a_folder_with_programs_below_it_is_not_taken_along(policy: SystemPolicy) -> None:
     link = ChangeEntry("usr", Entry("dir"), Entry("symlink", target="/app/usr"))
     found = split(

@@ -30,7 +30,16 @@ from steelyard.sandboxes.base import Laid
 MAX_READ_BYTES = 1 << 20
 
 # Ours, or the engine's: no agent's work, and no word about it.
-OURS = ("solution", "solution/*", "solutions", "solutions/*", "run/steelyard", "run/steelyard/*", "root/.steelyard-*", ".dockerenv")
+OURS = (
+    "solution",
+    "solution/*",
+    "solutions",
+    "solutions/*",
+    "run/steelyard",
+    "run/steelyard/*",
+    "root/.steelyard-*",
+    ".dockerenv",
+)
 PLACES = ("tests", "tests/*", "logs", "logs/*", "opt/steelyard", "opt/steelyard/*")
 KERNEL = ("dev/*", "proc/*", "sys/*")
 _HOMES = ("root/", "home/*/", "")
@@ -147,9 +156,13 @@ class SystemPolicy:
     def _of_programs(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
         folder, _, name = entry.path.rpartition("/")
         was_there = entry.old is not None
-        if was_there and any(is_within(entry.path, place) for place in (*self._programs, *SYSTEM_LIBRARIES)):
+        # A folder of PATH in the working folder holds work too: only what everybody calls is kept from changing there.
+        is_work = bool(self.workdir) and is_within(folder, self.workdir)
+        of_system = () if is_work else (*self._programs, *SYSTEM_LIBRARIES)
+        if was_there and any(is_within(entry.path, place) for place in of_system):
             yield "system_changed", "a program or library of the image; its own is on the bench"
-        if folder in self._programs and (matches(name, TOOLS) or self.has_program(name)):
+        hides = matches(name, TOOLS) or (not was_there and self.has_program(name))
+        if folder in self._programs and hides:
             yield "system_shadowed", "would be found in the place of another program; left out"
         if name == "pyvenv.cfg" and any(place.rpartition("/")[0] == folder for place in self._programs):
             yield "system_shadowed", "would move Python's library; left out"
@@ -210,17 +223,13 @@ def _halves(entries: Iterable[ChangeEntry]) -> Iterator[ChangeEntry]:
 
 
 def _laid(entry: ChangeEntry, blobs: Blobs) -> list[Laid]:
+    """Whatever stands at a path is replaced by what is laid there."""
     new = entry.new
-    gone = [Laid(entry.path, "gone")] if entry.old is not None else []
     if new is None:
-        return gone
-    if new.kind == "file":
-        # Without content it was over a cap, and the change is not complete.
-        return (
-            [*gone, Laid(entry.path, "file", mode=new.mode, source=blobs.path(new.sha256))]
-            if new.sha256
-            else gone
-        )
+        return [Laid(entry.path, "gone")]
     if new.kind == "symlink":
-        return [*gone, Laid(entry.path, "symlink", target=new.target)]
-    return [*gone, Laid(entry.path, "dir")]
+        return [Laid(entry.path, "symlink", target=new.target)]
+    if new.kind == "dir":
+        return [Laid(entry.path, "dir")]
+    # Without content it was over a cap, and the change is not complete.
+    return [Laid(entry.path, "file", mode=new.mode, source=blobs.path(new.sha256))] if new.sha256 else []

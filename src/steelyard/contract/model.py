@@ -125,6 +125,11 @@ class Environment(Strict):
     read_only: bool = False
     ready: Ready | None = None
 
+    @property
+    def root(self) -> str:
+        """Where the tree that is captured and graded lies in a sandbox; "" is the whole system."""
+        return "" if self.scope == "system" else "/workspace"
+
     @model_validator(mode="after")
     def _of_containers(self) -> Environment:
         """What an image needs, and what needs an image."""

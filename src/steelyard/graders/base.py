@@ -23,6 +23,7 @@ from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
 from steelyard.evidence.summary import Summary
 from steelyard.graders.grade import Grade
+from steelyard.sandboxes.base import WORKSPACE
 
 Patterns = Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
 TimeoutS = Annotated[float, Field(ge=1, le=3600)]
@@ -44,6 +45,7 @@ class Case:
     files: Mapping[str, ContractFile] = field(default_factory=dict)  # of the contract
     brief: str = ""
     trace: Summary = field(default_factory=Summary)
+    root: str = WORKSPACE  # where the tree lies in a sandbox; "" of a whole system
 
 
 class Grader:

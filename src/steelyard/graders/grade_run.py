@@ -56,6 +56,7 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
             files=contract.files,
             brief=next((step.brief for step in contract.steps if step.name == entry.step), contract.brief),
             trace=evidence.summary,
+            root=contract.spec.environment.root,
         )
 
     @functools.cache

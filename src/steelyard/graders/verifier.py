@@ -104,10 +104,10 @@ class Verifier(Grader):
             return (Doubt("fixtures", "`fail_at_most` must be below `pass_at_least`", fatal=True),)
         return ()
 
-    def output_in(self, brief: str, answer: str | None = None) -> str | None:
+    def output_in(self, brief: str, answer: str | None = None, root: str = WORKSPACE) -> str | None:
         """Where in the tree the output is: as declared, the contract's answer, or the last place that the brief names."""
         path = self.expected_output_path or answer or _last_path(brief)
-        return None if path is None else _inside(path)
+        return None if path is None else _inside(path, root)
 
     def grade(self, case: Case) -> Grade:
         outcome = case.outcome
@@ -146,9 +146,10 @@ class Verifier(Grader):
     def _look(self, case: Case) -> Looked:
         if self.output is not None and self.expected_output_path is not None:
             schema = None if self.output.schema is None else case.files[self.output.schema].path.read_bytes()
-            return look(_content(case, self.expected_output_path), self.output, schema)
+            content = _content(case, _inside(self.expected_output_path, case.root))
+            return look(content, self.output, schema)
         path = self.expected_output_path or _last_path(case.brief)
-        there = path is None or case.final_tree().kind(_inside(path)) is not None
+        there = path is None or case.final_tree().kind(_inside(path, case.root)) is not None
         # Nothing was declared of it, so nothing follows from it but a word.
         return Looked(parseable=True, schema_valid=True, errors=() if there else (f"{path} is not there",))
 
@@ -157,16 +158,16 @@ def _last_path(brief: str) -> str | None:
     return next(reversed(_IN_WORKSPACE.findall(brief)), None)
 
 
-def _inside(path: str) -> str:
-    return path.removeprefix(f"{WORKSPACE}/")
+def _inside(path: str, root: str) -> str:
+    return path.removeprefix(f"{root}/")
 
 
 def _content(case: Case, path: str) -> bytes | None:
     """The file in the graded tree, no link followed, one byte more than is looked at."""
-    entry = case.final_tree().entries.get(_inside(path))
+    entry = case.final_tree().entries.get(path)
     if entry is None or entry.kind != "file" or not entry.sha256:
         return None
-    if case.baseline.get(_inside(path)) == entry:
-        return (case.baseline_tree / _inside(path)).read_bytes()
+    if case.baseline.get(path) == entry:
+        return (case.baseline_tree / path).read_bytes()
     with case.blobs.open(entry.sha256) as stream:
         return stream.read(MAX_OUTPUT_BYTES + 1)

@@ -84,7 +84,10 @@ def fixtures_of(contract: Contract) -> list[Fixture]:
         where = str(contract.folder)
         raise ContractFault(Problem(where, "steps", "fixtures are for contracts without steps"))
     asking = verifiers(contract)
-    outputs = {one.grader.output_in(contract.brief, contract.spec.answer_path) for one in asking}
+    spec = contract.spec
+    outputs = {
+        one.grader.output_in(contract.brief, spec.answer_path, spec.environment.root) for one in asking
+    }
     found = find_fixtures(contract, outputs.pop() if len(outputs) == 1 else None)
     if found and not asking:
         raise ContractFault(
