@@ -96,6 +96,15 @@ def test_the_same_bytes_are_the_same_contract(steelyard: Steelyard, tmp_path: Pa
     assert steelyard("check", tmp_path / "settings", "--json").line["digest"] != one["digest"]
 
 
+def test_a_task_that_is_too_large_is_refused_before_it_is_read(steelyard: Steelyard, tmp_path: Path) -> None:
+    shutil.copytree(TASKS / "settings", tmp_path / "settings")
+    with (tmp_path / "settings/environment/giant").open("wb") as file:
+        file.truncate(1 << 40)
+    said = steelyard("check", tmp_path / "settings/task.toml")
+    assert said.code == 2
+    assert "larger than 2 GiB" in said.out
+
+
 def test_a_folder_of_tasks_is_a_suite(steelyard: Steelyard) -> None:
     said = steelyard("check", TASKS, "--json")
     assert said.code == 0, said.out

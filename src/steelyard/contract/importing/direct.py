@@ -16,7 +16,7 @@ from typing import Any
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.importing import harbor
-from steelyard.contract.importing.copying import walked
+from steelyard.contract.importing.copying import Room, walked
 from steelyard.contract.importing.task import Options
 from steelyard.contract.importing.write import write_task
 from steelyard.contract.load import FILE, find_contracts
@@ -39,6 +39,8 @@ def contract_at(path: Path, options: Options, cache: Cache | None = None) -> Pat
 
 
 def _found(path: Path) -> Iterator[Path]:
+    if path.name == harbor.FILE and path.is_file():
+        path = path.parent
     if _is_task(path):
         yield path
         return
@@ -78,23 +80,26 @@ def _digest(folder: Path, options: Options) -> str:
         digest.update(b"".join(len(part).to_bytes(8, "big") + part for part in parts))
 
     add(FORMAT.encode(), os.fsencode(folder.absolute().name), repr(_said(options)).encode("utf-8", "replace"))
+    room = Room()  # what is too much for an import is not read at all
     for name in sorted(harbor.USED):
         path = folder / name
         if path.is_dir() and not path.is_symlink():
             for entry, below in walked(path, frozenset()):
-                add(os.fsencode(f"{name}/{below}"), *_content(Path(entry.path)))
+                add(os.fsencode(f"{name}/{below}"), *_content(Path(entry.path), room))
         elif path.exists() or path.is_symlink():
-            add(os.fsencode(name), *_content(path))
+            add(os.fsencode(name), *_content(path, room))
     return digest.hexdigest()
 
 
-def _content(path: Path) -> tuple[bytes, bytes]:
+def _content(path: Path, room: Room) -> tuple[bytes, bytes]:
     if path.is_symlink():
         return b"link", os.fsencode(os.readlink(path))  # noqa: PTH115  # Path would tidy the bytes
     if not path.is_file():
         return b"folder" if path.is_dir() else b"other", b""
     with path.open("rb") as file:
-        mode = b"755" if os.fstat(file.fileno()).st_mode & 0o100 else b"644"
+        status = os.fstat(file.fileno())
+        room.take(str(path), files=1, size_bytes=status.st_size)
+        mode = b"755" if status.st_mode & 0o100 else b"644"
         return mode, hashlib.file_digest(file, "sha256").digest()
 
 

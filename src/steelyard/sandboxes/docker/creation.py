@@ -1,7 +1,8 @@
 """A `Box` -> the body of POST /containers/create: what a container may do, and how much of it.
 
 No privilege, no device, no capability, no network, no log; a uid that is nobody's, our system call filter, and our
-own init as process 1, which gets its orders by the attached stdin and ends when that does.
+own init as process 1, which gets its orders by the attached stdin and ends when that does. Whoever is given a whole
+system is root of it, with what an engine leaves root by default, less two.
 """
 
 from __future__ import annotations
