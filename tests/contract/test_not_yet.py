@@ -19,7 +19,6 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("setup_network", ["example.org:443"], "host"),
     ("setup_inputs", ["lock"], []),
     ("oracle.tolerance", 0.5, 0.0),
-    ("bench", "live", "fresh"),
     ("policy.read_paths", ["a"], []),
     ("policy.deny_commands", ["curl"], []),
     ("policy.stages", ["inspect", "write"], ["write"]),

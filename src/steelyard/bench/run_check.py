@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
+from steelyard.bench.live import LiveTree
 from steelyard.bench.missing_tool import MISSING, NOT_FOUND, ExitOn, is_missing_for_all
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
@@ -31,6 +32,9 @@ from steelyard.sandboxes.base import Command, Death, Finished, Laid, Place, Sand
 
 INFRASTRUCTURE_TRIES = 2
 T = TypeVar("T")
+Somewhere = Callable[
+    [tuple[Laid, ...], Callable[[Sandbox], Finished], Callable[[Finished], Finished]], tuple[Finished, Death]
+]
 
 
 class Executing(Protocol):
@@ -52,6 +56,7 @@ class Bench:
     laid: tuple[Laid, ...]
     env: dict[str, str]
     clock: Callable[[], int] = time.monotonic_ns  # ns since run start, in a run
+    live: LiveTree | None = None  # where the change is already
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
         """Run one check by the contract's replay rule, telling each execution; one stands for them all."""
@@ -87,21 +92,26 @@ class Bench:
             return self.refuse(entry, str(fault))
 
     def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
-        finished, death = self._command_on(entry, self.laid)
+        finished, death = self._command_on(entry, self.laid, self._on_the_change)
         judged = _judge(finished, death, entry.grader)
         if entry.grader.expect_exit != NOT_FOUND:
             judged = self._or_missing(
-                entry, finished, judged, lambda laid: self._command_on(entry, laid)[0].exit_code
+                entry,
+                finished,
+                judged,
+                lambda laid: self._command_on(entry, laid, self._in_a_fresh_sandbox)[0].exit_code,
             )
         return self._outcome(entry, finished, death, judged, start)
 
-    def _command_on(self, entry: GraderEntry, laid: tuple[Laid, ...]) -> tuple[Finished, Death]:
+    def _command_on(
+        self, entry: GraderEntry, laid: tuple[Laid, ...], somewhere: Somewhere
+    ) -> tuple[Finished, Death]:
         options: Executing = entry.grader
         places = [dest for _, dest in options.injected]
         # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
         own = [piece for piece in laid if not any(is_within(piece.path, place) for place in places)]
-        command = Command(_argv(entry), timeout_s=options.timeout_s)
-        return self._in_a_fresh_sandbox(
+        command = Command(_argv(entry), env=self.env, timeout_s=options.timeout_s)
+        return somewhere(
             (*own, *hidden_files(self.ground.contract, options)),
             lambda sandbox: sandbox.run(command),
             lambda done: done,
@@ -150,9 +160,9 @@ class Bench:
         options: VerifierOptions = entry.grader
         contract = self.ground.contract
         cleared = without_stand_ins(self.ground, self._path_variable(options), self.laid, self._ask)
-        (finished, verified), death = self._in_a_fresh_sandbox(
+        (finished, verified), death = self._on_the_change(
             cleared.laid,
-            lambda sandbox: run_verifier(sandbox, contract, options),
+            lambda sandbox: run_verifier(sandbox, contract, options, self.env),
             lambda ran: ran.finished,
             places=verifier_places(contract, options),
         )
@@ -198,6 +208,22 @@ class Bench:
             runs=(judged[0],),
             notes=("out of memory",) if death.oom_kills else (),
         )
+
+    def _on_the_change(
+        self,
+        laid: tuple[Laid, ...],
+        use: Callable[[Sandbox], T],
+        finished: Callable[[T], Finished],
+        places: tuple[Place, ...] = (),
+    ) -> tuple[T, Death]:
+        """A fresh sandbox, or the agent's own when the contract says `bench: live`."""
+        if self.live is None:
+            return self._in_a_fresh_sandbox(laid, use, finished, places)
+        self.live.lay(laid, places)
+        used = use(self.live.sandbox)
+        if not finished(used).lost:
+            self.live.sandbox.settle()
+        return used, Death()
 
     def _in_a_fresh_sandbox(
         self,

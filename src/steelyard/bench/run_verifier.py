@@ -63,11 +63,13 @@ def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ..
     return ("python3", path) if path.endswith(".py") else ("bash", path)
 
 
-def run_verifier(sandbox: Sandbox, contract: Contract, options: VerifierOptions) -> VerifierRan:
+def run_verifier(
+    sandbox: Sandbox, contract: Contract, options: VerifierOptions, env: Mapping[str, str]
+) -> VerifierRan:
     declared = contract.spec.environment.env.get("PYTHONPATH")
     declared = options.env.get("PYTHONPATH", declared)
-    env = {**options.env, "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
-    command = Command(verifier_argv(contract, options), env=env, timeout_s=options.timeout_s)
+    own = {**options.env, "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
+    command = Command(verifier_argv(contract, options), env={**env, **own}, timeout_s=options.timeout_s)
     finished = sandbox.run(command)
     if finished.timed_out or finished.lost or finished.not_started:
         return VerifierRan(finished, Verified(completed=False, reward=None))

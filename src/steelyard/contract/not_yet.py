@@ -44,7 +44,6 @@ NOT_YET: tuple[Row, ...] = (
     Row(("setup_network",), lambda value: isinstance(value, list), "setup_network: host"),
     Row(("setup_inputs",), _given),
     Row(("oracle", "tolerance"), _given),
-    Row(("bench",), _one_of("live"), "bench: fresh"),
     Row(("policy", "read_paths"), _given),
     Row(("policy", "deny_commands"), _given),
     Row(("policy", "stages"), _has("inspect", "test"), "stages: [write]"),

@@ -31,7 +31,24 @@ def shape_problems(entries: Entries) -> list[Problem]:
         said += _without_workspace(data, entries)
     else:
         said += _with_workspace(data)
+    if data.get("bench") == "live":
+        said += _graded_live(data, entries)
     return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
+
+
+def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+    """In the agent's own sandbox there is no second tree to hold results against."""
+    environment = data.get("environment")
+    if isinstance(environment, dict) and environment.get("sandbox") == "local":
+        yield ("bench",), "a live bench needs a sandbox of its own", "bubblewrap or docker"
+    if data.get("steps"):
+        yield ("bench",), "a next step would find the hidden files of the one before", "bench: fresh"
+    if data.get("workspace") == "none":
+        yield ("bench",), f"{NO_WORKSPACE} has no tree", "bench: fresh"
+    for place, entry in entries.found.items():
+        if entry.is_check and entry.type not in ("command", "verifier"):
+            fix = "`type: command` or `verifier`, or `bench: fresh`"
+            yield (*place, "type"), "a live bench has no controls for tests looked at one by one", fix
 
 
 def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import orjson
 
+from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.run_check import Bench, check_environment
@@ -30,7 +32,18 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     if not run.change.complete:
         # A change too large to import is the agent's failure: it must not become a run that does not count.
         return _each(run, checks, lambda entry: bench.refuse(entry, TOO_LARGE))
+    if run.ending is not None and run.is_graded_live(run.ending):
+        return _live(run, checks)
     return _each(run, checks, lambda entry: bench.run(entry, partial(_told, run)))
+
+
+def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
+    """In the agent's own sandbox, where the change is; nobody needs it afterwards."""
+    bench = replace(_bench(run, ()), live=LiveTree(run.sandbox))
+    try:
+        return _each(run, checks, lambda entry: bench.run(entry, partial(_told, run)))
+    finally:
+        run.death = run.sandbox.stop()
 
 
 def refuse_all(

@@ -51,6 +51,11 @@ class LiveRun:
             raise InfraFault("the workspace was never captured")
         return self.captured
 
+    def is_graded_live(self, ending: Ending) -> bool:
+        """Whether the checks run where the agent worked: it has to be there still, and to have ended well."""
+        is_here = self.box is not None and self.delivery is None
+        return self.trial.contract.spec.bench == "live" and is_here and ending.code == "completed"
+
     def close(self) -> None:
         if self.box is not None:
             self.box.close()

@@ -9,6 +9,7 @@ import orjson
 
 from steelyard.agents.base import Agent
 from steelyard.bench.ground import Ground
+from steelyard.bench.run_verifier import LOGS, TESTS, TOOLS
 from steelyard.errors import InfraFault
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.folder import RunFolder, new_run_id
@@ -16,6 +17,7 @@ from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
 from steelyard.execution.ready import await_ready
 from steelyard.plan.trial import Trial
+from steelyard.sandboxes.base import Place
 
 
 def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
@@ -37,9 +39,16 @@ def prepare(run: LiveRun) -> None:
     _compare_identity(run)
     run.delivery = run.agent.deliver(run.ground, run.blobs)
     if run.delivery is None:
-        run.box = run.ground.backend.start(run.ground.box(git=_has_git(run), places=run.agent.places()))
+        places = (*run.agent.places(), *_live_places(run))
+        run.box = run.ground.backend.start(run.ground.box(git=_has_git(run), places=places))
         await_ready(run.box, run.trial.contract.spec.environment.ready)
     run.events.append("stage.enter", "harness", {"stage": "write"})
+
+
+def _live_places(run: LiveRun) -> tuple[Place, ...]:
+    """Where a verifier's folders will be, when it comes into the agent's own sandbox; nothing is in them yet."""
+    spec = run.trial.contract.spec
+    return tuple(Place(path) for path in (TESTS, TOOLS, LOGS)) if spec.bench == "live" else ()
 
 
 def _has_git(run: LiveRun) -> bool:

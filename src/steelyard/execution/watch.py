@@ -75,7 +75,9 @@ def attend(run: LiveRun, message: Message) -> Ending:
 
 def conclude(run: LiveRun, ending: Ending) -> None:
     """The end of all work in the sandbox: every process is dead afterwards."""
-    if run.delivery is None:
+    if run.is_graded_live(ending):
+        run.sandbox.settle()
+    elif run.delivery is None:
         run.death = run.sandbox.stop()
         ending = _explained(ending, run.death)
     leave(run, ending)

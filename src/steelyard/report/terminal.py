@@ -220,8 +220,9 @@ def label_of(label: Mapping[str, Any]) -> str:
     covered = label.get("control_coverage", 0.0)
     controls = f" (controls on {covered:.0%} of the passed tests)" if label["oracle"] == "twin" else ""
     runner = f", results by {label['runner']}" if "runner" in label else ""
+    tree = "live (not tamper-resistant)" if label["tree"] == "live" else label["tree"]
     return (
-        f"assurance: isolation {label['isolation']}, tree {label['tree']}, oracle {label['oracle']}{controls}"
+        f"assurance: isolation {label['isolation']}, tree {tree}, oracle {label['oracle']}{controls}"
         f"{runner}, network {label['network']}"
     )
 
