@@ -56,6 +56,11 @@ class LiveRun:
         is_here = self.box is not None and self.delivery is None
         return self.trial.contract.spec.bench == "live" and is_here and ending.code == "completed"
 
+    def make_room(self) -> None:
+        """Give the agent's sandbox back before the checks start: what it holds of disk and memory is for them now."""
+        if self.ending is not None and not self.is_graded_live(self.ending):
+            self.close()
+
     def close(self) -> None:
         if self.box is not None:
             self.box.close()

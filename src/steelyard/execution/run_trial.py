@@ -33,6 +33,7 @@ def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = 
         else:
             converse(run)
             capture(run)
+            run.make_room()
             accept(run, trial.contract.checks)
     except (ContractFault, OperatorFault):
         run.discard()  # nothing was tried, so there is nothing to keep
