@@ -192,6 +192,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "is a pipe": ("mkfifo /logs/verifier/reward.json\n", "the verifier wrote no reward"),
     "is a folder": ("mkdir /logs/verifier/reward.json\n", "the verifier wrote no reward"),
+    "may not be read": (ONE + "chmod 200 /logs/verifier/reward.json\n", "the reward could not be read"),
     "is killed": (ONE + "kill -9 $$\n", "killed by signal 9"),
 }
 
@@ -209,6 +210,12 @@ def test_a_bad_verifier_is_an_error_in_a_container_too(doing: str, graded: Grade
     line = graded(verifier, environment={"sandbox": "docker", "image": image().id, "disk_mb": 64})
     assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
     assert why in line["grades"][1]["why"]
+
+
+def test_a_reward_is_read_in_an_image_without_head(graded: Graded) -> None:
+    files = {"image/Dockerfile": f"FROM {image().id}\nUSER 0\nRUN rm /usr/bin/head\n"}
+    line = graded(ONE, files=files, environment={"sandbox": "docker", "build": "image"})
+    assert line["reward"] == 1.0
 
 
 FINE = {

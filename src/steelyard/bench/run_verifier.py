@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.hidden_files import laid_files
-from steelyard.bench.verified import LOCKED, MAX_ARTIFACT_BYTES, Artifacts, Verified, read_artifacts
+from steelyard.bench.verified import LOCKED, MAX_ARTIFACT_BYTES, UNREAD, Artifacts, Verified, read_artifacts
 from steelyard.contract.contract import Contract
 from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
 
@@ -26,12 +26,13 @@ RUBRIC = Path(__file__).parents[1] / "rubric.py"
 READ_S = 20.0
 OWN_PATH = "/usr/bin:/bin"
 # A link or a folder in the place of a file says nothing, and neither does a device. What the script could not write
-# over, it did not write.
+# over, it did not write. An image may lack `head`; then the reader's own bound is the only one.
 _READ = (
     'kill -KILL -1 2>/dev/null; [ -f "$1" ] && [ ! -L "$1" ] || exit 3; '
-    '[ -w "$1" ] && [ -w "${1%/*}" ] || exit 4; exec head -c "$2" -- "$1"'
+    '[ -w "$1" ] && [ -w "${1%/*}" ] || exit 4; '
+    'command -v head >/dev/null 2>&1 && exec head -c "$2" -- "$1"; exec cat -- "$1"'
 )
-_LOCKED = 4
+_ABSENT, _LOCKED = 3, 4
 
 
 class VerifierOptions(Protocol):
@@ -89,11 +90,13 @@ def run_verifier(
 
 
 def _read(sandbox: Sandbox, path: str) -> bytes | None:
-    """A file as it is now, one byte more than allowed at most; None when there is none."""
+    """A file as it is now, cut where it is larger than allowed; None when there is none."""
     limit = MAX_ARTIFACT_BYTES + 1
     argv = ("/bin/sh", "-c", _READ, "read", path, str(limit))
     env = {"PATH": OWN_PATH}  # the contract's may lead into the workspace, to a `head` of the candidate's
     done = sandbox.run(Command(argv, cwd="/", env=env, timeout_s=READ_S, keep_bytes=2 * limit))
+    if done.exit_code == _ABSENT:
+        return None
     if done.exit_code == _LOCKED:
         return LOCKED
-    return done.stdout.head + done.stdout.tail if done.exit_code == 0 else None
+    return done.stdout.head + done.stdout.tail if done.exit_code == 0 else UNREAD

@@ -24,6 +24,7 @@ MAX_ARTIFACT_BYTES = 1 << 20
 MAX_DEPTH = 64
 MAX_TAGS = 100
 LOCKED = b"\0locked"  # in the place of a file's content: somebody had taken away the right to write it
+UNREAD = b"\0unread"  # likewise: there is one, and it could not be read
 MAX_TEXT = 500
 MOST_REWARD = 1 << 53  # what every reader of JSON takes as it is
 _NUMBER = re.compile(rb"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
@@ -104,6 +105,10 @@ def _rewards(found: Artifacts) -> dict[str, float] | None:
 def _reward(found: Artifacts) -> float:
     if LOCKED in (found.reward_json, found.reward_txt):
         raise _UnusableError("the reward cannot be written over, so the verifier may not have written it")
+    if UNREAD in (found.reward_json, found.reward_txt):
+        raise _UnusableError(
+            "the reward could not be read: no right to, or neither `head` nor `cat` in /usr/bin:/bin"
+        )
     said = []
     if found.reward_json is not None:
         said.append(_number_of(_parsed(found.reward_json, "reward.json")))
@@ -142,6 +147,8 @@ def _checked(value: Any, what: str) -> float:
 
 
 def _parsed(data: bytes, name: str) -> Any:
+    if data == UNREAD:
+        raise _UnusableError(f"{name} could not be read")
     if len(data) > MAX_ARTIFACT_BYTES:
         raise _UnusableError(f"{name} is larger than {MAX_ARTIFACT_BYTES >> 20} MiB")
     try:
