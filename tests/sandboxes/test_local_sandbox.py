@@ -15,6 +15,7 @@ from steelyard.errors import InfraFault
 from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Box, Command, Death, Laid, Limits
 from steelyard.sandboxes.local import LocalBackend, LocalSandbox
+from steelyard.sandboxes.toolchains import resolve
 
 if TYPE_CHECKING:
     from tests.sandboxes.conftest import Tree
@@ -114,6 +115,15 @@ def test_links_and_laid_data_are_there(tree: Tree, tmp_path: Path) -> None:
     )
     with LocalBackend().start(box) as sandbox:
         assert sh(sandbox, "cat x/y; say hi") == "laidhi\n"
+
+
+def test_a_virtual_environment_points_to_the_real_python(tree: Tree) -> None:
+    """The folder with the box's programs is gone when the sandbox is; what setup made must outlive it."""
+    (python,) = resolve({"python": "3"})
+    with LocalBackend().start(Box(layers=(tree(a="1"),), links=dict(python.binaries))) as sandbox:
+        made = sh(sandbox, "python3 -m venv --without-pip v && readlink -f v/bin/python3 && cat v/pyvenv.cfg")
+    real = python.binaries["python3"]
+    assert made.startswith(f"{real}\nhome = {real.parent}\n")
 
 
 def test_too_much_memory_is_noticed(tree: Tree) -> None:

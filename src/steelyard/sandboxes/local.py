@@ -2,7 +2,7 @@
 
     <cache>/tmp/<owner tag>-<random>/workspace   a copy of the layers, what /workspace is elsewhere
                                     /home        HOME
-                                    /bin         the box's links, first on PATH
+                                    /bin         starters of the box's programs, first on PATH
 
 Commands are this user's processes on this host: they can read its files, reach its network and kill init. It is
 for trusted agents on machines that can do no better, it must be asked for, and every result says `none`.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import secrets
 import select
+import shlex
 import signal
 import socket
 import threading
@@ -128,7 +129,7 @@ class LocalSandbox:
         links = self._folder / "bin"
         links.mkdir(parents=True)
         for name, target in self._box.links.items():
-            (links / name).symlink_to(target)
+            _write_starter(links / name, target)
 
     def _baseline(self) -> Path:
         shown = visible(list(self._box.layers))
@@ -154,6 +155,12 @@ class LocalSandbox:
         if not dead:
             raise InfraFault("init of a local sandbox was killed; what it had started may still be running")
         return Death(oom_kills=self._kills)
+
+
+def _write_starter(path: Path, program: Path) -> None:
+    """Not a link: Python takes a link for its own place, and a virtual environment would point to where it was."""
+    path.write_text(f'#!/bin/sh\nexec {shlex.quote(str(program))} "$@"\n')
+    path.chmod(0o755)
 
 
 def _base_env(folder: Path, places: Path) -> dict[str, str]:
