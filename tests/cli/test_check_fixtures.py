@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from authoring import ROOT, Author, Said, Steelyard
+from steelyard.contract.files import contract_files
 
 # Half a point for a number, all of it for the right one; it crashes where there is no answer.
 VERIFIER = """
@@ -124,6 +126,26 @@ def test_a_fixture_never_follows_a_link_of_the_snapshot(author: Author, steelyar
     )
     (folder / "repo/out").symlink_to("in")
     assert "out/x cannot be laid there" in steelyard("check", folder, "--fixtures").out
+
+
+def test_fixtures_of_another_folder_are_not_listed(
+    author: Author, steelyard: Steelyard, tmp_path: Path
+) -> None:
+    folder = author.write({"tests/test.sh": VERIFIER}, oracle={"checks": [CHECK]})
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away/diary.txt").write_text("5\n")
+    (folder / "fixtures").mkdir()
+    (folder / "fixtures/pass").symlink_to(tmp_path / "away")
+    said = steelyard("check", folder, "--fixtures")
+    assert (said.code, "leads out of the contract's folder" in said.out) == (2, True)
+    assert "diary" not in said.out + said.err
+
+
+def test_a_fixture_that_no_disk_holds_is_refused_unread(tried: Try, author: Author) -> None:
+    tried({"pass/a.txt": "5\n"})
+    os.truncate(author.folder / "fixtures/pass/a.txt", 1 << 40)
+    with pytest.raises(ValueError, match="larger than 2 GiB"):
+        contract_files(author.folder, "fixtures/pass/a.txt")
 
 
 def test_fixtures_do_not_change_the_digest(tried: Try) -> None:

@@ -46,6 +46,21 @@ def tagged() -> None:
     container_engine().call("POST", f"/images/{image().id}/tag", None, query)
 
 
+def test_what_a_link_of_a_task_leads_to_is_in_its_digest(steelyard: Steelyard, tmp_path: Path) -> None:
+    folder = tmp_path / "linked"
+    shutil.copytree(TASKS / "hello-file", folder)
+    (folder / "tests").rename(folder / "real")
+    (folder / "tests").symlink_to("real")
+
+    def digest() -> str:
+        return str(steelyard("check", folder, "--sandbox", "bubblewrap", "--json").line["digest"])
+
+    before = digest()
+    script = folder / "real/test.sh"
+    script.write_text(f"{script.read_text()}\n# stricter\n")
+    assert digest() != before
+
+
 def trials(steelyard: Steelyard, tmp_path: Path, task: str, sandbox: str) -> dict[str, dict[str, Any]]:
     """The reference, nothing, and each cheat: agent -> its result."""
     agents = ["reference", "noop"]

@@ -84,12 +84,12 @@ def test_the_final_reward_is_the_last_steps(author: Author, steelyard: Steelyard
     assert (line["verdict"], line["reward"]) == ("fail", 1.0)
 
 
-def test_a_crashed_step_is_an_error_and_has_no_reward(
+def test_a_crashed_step_is_an_error_and_earns_nothing(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     line = steelyard("run", stepped(author), "--agent", script(f"{WORKS}exit 3\n"), "--json").line
-    assert told(line) == [("one", "error", None), ("two", "not_run", 0.0)]
-    assert (line["verdict"], line["acceptance"], line["reward"]) == ("fail", "acceptance_error", None)
+    assert told(line) == [("one", "error", 0.0), ("two", "not_run", 0.0)]
+    assert (line["verdict"], line["acceptance"], line["reward"]) == ("fail", "acceptance_error", 0.0)
     assert (line["termination"], line["rationale"]) == ("agent_crash", "step one: exit code 3")
 
 
@@ -98,8 +98,8 @@ def test_a_last_step_that_crashes_is_not_averaged_away(
 ) -> None:
     agent = script(f'{WORKS}test "$STEELYARD_STEP" = one || exit 3\n')
     line = steelyard("run", stepped(author), "--agent", agent, "--json").line
-    assert told(line) == [("one", "pass", 1.0), ("two", "error", None)]
-    assert (line["verdict"], line["reward"]) == ("fail", None)
+    assert told(line) == [("one", "pass", 1.0), ("two", "error", 0.0)]
+    assert (line["verdict"], line["reward"]) == ("fail", 0.5)
 
 
 def test_a_step_that_runs_out_of_time_is_judged_and_the_last(
@@ -117,7 +117,7 @@ def test_what_a_step_left_running_is_dead_before_its_checks_and_in_the_next(
     late = "setsid sh -c 'trap \"\" TERM HUP; sleep 1; echo first > one.txt' >/dev/null 2>&1 &\n"
     wait = 'test "$STEELYARD_STEP" = one || { sleep 2; test ! -e one.txt || exit 9; }\n'
     contract = stepped(author, step("one", min_reward=0), step("two", checks=[ALONE]))
-    agent = script(f'{wait}test "$STEELYARD_STEP" = two && echo second > two.txt || {late}')
+    agent = script(f'{wait}if test "$STEELYARD_STEP" = two; then echo second > two.txt; exit; fi\n{late}')
     line = steelyard("run", contract, "--agent", agent, "--json").line
     assert (line["termination"], told(line)) == ("completed", [("one", "fail", 0.0), ("two", "pass", 1.0)])
 

@@ -59,7 +59,8 @@ class Session:
         done = self.sandbox.run(Command(("/bin/sh", "-c", script), stdin=content, timeout_s=60))
         if done.exit_code != 0 and self.turn > 1 and not done.lost:
             # It was there before: whoever locks or fills his own HOME has not found a way to be tried again.
-            raise AgentFault(f"{name} could not be given to the agent again: {done.stderr.text.strip()}")
+            said = done.stderr.text.strip() or done.not_started or f"exit code {done.exit_code}"
+            raise AgentFault(f"{name} could not be given to the agent again: {said}")
         if done.exit_code != 0:
             raise InfraFault(f"{name} could not be given to the agent: {done.stderr.text.strip()}")
         return os.fsdecode(done.stdout.head + done.stdout.tail)

@@ -16,6 +16,7 @@ from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.tree import shown
 
 MOST_FILES = 100_000
+MOST_BYTES = 2 << 30  # of one file; nobody hides more than that in a contract
 _CHUNK_BYTES = 1 << 16  # most files are one, and hashlib.file_digest takes longer to make its buffer
 
 
@@ -96,6 +97,8 @@ def _described(path: Path) -> ContractFile:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             raise ValueError(f"has something that is not a file: {shown(path.name)}")
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"has a file larger than {MOST_BYTES >> 30} GiB: {shown(path.name)}")
         with path.open("rb") as file:
             digest = hashlib.sha256()
             for chunk in iter(lambda: file.read(_CHUNK_BYTES), b""):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract
-from steelyard.contract.files import contract_files
+from steelyard.contract.files import contract_files, inside
 from steelyard.contract.tree import prefixes, shown
 from steelyard.errors import ContractFault, Problem
 
@@ -38,6 +38,9 @@ def find_fixtures(contract: Contract, output: str | None) -> list[Fixture]:
     problems = list(_strays(contract.folder / FOLDER))
     found: list[Fixture] = []
     for kind in KINDS:
+        if leads_out := _leads_out(contract.folder, f"{FOLDER}/{kind}"):
+            problems.append(leads_out)
+            continue
         for name in _names(contract.folder, f"{FOLDER}/{kind}"):
             try:
                 found.append(Fixture(name, kind == "pass", _files(contract.folder, name, output)))
@@ -70,6 +73,17 @@ def _strays(folder: Path) -> Iterator[Problem]:
             if one.is_dir() and one.name not in KINDS and not one.name.startswith("."):
                 message = f"is neither {FOLDER}/pass nor {FOLDER}/fail, so it would not be tried"
                 yield Problem(str(one), "", message)
+
+
+def _leads_out(folder: Path, below: str) -> Problem | None:
+    """Folders of others are not looked into, not even for names."""
+    if not (folder / below).exists():
+        return None
+    try:
+        inside(folder, below)
+    except ValueError as error:
+        return Problem(str(folder / below), "", shown(str(error)))
+    return None
 
 
 def _names(folder: Path, below: str) -> list[str]:

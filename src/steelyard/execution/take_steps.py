@@ -46,14 +46,15 @@ def _take(run: LiveRun, number: int, step: Step) -> str:
     message = Message(step.brief, number, len(steps), step.name, step.wall_s)
     ending = _watch(run, message)
     capture(run, step.name)
-    if CLASS_OF[ending.code] == "agent":
+    crashed = CLASS_OF[ending.code] == "agent"
+    if crashed:
         # What a crashed agent had finished by then is chance; it is neither a success nor a zero.
         how = ending.rationale.removeprefix(message.where)
         outcomes = refuse_all(run, step.checks, "error", f"the agent crashed in this step: {how}")
     else:
         outcomes = accept(run, step.checks)
     results = {name: Result(one.outcome, one.score) for name, one in outcomes.items()}
-    reward = step_reward(run.trial.contract.spec.reward, step.checks, results)
+    reward = 0.0 if crashed else step_reward(run.trial.contract.spec.reward, step.checks, results)
     told = {"step": step.name, "number": number, "code": ending.code, "rationale": ending.rationale}
     run.events.append("step.end", "harness", {**told, "reward": reward, "min_reward": step.min_reward})
     if ending.code != "completed":

@@ -1,7 +1,7 @@
 """The grades of a contract with steps -> what became of each step, and the reward of them all.
 
 A step passes when every check of it that is required passes and it earned what it needed. One that nobody took has
-earned 0; one whose worth is not known leaves the whole reward unknown: it is never averaged away.
+earned 0, and so has one whose agent crashed; one whose worth is not known leaves the whole reward unknown: it is never averaged away.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from steelyard.contract.contract import Step
 from steelyard.contract.step_reward import Result, is_enough, step_reward
+from steelyard.evidence.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 
 StepOutcome = Literal["pass", "fail", "error", "not_run"]
@@ -53,6 +54,9 @@ def _result(step: Step, grades: Sequence[Graded], ended: str | None, rule: str) 
     telling = next((one for one in grades if one.gates and one.grade.outcome != "pass"), None)
     if ended is None:
         return StepResult(step.name, "not_run", 0.0, telling.grade.why if telling else "not run", None)
+    if CLASS_OF[ended] == "agent":
+        # Known to have earned nothing: an unknown reward would drop out of every mean, and crashing would pay.
+        return StepResult(step.name, "error", 0.0, _why(telling), ended)
     reward = step_reward(rule, step.checks, results)
     if reward is None:
         return StepResult(step.name, "error", None, _why(telling), ended)

@@ -22,7 +22,7 @@ from steelyard.contract.importing.write import write_task
 from steelyard.contract.load import FILE, find_contracts
 from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
 
-FORMAT = "steelyard.imported/1"
+FORMAT = "steelyard.imported/2"  # to be raised whenever an import comes out differently
 
 
 def find_folders(paths: Iterable[Path]) -> list[Path]:
@@ -83,10 +83,15 @@ def _digest(folder: Path, options: Options) -> str:
     room = Room()  # what is too much for an import is not read at all
     for name in sorted(harbor.USED):
         path = folder / name
-        if path.is_dir() and not path.is_symlink():
+        if path.is_symlink():
+            add(os.fsencode(name), *_content(path, room))
+            path = path.resolve()  # what is imported is what it leads to
+            if not path.is_relative_to(folder.resolve()):
+                continue  # refused by the import
+        if path.is_dir():
             for entry, below in walked(path, frozenset()):
                 add(os.fsencode(f"{name}/{below}"), *_content(Path(entry.path), room))
-        elif path.exists() or path.is_symlink():
+        elif path.exists():
             add(os.fsencode(name), *_content(path, room))
     return digest.hexdigest()
 
