@@ -52,7 +52,8 @@ class Results:
         rows.rows.extend(self._row(result, unicode=not options.ascii_only) for result in self.results)
         yield rows
         yield Text("")
-        yield Text(LEGEND, "dim")
+        undecided = any("error" in (result["gates"] or {}).values() for result in self.results)
+        yield Text(LEGEND + ("  ! could not be decided" if undecided else ""), "dim")
         for folder in dict.fromkeys(Path(result["folder"]).parent for result in self.results):
             yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
         if any(result["assurance"]["isolation"] == "none" for result in self.results):
@@ -158,6 +159,13 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     console.print(head)
     console.print(Text.assemble("verdict ", coloured(result["verdict"]), f"  checks {result['checks']}  "
                                 f"score {number(result['score'])}  reward {number(result['reward'])}"))  # fmt: skip
+    if result.get("acceptance") == "acceptance_error":
+        console.print(
+            Text(
+                "acceptance error: a check could not be decided",
+                "yellow",
+            )
+        )
     if result.get("refused"):
         console.print(Text(f"refused: {result['refused']}", "bold yellow"))
     unicode = not console.options.ascii_only
