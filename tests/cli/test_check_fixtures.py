@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Callable
@@ -9,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from authoring import ROOT, Author, Said, Steelyard
+from steelyard.cli.rehearsing import table
 from steelyard.contract.files import contract_files
+from steelyard.study.rehearse import Tried
 
 # Half a point for a number, all of it for the right one; it crashes where there is no answer.
 VERIFIER = """
@@ -177,10 +181,23 @@ def test_a_contract_that_asks_for_nothing_is_told_before_money_is_spent(
     assert (said.code, came(said)["noop"]) == (2, ("pass", "otherwise"))
 
 
-def test_a_reference_that_fails_is_told_with_the_reason(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("check", author.write({"repo/check.sh": "exit 4\n"}), "--reference")
+def test_a_reference_that_fails_is_told_with_the_reason_and_the_output(
+    author: Author, steelyard: Steelyard
+) -> None:
+    said = steelyard("check", author.write({"repo/check.sh": "echo no such sum; exit 4\n"}), "--reference")
     assert said.code == 2
-    assert "adds: exit 4, expected 0" in said.out
+    _, problem, output, *rest = said.out.splitlines()
+    assert problem.endswith("oracle.reference: must pass, and came out as fail: adds: exit 4, expected 0")
+    assert output == "  | no such sum"
+    assert "NOT as expected" in "".join(rest)
+
+
+def test_a_setup_that_fails_is_told_line_by_line(author: Author, steelyard: Steelyard) -> None:
+    said = steelyard("check", author.write(setup=["echo one; echo two; exit 3"]), "--reference")
+    assert said.code == 2
+    _, problem, *output = said.out.splitlines()
+    assert "setup[0]: `echo one; echo two; exit 3` ended with exit code 3 (setup runs offline" in problem
+    assert output == ["  | one", "  | two"]
 
 
 def test_a_noop_that_only_breaks_the_verifier_has_not_failed(author: Author, steelyard: Steelyard) -> None:
@@ -193,7 +210,8 @@ def test_a_noop_that_only_breaks_the_verifier_has_not_failed(author: Author, ste
 
 def test_no_reference_is_no_success(author: Author, steelyard: Steelyard) -> None:
     said = steelyard("check", author.write(oracle={"checks": [{"cmd": "sh check.sh"}]}), "--reference")
-    assert (said.code, "there is no reference to try" in said.out) == (2, True)
+    assert (said.code, "there is no reference to try (reference: " in said.out) == (2, True)
+    assert "noop" in said.out
 
 
 def test_the_contract_of_the_tutorial_is_sound(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -204,3 +222,18 @@ def test_the_contract_of_the_tutorial_is_sound(steelyard: Steelyard, tmp_path: P
         (tmp_path / "my" / name).write_text(text)
     said = steelyard("check", tmp_path / "my", "--reference", "--json")
     assert (said.code, said.line["problems"]) == (0, [])
+
+
+def test_what_was_tried_is_whole_on_a_narrow_terminal() -> None:
+    why = "the engine that runs containers went away in the middle of it, and did not come back"
+    name = "fixtures/pass/" + "a" * 30
+    tried = (
+        Tried(name, "at least 0.95", "0.5", "otherwise"),
+        Tried("noop", "fail", "invalid", "invalid", why),
+    )
+    file = io.StringIO()
+    Console(width=60, file=file).print(table(tried))
+    text = file.getvalue()
+    for whole in ("tried", "must get", name, "at least 0.95", "NOT as expected", why):
+        assert whole in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 60

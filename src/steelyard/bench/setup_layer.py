@@ -140,9 +140,14 @@ def _failure(contract: Contract, index: int, line: str, finished: Finished) -> P
     return Problem(
         where=str(contract.folder / "contract.yaml"),
         field=f"setup[{index}]",
-        message=f"`{line}` {how}\n{tail}",
+        message=f"`{_first_line(line)}` {how}\n{tail}",
         fix="setup runs offline; vendor what it needs, or say `setup_network: host`" if offline else "",
     )
+
+
+def _first_line(command: str) -> str:
+    first, *more = command.strip().split("\n")
+    return f"{first} ..." if more else first
 
 
 def _with_network(box: Box) -> Box:

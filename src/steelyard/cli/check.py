@@ -22,6 +22,7 @@ from steelyard.contract.syntax import unparsed
 from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.graders.catalogue import installed_catalogue
+from steelyard.report.plain import problem_lines
 
 if TYPE_CHECKING:
     from steelyard.study.rehearse import Tried
@@ -82,8 +83,9 @@ class Checked(NamedTuple):
 
     def lines(self) -> list[str]:
         head = f"ok     {self.id}  {self.digest}" if self.ok else f"wrong  {self.path}"
-        told = [*map(str, self.faults), *(f"warning: {problem}" for problem in self.warnings)]
-        return [shown(head), *(f"  {shown(line)}" for line in told)]
+        told = [line for problem in self.faults for line in problem_lines(problem)]
+        doubts = [f"warning: {line}" for problem in self.warnings for line in problem_lines(problem)]
+        return [shown(head), *(f"  {line}" for line in (*told, *doubts))]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,9 +19,16 @@ from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, Problem
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
+from steelyard.report.terminal import told_by
 from steelyard.study.rehearse import Rehearsal, Tried, fixtures_of
 
-COLOURS = {"as_expected": "green", "otherwise": "red", "error": "yellow", "invalid": "magenta"}
+SHOWN_LINES = 20  # of what a check printed
+CAME = {
+    "as_expected": ("as expected", "green"),
+    "otherwise": ("NOT as expected", "red"),
+    "error": ("error", "yellow"),
+    "invalid": ("invalid", "magenta"),
+}
 
 
 class Rehearsed(NamedTuple):
@@ -40,15 +47,35 @@ def rehearse(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Rehe
                 tried += things(rehearsal, contract) if asked else ()
             except ContractFault as fault:
                 faults += fault.problems
-    return Rehearsed(tuple(tried), faults)
+        faults += [_problem(contract, one) for one in tried if one.came in {"otherwise", "error"}]
+    return Rehearsed(tuple(tried), list(dict.fromkeys(faults)))
+
+
+def _problem(contract: Contract, one: Tried) -> Problem:
+    """What did not come out as it must, why, and the end of what the check printed."""
+    said = told_by(Path(one.folder), one.check).splitlines()[-SHOWN_LINES:] if one.check else []
+    because = f": {one.why}" if one.why else ""
+    place = "steps" if contract.steps else "oracle"
+    where = str(contract.folder / "contract.yaml")
+    field, message, fix = f"{place}.reference", f"must pass, and came out as {one.got}{because}", ""
+    if one.name == "noop":
+        field, message = f"{place}.checks", f"no change at all must fail, and came out as {one.got}{because}"
+        fix = "let a check fail on the snapshot as it is" if one.got == "pass" else ""
+    elif one.name != "reference":
+        where, field = str(contract.folder / one.name), ""
+        message = f"must score {one.wanted}, and " + (
+            f"got {one.got}" if one.came == "otherwise" else one.why
+        )
+    return Problem(where, field, "\n".join([message, *said]), fix)
 
 
 def table(tried: tuple[Tried, ...]) -> Rows:
-    rows = Rows(("tried", "must get", "got", "", "why"), giving=("tried",))
+    """Why something came out wrong stands above, as a problem of the contract's."""
+    rows = Rows(("tried", "must get", "got", "", "why"), giving=("tried",), whole=True)
     for one in tried:
-        said = Text(one.came.replace("_", " "), COLOURS[one.came])
+        why = "" if one.came in {"otherwise", "error"} else one_line(one.why)
         rows.rows.append(
-            (Text(one_line(one.name, 60)), Text(one.wanted), Text(one.got), said, Text(one_line(one.why)))
+            (Text(one_line(one.name, 60)), Text(one.wanted), Text(one.got), Text(*CAME[one.came]), Text(why))
         )
     return rows
 

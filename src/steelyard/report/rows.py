@@ -20,15 +20,18 @@ INDENT = 7  # the width of a run's short name, and a space
 
 @dataclass(frozen=True)
 class Rows:
-    """A table whose last column takes what is left; `giving` are the others that may move below, first to last."""
+    """A table whose last column takes what is left; `giving` are the others that may move below, first to last.
+
+    One that is `whole` cuts nothing that stands below, and its head names what does.
+    """
 
     columns: tuple[str, ...]
     giving: tuple[str, ...] = ()
     right: frozenset[str] = frozenset()
+    whole: bool = False
     rows: list[tuple[Text, ...]] = field(default_factory=list)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        del console
         width, more = options.max_width, "..." if options.ascii_only else "…"
         widths = [max([cell_len(name), *(cell_len(row[at].plain) for row in self.rows)])
                   for at, name in enumerate(self.columns)]  # fmt: skip
@@ -37,15 +40,19 @@ class Rows:
         for row in (head, *self.rows):
             beside = {at: widths[at] for at in range(len(row)) if at not in below}
             yield _cut(self._line(row, beside), width, more)
-            for at in below if row is not head else ():
-                if row[at].plain:
-                    yield Text(" " * INDENT) + _cut(row[at], width - INDENT, more)
+            for at in below if row is not head or self.whole else ():
+                lines = (
+                    row[at].wrap(console, width - INDENT)
+                    if self.whole
+                    else [_cut(row[at], width - INDENT, more)]
+                )
+                yield from (Text(" " * INDENT) + line for line in lines if line.plain)
 
     def _below(self, widths: Sequence[int], width: int) -> list[int]:
         """The columns that have no room beside the others."""
         last = len(widths) - 1
         room = width - sum(widths[:last]) - last
-        if room >= min(LEAST, widths[last]):
+        if room >= (widths[last] if self.whole else min(LEAST, widths[last])):
             return []
         below = [last]
         for name in self.giving:

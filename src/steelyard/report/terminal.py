@@ -186,7 +186,7 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     for grade in result["grades"]:
         if grade["outcome"] not in ("fail", "error"):
             continue
-        if told := grade.get("output_tail") or _told(Path(result["folder"]), grade["name"]):
+        if told := grade.get("output_tail") or told_by(Path(result["folder"]), grade["name"]):
             console.print(Text(f"\noutput of {grade['name']}:", "bold"))
             console.print(Text(quoted(told)))
     tail = "" if result["termination"] == "completed" else _stderr_tail(Path(result["folder"]))
@@ -235,7 +235,7 @@ def label_of(label: Mapping[str, Any]) -> str:
     )
 
 
-def _told(folder: Path, check: str) -> str:
+def told_by(folder: Path, check: str) -> str:
     """The tests of a check that failed, and the end of what it printed; from the record, which is the operator's."""
     try:
         with open_plain(folder / "checks" / check / "outcome.json") as file:

@@ -41,6 +41,7 @@ class Tried(NamedTuple):
     came: Came
     why: str = ""
     folder: str = ""
+    check: str = ""  # the one to blame, if there is one
 
     def to_json(self) -> dict[str, Any]:
         return self._asdict()
@@ -62,11 +63,16 @@ class Rehearsal:
                 yield _scored(fixture, self._run(contract, f"tree:{tree}", fixture.name))
 
     def agents(self, contract: Contract) -> Iterator[Tried]:
-        if contract.spec.oracle.reference is None and all(step.reference is None for step in contract.steps):
-            said = Problem(str(contract.folder), "oracle.reference", "there is no reference to try")
-            raise ContractFault(said)
+        """What can be tried is; a reference that is missing is told afterwards."""
+        steps = contract.steps
+        known = contract.spec.oracle.reference is not None or any(step.reference for step in steps)
         for agent, wanted in zip(AGENTS, ("pass", "fail"), strict=True):
-            yield _judged(agent, wanted, self._run(contract, agent, agent))
+            if known or agent != "reference":
+                yield _judged(agent, wanted, self._run(contract, agent, agent))
+        if not known:
+            where, field = str(contract.folder / "contract.yaml"), "steps" if steps else "oracle.reference"
+            fix = "reference: reference.patch, which `git diff` writes of a solution"
+            raise ContractFault(Problem(where, field, "there is no reference to try", fix))
 
     def _run(self, contract: Contract, agent: str, name: str) -> Record:
         self.on_start(f"{contract.id} x {name}")
@@ -111,11 +117,17 @@ def _scored(fixture: Fixture, record: Record) -> Tried:
     wanted = f"at least {high:g}" if fixture.must_pass else f"at most {low:g}"
     broken = next((one for one in own if one.grade.score is None), None)
     if broken is not None:
-        return Tried(fixture.name, wanted, "error", "error", _what_broke(broken, record), folder)
+        why = _what_broke(broken, record)
+        return Tried(fixture.name, wanted, "error", "error", why, folder, broken.entry.name)
     every = [_fits(one, must_pass=fixture.must_pass) for one in own]
+    worst = min(own, key=lambda one: one.grade.score or 0.0)
     fits = all(every) if fixture.must_pass else any(every)
-    got = f"{min(one.grade.score or 0.0 for one in own):g}"
-    return Tried(fixture.name, wanted, got, "as_expected" if fits else "otherwise", "", folder)
+    got, came = f"{worst.grade.score or 0.0:g}", _came(fits=fits)
+    return Tried(fixture.name, wanted, got, came, "", folder, worst.entry.name)
+
+
+def _came(*, fits: bool) -> Came:
+    return "as_expected" if fits else "otherwise"
 
 
 def _fits(one: Graded, *, must_pass: bool) -> bool:
@@ -134,16 +146,18 @@ def _what_broke(one: Graded, record: Record) -> str:
 
 def _judged(agent: str, wanted: str, record: Record) -> Tried:
     verdict, folder = record.verdict, str(record.evidence.folder.path)
-    why = "" if verdict.verdict == "pass" else shown(_why_not(record))
+    why, check = ("", "") if verdict.verdict == "pass" else _why_not(record)
     if verdict.status == "invalid":
         return Tried(agent, wanted, "invalid", "invalid", shown(verdict.reason), folder)
     if verdict.verdict == "fail" and verdict.acceptance == "acceptance_error":
-        return Tried(agent, wanted, "error", "error", why, folder)
-    fits = verdict.verdict == wanted
-    return Tried(agent, wanted, verdict.verdict, "as_expected" if fits else "otherwise", why, folder)
+        return Tried(agent, wanted, "error", "error", why, folder, check)
+    return Tried(agent, wanted, verdict.verdict, _came(fits=verdict.verdict == wanted), why, folder, check)
 
 
-def _why_not(record: Record) -> str:
+def _why_not(record: Record) -> tuple[str, str]:
+    """The reason, and the check that gave it."""
     broken = [one for one in record.grades if one.entry.required and one.grade.outcome in {"fail", "error"}]
     first = next((one for one in broken if one.grade.outcome == "error"), broken[0] if broken else None)
-    return f"{first.entry.name}: {first.grade.why}" if first is not None else record.verdict.reason
+    if first is None:
+        return shown(record.verdict.reason), ""
+    return shown(f"{first.entry.name}: {first.grade.why}"), first.entry.name
