@@ -154,3 +154,16 @@ def test_a_task_that_is_never_ready_is_the_contracts_fault(steelyard: Steelyard,
     said = steelyard("run", tmp_path / "settings", "--agent", "reference", "--sandbox", "bubblewrap")
     assert said.code == 2
     assert "environment.ready: never ready: exit code 3: not yet" in said.err
+
+
+def test_problems_of_a_task_name_the_folder_that_was_typed(steelyard: Steelyard, tmp_path: Path) -> None:
+    folder = tmp_path / "hello"
+    shutil.copytree(TASKS / "hello-file", folder)
+    (folder / "tests/broken.py").write_text("def (:\n")
+    (folder / "solution/solve.sh").write_text("exit 0\n")
+    said = steelyard("check", folder, "--reference", "--sandbox", "bubblewrap")
+    head, *told = said.out.splitlines()
+    assert head == f"wrong  {folder}"
+    assert told[0].startswith(f"  {folder}: oracle.reference: must pass, and came out as fail")
+    assert any(f"warning: {folder}/tests/broken.py:1: is not valid Python" in line for line in told), said.out
+    assert "imported" not in said.out

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.exposed import exposed_verifiers
-from steelyard.contract.importing.direct import contract_at, find_folders
+from steelyard.contract.importing.direct import as_typed, contract_at, find_folders
 from steelyard.contract.load import examine_contract
 from steelyard.contract.syntax import unparsed
 from steelyard.contract.tree import shown
@@ -142,8 +142,9 @@ def _tell(checked: Checked, *, as_json: bool) -> None:
 def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
     from steelyard.cli.rehearsing import rehearse  # noqa: PLC0415  # sandboxes, which reading a contract needs not
 
-    tried, faults = rehearse(checked.path, catalogue, args)
-    return checked._replace(tried=tried, faults=faults)
+    made = contract_at(checked.path, task_options(args))
+    tried, faults = rehearse(made, catalogue, args)
+    return checked._replace(tried=tried, faults=[as_typed(one, {made: checked.path}) for one in faults])
 
 
 def _each(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Checked]:
@@ -161,9 +162,14 @@ def _each(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Checked]:
 
 def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
     try:
-        return check(contract_at(path, task_options(args)), catalogue)
+        made = contract_at(path, task_options(args))
     except ContractFault as fault:  # a task that cannot be a contract
         return Checked(path, None, None, fault.problems, [])
+    checked = check(made, catalogue)
+    faults, warnings = (
+        [as_typed(one, {made: path}) for one in told] for told in (checked.faults, checked.warnings)
+    )
+    return checked._replace(path=path, faults=faults, warnings=warnings)
 
 
 def check(path: Path, catalogue: Catalogue) -> Checked:

@@ -8,13 +8,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.requiring import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.cli.trials import add_run_options, run_trials
-from steelyard.contract.importing.direct import contract_at
+from steelyard.contract.contract import Contract
+from steelyard.contract.importing.direct import contract_at, told_as_typed
 from steelyard.contract.load import load_contract
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
@@ -38,11 +40,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     check_out(args.out)
     required_by(args)  # a wrong word is found before anything is spent
-    contract = load_contract(contract_at(args.contract, task_options(args)), installed_catalogue())
+    made = contract_at(args.contract, task_options(args))
+    with told_as_typed({made: args.contract}):
+        contract = load_contract(made, installed_catalogue())
+        results = _graded(contract, args)
+    return exit_code(results)
+
+
+def _graded(contract: Contract, args: argparse.Namespace) -> list[dict[str, Any]]:
     with _agent(args) as agent, Reporter(1, as_json=args.json) as reporter:
         results = run_trials([Trial(contract, agent)], args, reporter)
         reporter.summary(results)
-    return exit_code(results)
+    return results
 
 
 @contextmanager

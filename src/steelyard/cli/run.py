@@ -14,7 +14,7 @@ from steelyard.cli.requiring import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.cli.trials import add_jobs, add_run_options, run_trials
 from steelyard.contract.contract import Contract
-from steelyard.contract.importing.direct import contract_at, find_folders
+from steelyard.contract.importing.direct import contract_at, find_folders, told_as_typed
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.graders.catalogue import installed_catalogue
@@ -65,11 +65,13 @@ def run(args: argparse.Namespace) -> int:
     catalogue = installed_catalogue()
     options = task_options(args)
     folders = find_folders(args.contracts)
-    contracts = [load_contract(contract_at(path, options), catalogue) for path in folders]
-    trials = plan_trials(contracts, args.agent, args.repeats)
-    with Reporter(len(trials), as_json=args.json) as reporter:
-        results = run_trials(trials, args, reporter)
-        reporter.summary(results)
+    made = [contract_at(path, options) for path in folders]
+    with told_as_typed(dict(zip(made, folders, strict=True))):
+        contracts = [load_contract(path, catalogue) for path in made]
+        trials = plan_trials(contracts, args.agent, args.repeats)
+        with Reporter(len(trials), as_json=args.json) as reporter:
+            results = run_trials(trials, args, reporter)
+            reporter.summary(results)
     if args.harbor_result is not None:
         named = {id(contract): path for contract, path in zip(contracts, folders, strict=True)}
         for trial, line in zip(trials, results, strict=True):

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,25 @@ def contract_at(path: Path, options: Options, cache: Cache | None = None) -> Pat
     Raises ContractFault for a task that cannot be a contract.
     """
     return imported(path, options, cache or Cache.default()) if _is_task(path) else path
+
+
+@contextmanager
+def told_as_typed(typed: Mapping[Path, Path]) -> Iterator[None]:
+    """Faults of contracts (keys) that name what somebody typed (values), not a place in the cache."""
+    try:
+        yield
+    except ContractFault as fault:
+        raise ContractFault([as_typed(problem, typed) for problem in fault.problems]) from fault
+
+
+def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
+    for made, folder in typed.items():
+        below = problem.where.removeprefix(str(made))
+        if made != folder and below != problem.where and below[:1] in {"", "/"}:
+            file = below.strip("/").partition(":")[0]
+            where = f"{folder}{below}" if file and (folder / file).exists() else str(folder)
+            return replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
+    return problem
 
 
 def _found(path: Path) -> Iterator[Path]:
