@@ -195,6 +195,11 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(writer: Writer) 
     ]
 
 
+def test_a_misspelt_oracle_is_told_and_nothing_about_weights(writer: Writer) -> None:
+    writer.write(oracle=..., orcale=oracle(), policy={"allowed_paths": ["src/**"]})
+    assert [problem.field for problem in writer.problems()] == ["oracle", "orcale"]
+
+
 ESCAPES = ["/etc/passwd", "../x", "a/../../x", "..", "a\\b", "~/x", "gone.txt"]
 FILE_KEYS: list[tuple[str, Any]] = [
     ("brief_file", lambda name: {"brief": ..., "brief_file": name}),

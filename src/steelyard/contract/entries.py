@@ -98,9 +98,10 @@ def resolve_entries(source: Source, catalogue: Catalogue) -> Entries:
 def _weighs_nothing(entries: Entries) -> bool:
     if entries.source.data.get("workspace") == "none":
         return False  # what is wrong there is that it has graders at all
+    weight = sum(one.weight for one in entries.found.values())
     return (
-        bool(entries.found) and not entries.problems and not sum(one.weight for one in entries.found.values())
-    )
+        bool(entries.checks) and not entries.problems and not weight
+    )  # that checks are missing is said elsewhere
 
 
 def _listed(source: Source, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
