@@ -8,12 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.bench.declared import is_declared
-from steelyard.bench.expected import NOT_OF_THE_SUITE, NOT_REPORTED, OTHER_RUNNER, Expectation, as_expected
+from steelyard.bench.expected import (
+    NOT_OF_THE_SUITE,
+    NOT_REPORTED,
+    OTHER_RUNNER,
+    RIVAL,
+    Expectation,
+    as_expected,
+    is_of_the_suite,
+)
 from steelyard.bench.placed import Places
 from steelyard.bench.reported import NEVER_RAN, Channel, Reported, Result
 from steelyard.bench.suite import Suite
 from steelyard.bench.twin.written import is_surely_run, written_tests
+from steelyard.graders.ids import ask
 
 FILE = "tests/test_x.py"
 OUTCOMES = ["passed", "failed", "error", "skipped"]
@@ -119,20 +127,119 @@ def test_an_invented_test_is_not_one_of_the_suite() -> None:
     assert made.results[1].detail == NOT_OF_THE_SUITE
 
 
-def test_a_declared_test_counts_whatever_the_trusted_run_says() -> None:
+@pytest.mark.parametrize("wanted", ["test_new", f"{FILE}::test_new", "*", f"{FILE}::test_*"])
+def test_a_declared_id_makes_no_test_of_what_the_reference_does_not_have(wanted: str) -> None:
+    made = as_expected(
+        told(result("test_a"), result("test_new")), expecting(result("test_a"), declared=(wanted,))
+    )
+    assert outcomes(made) == {"test_a": "passed", "test_new": "skipped"}
+    assert [is_of_the_suite(one) for one in made.results] == [True, False]
+
+
+@pytest.mark.parametrize("problems", [(), ("could not collect tests/test_y.py",)])
+def test_where_no_reference_knows_the_tests_a_declared_id_does(problems: tuple[str, ...]) -> None:
+    expectation = expecting(result("test_a"), reference=bool(problems), declared=("test_new",))
+    expectation = replace(expectation, trusted=replace(expectation.trusted, problems=problems))
+    made = as_expected(told(result("test_a"), result("test_new"), result("test_fake")), expectation)
+    assert outcomes(made) == {"test_a": "passed", "test_new": "passed", "test_fake": "skipped"}
+
+
+def test_a_wildcard_names_no_test() -> None:
     made = as_expected(
         told(result("test_a"), result("test_new")),
-        expecting(result("test_a"), is_declared=lambda one: is_declared(one.id, ["test_new"])),
+        expecting(result("test_a"), reference=False, declared=("test_*",)),
     )
-    assert outcomes(made) == {"test_a": "passed", "test_new": "passed"}
+    assert outcomes(made) == {"test_a": "passed", "test_new": "skipped"}
+
+
+RIVALS: list[
+    tuple[str, Result, Result]
+] = [  # declared, the test of the suite, the one that would answer for it
+    ("test_x (m.C)", Result("m.C.test_x", "failed"), Result("test_x (m.C)", "passed")),
+    ("Adds.", Result("m.C.test_x", "failed", title="Adds."), Result("Adds.", "passed")),
+    ("adds", Result("a.js::sums adds", "failed", title="adds"), Result("a.js::adds", "passed")),
+    ("a.py::x[one", Result("a.py::x[one two]", "failed"), Result("a.py::x[one", "passed")),
+    ("a.py::x[/z]", Result("a.py::x[/y/z]", "failed"), Result("a.py::x[/z]", "passed")),
+]
+
+
+@pytest.mark.parametrize(("wanted", "real", "rival"), RIVALS)
+@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("reference", [True, False])
+def test_a_test_that_takes_the_name_of_one_that_failed_does_not_pass_for_it(
+    wanted: str, real: Result, rival: Result, *, seen: bool, reference: bool
+) -> None:
+    """With the reference, it is no test of the suite; without, of all that may be meant none may fail."""
+    other = Result("a.py::other", "passed")
+    there = [replace(real, outcome="passed" if reference else "failed"), other] if seen else [other]
+    expectation = Expectation(told(*there), reference, declared=(wanted,))
+    made = as_expected(told(rival, real, other), expectation)
+    if seen or not reference:
+        assert not ask([wanted], made.results).everything
+    assert rival.id not in {one.id for one in made.passed}
+    details = {one.detail for one in made.results if one.id == rival.id}
+    assert details <= {NOT_OF_THE_SUITE, RIVAL}
+
+
+def test_an_honest_test_passes_under_each_of_those_names() -> None:
+    for wanted, real, _ in RIVALS:
+        passing = replace(real, outcome="passed")
+        made = as_expected(told(passing), Expectation(told(passing), True, declared=(wanted,)))
+        assert ask([wanted], made.results).everything
+
+
+@pytest.mark.parametrize("reference", [True, False])
+def test_invented_tests_do_not_lift_the_share(*, reference: bool) -> None:
+    suite = [result("test_a", "failed"), result("test_b"), result("test_p[1]", "failed")]
+    more = [result(f"test_{number}") for number in range(99)] + [
+        result(f"test_p[x{number}]") for number in range(99)
+    ]
+    made = as_expected(told(*suite, *more), expecting(*suite, reference=reference, declared=("*",)))
+    assert ask(["*"], made.results).share == 1 / 3
+    assert len(made.passed) == 1
+
+
+def test_invented_tests_in_a_file_that_the_snapshot_cannot_load_do_not_count() -> None:
+    every = [result("test_a"), result("TestB::test_b", "failed"), result("D::test_d")]
+    made = as_expected(told(*every, result("TestMore::test_1")), not_loaded(declared=("*",)))
+    assert outcomes(made)["test_1"] == "skipped"
+    assert len(made.passed) == 2
+
+
+def test_one_function_under_several_names_does_not_count() -> None:
+    names = ["D.test_d", "x.D.test_d", "y.D.test_d"]
+    every = [Result(f"tests.test_x.{name}", "passed", file=FILE) for name in names]
+    expectation = not_loaded(written={FILE: written_tests(FILE, SOURCE, "unittest")})
+    assert not as_expected(told(*every, runner="unittest"), expectation).passed
+    assert as_expected(told(every[0], runner="unittest"), expectation).passed
 
 
 def test_parameters_may_differ_when_there_are_as_many() -> None:
     there = [result("test_p[eur]"), result("test_p[usd]")]
     fewer = as_expected(told(result("test_p[EUR]")), expecting(*there))
     assert outcomes(fewer) == {"test_p[EUR]": "passed", "test_p[eur]": "failed", "test_p[usd]": "failed"}
-    more = told(*(result(f"test_p[{name}]") for name in ("EUR", "USD", "GBP")))
-    assert as_expected(more, expecting(*there)) == more
+    as_many = told(*(result(f"test_p[{name}]") for name in ("EUR", "USD")))
+    assert as_expected(as_many, expecting(*there)) == as_many
+
+
+def test_what_is_more_than_the_suite_has_is_not_counted_and_does_no_harm() -> None:
+    """The work offers more, and the suite makes tests of what it offers."""
+    there = [result("test_p[eur]"), result("test_p[usd]")]
+    made = as_expected(told(*there, result("test_p[gbp]")), expecting(*there))
+    assert outcomes(made) == {"test_p[eur]": "passed", "test_p[usd]": "passed", "test_p[gbp]": "skipped"}
+    assert ask([f"{FILE}::*"], made.results).everything
+
+
+def test_those_that_failed_take_the_places_first() -> None:
+    there = [result("test_p[eur]"), result("test_p[usd]")]
+    here = [result("test_p[EUR]"), result("test_p[USD]"), result("test_p[GBP]", "failed")]
+    made = as_expected(told(*here), expecting(*there))
+    assert outcomes(made) == {"test_p[EUR]": "passed", "test_p[USD]": "skipped", "test_p[GBP]": "failed"}
+
+
+def test_a_skip_that_calls_itself_no_test_of_the_suite_is_a_failure() -> None:
+    skipped = result("test_a", "skipped", detail=NOT_OF_THE_SUITE)
+    assert outcomes(as_expected(told(skipped), expecting(result("test_a")))) == {"test_a": "failed"}
 
 
 def test_tests_in_files_of_the_candidate_are_not_expected() -> None:
@@ -191,7 +298,7 @@ def test_titles_are_found_by_syntax() -> None:
 def not_loaded(**more: object) -> Expectation:
     broken = Result(FILE, "error", "could not be collected", FILE)
     written = {FILE: written_tests(FILE, SOURCE, "pytest")}
-    return expecting(broken, reference=False, written=written, **more)
+    return expecting(broken, **{"reference": False, "written": written, **more})  # type: ignore[arg-type]  # by name
 
 
 def test_each_test_of_a_file_that_the_snapshot_cannot_load_must_be_told() -> None:

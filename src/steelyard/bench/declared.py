@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.bench.reported import MAX_TEXT, Result
 
 _UNITTEST = re.compile(r"(\S+) \(([\w.]+)\)")
 _DOTTED = re.compile(r"\w+(\.\w+)+")
 _PATH_LEFT = re.compile(r"([^\[]+\[/)([^/]+\])")
-
-
-def is_declared(name: str, declared: Iterable[str]) -> bool:
-    """Whether one of the declared ids or patterns may mean the test that is reported by this name."""
-    rest, dotted = tail(name), dotted_name(name) or path_as_dots(name)
-    return any(
-        is_like(name, wanted)
-        or is_short_for(wanted, name)
-        or (rest and is_like(rest, wanted))
-        or f".{dotted}".endswith(f".{dotted_name(wanted) or wanted}")
-        for wanted in declared
-    )
 
 
 def is_like(text: str, pattern: str) -> bool:
@@ -71,3 +62,65 @@ def tail(full: str) -> str:
 def path_as_dots(full: str) -> str:
     file, found, rest = full.partition("::")
     return f"{file.removesuffix('.py')}.{rest}".replace("/", ".").replace("::", ".") if found else full
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Results by everything that a contract may call them."""
+
+    results: Sequence[Result]
+    whole: Mapping[str, Result]
+    tails: dict[str, list[Result]] = field(default_factory=dict)
+    titles: dict[str, list[Result]] = field(default_factory=dict)
+    methods: dict[str, list[tuple[str, Result]]] = field(default_factory=dict)
+    heads: dict[str, list[Result]] = field(default_factory=dict)  # of ids with brackets, what is before them
+
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> Names:
+        kept = tuple(results)
+        names = cls(kept, {one.id: one for one in kept})
+        for one in kept:
+            names.tails.setdefault(tail(one.id), []).append(one)
+            names.heads.setdefault(one.id.partition("[")[0], []).append(one)
+            if one.title:
+                names.titles.setdefault(one.title, []).append(one)
+            dotted = dotted_name(one.id) or path_as_dots(one.id)
+            names.methods.setdefault(dotted.rpartition(".")[2], []).append((dotted, one))
+        return names
+
+    def named(self, wanted: str) -> list[Result]:
+        """The tests of that very name, by the first way of naming them that finds any."""
+        return next((found for found in self._exact(wanted) if found), [])
+
+    def short(self, wanted: str) -> list[Result]:
+        """The tests that a runner's output, or SWE-bench's reading of it, calls so."""
+        return self._cut(wanted) or self.titles.get(wanted, [])
+
+    def like(self, wanted: str) -> list[Result]:
+        if "*" not in wanted:
+            return []
+        return [one for one in self.results if is_like(one.id, wanted) or is_like(tail(one.id), wanted)]
+
+    def exactly(self, wanted: str) -> list[Result]:
+        """The tests of that very name, by any way of naming them."""
+        return [one for found in self._exact(wanted) for one in found]
+
+    def possibly(self, wanted: str) -> list[Result]:
+        """Every test that may be meant."""
+        return [*self.exactly(wanted), *self._cut(wanted), *self.titles.get(wanted, [])]
+
+    def _exact(self, wanted: str) -> tuple[list[Result], ...]:
+        wanted = wanted[:MAX_TEXT]  # no more is kept of an id that is reported
+        whole = [self.whole[wanted]] if wanted in self.whole else []
+        return whole, self.tails.get(wanted, []), self._by_method(dotted_name(wanted))
+
+    def _cut(self, wanted: str) -> list[Result]:
+        head, found, _ = wanted.partition("[")
+        return [one for one in self.heads.get(head, []) if is_short_for(wanted, one.id)] if found else []
+
+    def _by_method(self, wanted: str) -> list[Result]:
+        if not wanted:
+            return []
+        known = self.methods.get(wanted.rpartition(".")[2], [])
+        same = [one for dotted, one in known if dotted == wanted]
+        return same or [one for dotted, one in known if dotted.endswith(f".{wanted}")]

@@ -2,22 +2,24 @@
 
     reported there, not here            failed
     run there, skipped here             failed
-    passed here, unknown there          skipped: not one of the suite's tests
+    passed here, unknown there          skipped: not one of the suite's tests, and it answers to no declared id
     tampering here and there            nobody's doing: the tests or the snapshot do it
 
 A forged story may say anything about the tests, but not which tests there are. The trusted tree has the reference's
-change, or none. A file that cannot be loaded without the feature tells its tests by its syntax instead. Parameters may
-depend on the work: of a test that has some, the number counts.
+change, or none. A file that cannot be loaded without the feature tells its tests by its syntax instead, or the contract
+by the very ids that it declares: of all tests that one of them may mean, none may fail. Parameters may depend on the
+work: of a test that has some, the number counts, and no more than that number.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from steelyard.bench.declared import Names
 from steelyard.bench.placed import is_load_failure, known_files
 from steelyard.bench.reported import NEVER_RAN, Reported, Result
 from steelyard.bench.twin.pairs import key_of
@@ -25,8 +27,10 @@ from steelyard.bench.twin.written import WrittenTests
 
 NOT_REPORTED = "not reported, though it is one of the suite's tests"
 NOT_OF_THE_SUITE = "not one of the suite's tests"
+RIVAL = "another test that the declared id may mean has failed"
 OTHER_RUNNER = "the results were told by another runner than on the trusted tree"
 Group = tuple[str, str]
+_BAD = frozenset({"failed", "error"})
 _NUMBER = re.compile(r"\d+")
 
 
@@ -40,7 +44,12 @@ class Expectation:
     files: frozenset[str] = frozenset()  # the oracle's
     changed: frozenset[str] = frozenset()  # the candidate's
     surely_run: frozenset[str] = frozenset()  # hidden files that the command runs, by its words
-    is_declared: Callable[[Result], bool] = lambda _: False
+    declared: tuple[str, ...] = ()  # ids that the contract asks for
+
+    @property
+    def knows_every_test(self) -> bool:
+        """Whether what the trusted run did not report cannot be one of the suite's tests."""
+        return self.has_reference and not self.trusted.problems
 
     @cached_property
     def known(self) -> Mapping[str, Result]:
@@ -97,7 +106,7 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     trusted = expectation.trusted
     if reported.channel == "exit_code" or trusted.channel == "exit_code":
         return reported
-    known_tampering = set(trusted.tampering)
+    known_tampering, told = set(trusted.tampering), reported.results
     reported = replace(
         reported,
         results=tuple(_filed(one, expectation) for one in reported.results),
@@ -107,8 +116,15 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
         return reported
     if trusted.channel == "reporter" != reported.channel and expectation.known:
         return replace(reported, problems=(OTHER_RUNNER,))
-    judged = [_judged(_known(one, expectation), expectation) for one in reported.results]
-    return replace(reported, results=(*judged, *_missing(judged, reported.runner, expectation)))
+    titles = {one.id: one.title for one in told}
+    counted = list(_of_the_suite([_judged(one, expectation) for one in reported.results], expectation))
+    every = (*counted, *_missing(counted, reported.runner, expectation))
+    return replace(reported, results=_without_rivals(every, titles, expectation))
+
+
+def is_of_the_suite(result: Result) -> bool:
+    """Not so what passed and was found to be nobody's test."""
+    return result.outcome != "skipped" or result.detail != NOT_OF_THE_SUITE
 
 
 def _filed(one: Result, expectation: Expectation) -> Result:
@@ -119,31 +135,83 @@ def _filed(one: Result, expectation: Expectation) -> Result:
     return replace(one, file=there.file or one.file, title=there.title)
 
 
-def _known(one: Result, expectation: Expectation) -> Result:
-    """What passed counts only if it is a test of the suite."""
-    fine = one.outcome != "passed" or one.id in expectation.known or expectation.is_declared(one)
-    if fine or expectation.says_nothing or _may_be_new(one, expectation):
-        return one
-    return replace(one, outcome="skipped", detail=NOT_OF_THE_SUITE)
+def _of_the_suite(results: Sequence[Result], expectation: Expectation) -> Iterator[Result]:
+    """What passed counts only if it is a test of the suite, or takes the place of one that has other parameters."""
+    room = _room(results, expectation)
+    asked = _asked_for(results, expectation)
+    written = Counter((one.file, key_of(one)) for one in results if _has_one_name(one))
+    for one in results:
+        group = expectation.group(one)
+        fine = one.outcome != "passed" or one.id in expectation.known or one.id in asked
+        if fine or expectation.says_nothing:
+            yield one
+            continue
+        room[group] -= 1
+        fine = written[one.file, key_of(one)] <= 1 and _may_be_new(one, expectation)
+        fine = room[group] >= 0 if group in expectation.groups else fine
+        yield one if fine else replace(one, outcome="skipped", detail=NOT_OF_THE_SUITE)
+
+
+def _has_one_name(one: Result) -> bool:
+    """A function of a class is one test, whatever is put before their names: `x.pkg.mod.Case.test_a`."""
+    return one.file.endswith(".py") and not one.id.endswith("]")
+
+
+def _room(results: Collection[Result], expectation: Expectation) -> Counter[Group]:
+    """How many tests of each group were not told under the names of the trusted run, without those that failed."""
+    here = {one.id for one in results}
+    gone = [one for one in expectation.known.values() if one.id not in here]
+    room = Counter(expectation.group(one) for one in gone if expectation.has_parameters(one))
+    room.subtract(
+        expectation.group(one)
+        for one in results
+        if one.outcome in _BAD and one.id not in expectation.known  # the worst take the places first
+    )
+    return room
+
+
+def _asked_for(results: Collection[Result], expectation: Expectation) -> frozenset[str]:
+    """What the contract calls by its very name, where nobody else tells which tests there are."""
+    if expectation.knows_every_test or not expectation.declared:
+        return frozenset()
+    names = Names.of(results)
+    return frozenset(one.id for wanted in expectation.declared for one in names.exactly(wanted))
+
+
+def _without_rivals(
+    results: tuple[Result, ...], titles: Mapping[str, str], expectation: Expectation
+) -> tuple[Result, ...]:
+    """Nobody gets out of a failure by a second test that answers to the declared id."""
+    if expectation.knows_every_test or not expectation.declared:
+        return results
+    names = Names.of(replace(one, title=titles.get(one.id, one.title)) for one in results)
+    rivals: set[str] = set()
+    for wanted in expectation.declared:
+        meant = names.possibly(wanted)
+        if any(one.outcome in _BAD for one in meant):
+            rivals.update(one.id for one in meant if one.id not in expectation.known)
+    return tuple(
+        replace(one, outcome="failed", detail=RIVAL) if one.outcome == "passed" and one.id in rivals else one
+        for one in results
+    )
 
 
 def _may_be_new(one: Result, expectation: Expectation) -> bool:
-    """A test that the trusted run could not have reported, or not under this name."""
-    if expectation.group(one) in expectation.groups:
+    """A test that the trusted run could not have reported."""
+    written = expectation.written.get(one.file, WrittenTests())
+    is_written = key_of(one) in written.keys | written.required
+    if expectation.knows_every_test or (written.required and not is_written):
+        return False
+    if expectation.trusted.channel == "report_file":
         return True
-    trusted, has_reference = expectation.trusted, expectation.has_reference
-    if trusted.channel == "report_file":
-        return not has_reference or bool(trusted.problems)
     if one.file not in expectation.files:
         return False
-    written = expectation.written.get(one.file, WrittenTests())
-    unseen = one.file not in expectation.seen and not has_reference
-    return one.file in expectation.unloaded or unseen or key_of(one) in written.keys
+    return one.file in expectation.unloaded or one.file not in expectation.seen or is_written
 
 
 def _judged(one: Result, expectation: Expectation) -> Result:
     """A skip is the suite's own only where the trusted run skips too, or its file says so."""
-    if one.outcome != "skipped" or one.file in expectation.changed or one.detail == NOT_OF_THE_SUITE:
+    if one.outcome != "skipped" or one.file in expectation.changed:
         return one
     there = expectation.known.get(one.id)
     if there is None:

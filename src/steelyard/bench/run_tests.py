@@ -17,7 +17,6 @@ from typing import Literal, NamedTuple, Protocol
 from steelyard.bench.brought import brought, entries_of, python_modules
 from steelyard.bench.command_words import command_words
 from steelyard.bench.controls import Controls
-from steelyard.bench.declared import is_declared
 from steelyard.bench.disguise import NO_DISGUISE, Disguise, disguise
 from steelyard.bench.expected import Expectation, as_expected
 from steelyard.bench.ground import Ground
@@ -201,7 +200,7 @@ def _expected(bench: OracleBench, ran: Ran) -> tuple[Ran, tuple[str, ...]]:
         files=bench.places.files,
         changed=frozenset(one.path for one in bench.work),
         surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
-        is_declared=lambda one: is_declared(one.id, bench.options.declared),
+        declared=bench.options.declared,
     )
     fitting = without_candidates(as_expected(reported, expectation), bench.work)
     return ran._replace(reported=fitting), (NO_EXPECTATION,) if expectation.says_nothing else ()

@@ -9,17 +9,19 @@
     tests/test_a.py::test_x[one      as SWE-bench writes `test_x[one two]`: each test that begins so is asked for
     tests/test_a.py::test_x[/last]   and `test_x[/path/to/last]`
 
-What matches nothing was asked for and did not pass. So did what was skipped.
+What matches nothing was asked for and did not pass. So did what was skipped. What the bench found to be no test of the
+suite's answers to no name.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from steelyard.bench.declared import dotted_name, is_like, is_short_for, path_as_dots, tail
-from steelyard.bench.reported import MAX_TEXT, Result
+from steelyard.bench.declared import Names
+from steelyard.bench.expected import is_of_the_suite
+from steelyard.bench.reported import Result
 from steelyard.contract.catalogue import Doubt
 from steelyard.contract.tree import Entry, is_within, shown
 
@@ -64,12 +66,12 @@ class Asked:
 
 def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[str] = ()) -> Asked:
     """`besides` are ids of results that no wildcard may take, since somebody else asks for them."""
-    index = _Index.of(results)
+    names = Names.of(filter(is_of_the_suite, results))
     taken: dict[str, bool] = {}
     absent, unclear = [], []
     for wanted in dict.fromkeys(declared):
-        exact = index.named(wanted[:MAX_TEXT])
-        found = exact or index.short(wanted) or [one for one in index.like(wanted) if one.id not in besides]
+        exact = names.named(wanted)
+        found = exact or names.short(wanted) or [one for one in names.like(wanted) if one.id not in besides]
         if not found:
             absent.append(wanted)
         elif len(exact) > 1 and all(one.outcome == "passed" for one in exact):
@@ -86,52 +88,6 @@ def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[
         tuple(absent),
         tuple(unclear),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Index:
-    """Results by everything that a contract may call them."""
-
-    results: Sequence[Result]
-    whole: Mapping[str, Result]
-    tails: dict[str, list[Result]] = field(default_factory=dict)
-    titles: dict[str, list[Result]] = field(default_factory=dict)
-    methods: dict[str, list[tuple[str, Result]]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, results: Sequence[Result]) -> _Index:
-        index = cls(results, {one.id: one for one in results})
-        for one in results:
-            index.tails.setdefault(tail(one.id), []).append(one)
-            if one.title:
-                index.titles.setdefault(one.title, []).append(one)
-            dotted = dotted_name(one.id) or path_as_dots(one.id)
-            index.methods.setdefault(dotted.rpartition(".")[2], []).append((dotted, one))
-        return index
-
-    def named(self, wanted: str) -> list[Result]:
-        """The tests of that very name, by the first way of naming them that finds any."""
-        if wanted in self.whole:
-            return [self.whole[wanted]]
-        return self.tails.get(wanted) or self._by_method(dotted_name(wanted))
-
-    def short(self, wanted: str) -> list[Result]:
-        """The tests that a runner's output, or SWE-bench's reading of it, calls so."""
-        if "[" in wanted and (cut := [one for one in self.results if is_short_for(wanted, one.id)]):
-            return cut
-        return self.titles.get(wanted, [])
-
-    def like(self, wanted: str) -> list[Result]:
-        if "*" not in wanted:
-            return []
-        return [one for one in self.results if is_like(one.id, wanted) or is_like(tail(one.id), wanted)]
-
-    def _by_method(self, wanted: str) -> list[Result]:
-        if not wanted:
-            return []
-        known = self.methods.get(wanted.rpartition(".")[2], [])
-        same = [one for dotted, one in known if dotted == wanted]
-        return same or [one for dotted, one in known if dotted.endswith(f".{wanted}")]
 
 
 def file_of(wanted: str) -> str:
