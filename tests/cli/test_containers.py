@@ -186,6 +186,7 @@ def test_a_missing_engine_is_told_with_the_command_that_mends_it(
     assert said.code == 3
     assert "no container engine answers" in said.err
     assert "systemctl start docker" in said.err
+    assert "--sandbox bubblewrap" in said.err
 
 
 def test_a_contract_with_an_image_does_not_run_without_it(author: Author, steelyard: Steelyard) -> None:

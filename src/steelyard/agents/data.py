@@ -80,7 +80,8 @@ class Reference(DataAgent):
         patches = [one for one in (contract.reference, *steps) if isinstance(one, Path)]
         field = "steps.reference" if any(one.reference for one in contract.steps) else "oracle.reference"
         if not patches and field == "oracle.reference":
-            raise ContractFault(Problem(str(contract.folder), field, "there is no reference to try"))
+            where, fix = str(contract.folder / "contract.yaml"), "reference: reference.patch, below `oracle:`"
+            raise ContractFault(Problem(where, field, "there is no reference to try", fix))
         content = b"\n".join(_content(path) for path in patches)
         answer = contract.spec.answer_path
         if answer is not None:

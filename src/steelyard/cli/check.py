@@ -109,7 +109,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="for what is tried, instead of the contract's",
+        help="for what is tried, instead of the contract's; bubblewrap runs many a Harbor task without its image",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="keep the runs of what is tried here")
     parser.add_argument("--json", action="store_true", help="one JSON object a contract")

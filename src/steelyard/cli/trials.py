@@ -24,7 +24,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="instead of the contract's; local has no isolation, and every result says so",
+        help="instead of the contract's; bubblewrap runs many a Harbor task without its image; local has no isolation, "
+        "and every result says so",
     )
     parser.add_argument(
         "--sign", type=Path, metavar="KEY", help="ed25519 private key (PEM) that signs each seal"
