@@ -25,6 +25,8 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
+from offline_pytest import ARCHIVE, SETUP, pytest_archive
+
 Line = dict[str, Any]
 Test = TypeVar("Test", bound=Callable[..., None])
 
@@ -110,6 +112,11 @@ class House:
         self.canary.mkdir()
         (self.canary / "victim").write_text("untouched\n")
 
+    def bring_pytest(self) -> None:
+        place = self.contract / "repo" / ARCHIVE
+        place.parent.mkdir(parents=True)
+        pytest_archive(place.parent).rename(place)
+
     def script(self, name: str, text: str) -> str:
         path = self.root / f"{name}.sh"
         path.write_text(GUARD + text.replace("CANARY", str(self.canary)))
@@ -150,7 +157,12 @@ class House:
         return {path.name: path.read_text() for path in self.canary.iterdir()} == {"victim": "untouched\n"}
 
 
-def stage(keys: Mapping[str, Any] | None = None, files: Mapping[str, str] | None = None) -> tuple[Any, Any]:
+def stage(
+    keys: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
+    *,
+    brings_pytest: bool = False,
+) -> tuple[Any, Any]:
     """The fixtures `house` and `line` of a module, on a contract with these keys and files changed."""
 
     @pytest.fixture(scope="module")
@@ -158,7 +170,9 @@ def stage(keys: Mapping[str, Any] | None = None, files: Mapping[str, str] | None
         request: pytest.FixtureRequest, cache: Path, tmp_path_factory: pytest.TempPathFactory
     ) -> Iterator[House]:
         made = House(tmp_path_factory.mktemp("house"), cache)
-        made.build(keys or {}, files or {})
+        if brings_pytest:
+            made.bring_pytest()
+        made.build({**({"setup": [SETUP]} if brings_pytest else {}), **(keys or {})}, files or {})
         here = [item for item in request.session.items if getattr(item, "module", None) is request.module]
         tests = [item.function for item in here if isinstance(item, pytest.Function)]
         scripts = {test.__name__: test.__dict__["script"] for test in tests if "script" in test.__dict__}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ from steelyard.bench.controls import Controls
 from steelyard.bench.reported import NEVER_RAN, Reported, Result
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.suite import Suite
-from steelyard.bench.twin.pairs import key_of, pairs
+from steelyard.bench.twin.pairs import key_of
 from steelyard.bench.twin.run_twin import AskTrusted, Controlled, Trusted, control, twins_of
 from steelyard.sandboxes.base import Death, Finished
 
@@ -211,14 +212,57 @@ def test_a_test_is_known_by_what_it_is_called_in_its_file(name: str, file: str, 
     assert key_of(Result(name, "passed", file=file)) == key
 
 
-def test_parameters_that_changed_their_ids_are_paired_in_order() -> None:
-    real = [result("test_a[1-2]"), result("test_a[2-4]")]
-    twin = [result("test_a[1-7]", "failed"), result("test_a[2-9]")]
-    found = pairs(real, twin)
-    assert [found[one.id].outcome for one in real] == ["failed", "passed"]
+ROWS = (
+    b'@pytest.mark.parametrize("text, want", [("a", "xx"), ("b", "yy"), ("c", "zz"), ("", "")])\n'
+    b"def test_row(text, want):\n    assert f(text) == want\n"
+)
 
 
-def test_parameters_are_not_paired_in_order_when_one_of_them_failed() -> None:
-    real = [result("test_a[1-2]", "failed"), result("test_a[2-4]")]
-    twin = [result("test_a[2-9]", "failed"), result("test_a[1-7]")]
-    assert not pairs(real, twin)
+class RowsBench(Bench):
+    def source(self, path: str) -> bytes | None:
+        return ROWS if path == FILE else None
+
+
+def rows(source: bytes, outcomes: str) -> Reported:
+    """The four rows of this source, each ended as a letter says: p or f."""
+    cells = ast.literal_eval(source.decode().partition('want", ')[2].partition(")\n")[0])
+    names = {"p": "passed", "f": "failed"}
+    return reported(
+        **{f"test_row[{text}-{want}]": names[how] for (text, want), how in zip(cells, outcomes, strict=True)}
+    )
+
+
+def rows_controls(real: str, twin: str, trusted: str = "ffff") -> Controls:
+    bench = RowsBench([], real=rows(ROWS, real))
+    source = twins_of(bench, [FILE]).contents[FILE]
+    bench.twins.append(ended(rows(source, twin)))
+    return controlled(
+        bench, rows(ROWS, real), trusted=lambda _: Trusted(None, rows(source, trusted))
+    ).controls
+
+
+@pytest.mark.parametrize("fails", range(4))
+def test_a_row_that_fails_on_purpose_does_not_hide_the_forged_ones(fails: int) -> None:
+    outcomes = "".join("f" if row == fails else "p" for row in range(4))
+    made = rows_controls(outcomes, outcomes)
+    assert (len(made.wrong), made.counted) == (3, 3)
+
+
+def test_half_of_the_rows_that_fail_do_not_hide_the_other_half() -> None:
+    assert len(rows_controls("pfpf", "pfpf").wrong) == 2
+
+
+@pytest.mark.parametrize("real", ["pppp", "pfff", "fppp", "pffp"])
+def test_honest_rows_are_controlled_whatever_became_of_the_others(real: str) -> None:
+    made = rows_controls(real, "ffff")
+    assert (made.wrong, made.counted, made.coverage, made.problem) == ((), real.count("p"), 1.0, "")
+
+
+def test_a_wrong_answer_that_happens_to_fit_a_wrong_expectation_accuses_nobody() -> None:
+    made = rows_controls("pfpp", "fpff")
+    assert (made.wrong, made.counted) == ((), 3)
+
+
+def test_a_row_that_passes_on_the_trusted_tree_too_clears_itself_and_no_other() -> None:
+    made = rows_controls("ppfp", "ppff", trusted="pfff")
+    assert (made.wrong, made.counted) == ((f"{FILE}::test_row[b-yy]",), 2)

@@ -11,7 +11,7 @@ cannot tell which of the two it is run with.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,11 @@ class Twin:
     the original, it fails this one. The key is what the test is called inside its file: for Python `Class::function`
     (the pytest id without file and without parameters), for JavaScript the path of titles joined by " > ". Tests
     whose expectation was not changed are not in it.
+
+    `rows` is for tests with parameters, where an expectation may be a part of the id: the key of such a test -> for each
+    row what its expectation is called in the id of the original, and in the twin's.
     """
 
     source: bytes
     changed: Mapping[str, bool]
+    rows: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.python_assertions import Assertions, Names, Site
@@ -73,13 +74,19 @@ def twin_python(source: bytes, path: str) -> Twin | None:
     if not chosen or twin is None or not _same_shape(source, twin):
         return None
     changed = {key: site.certain for key, site in chosen.items()}
-    return Twin(twin, {**_inherited(tree, changed), **changed})
+    rows = {key: site.rows for key, site in chosen.items() if site.rows}
+    heirs = _heirs(tree, changed)
+    return Twin(
+        twin,
+        {**{heir: certain for heir, _, certain in heirs}, **changed},
+        {**{heir: rows[key] for heir, key, _ in heirs if key in rows}, **rows},
+    )
 
 
 def python_tests(tree: ast.Module) -> dict[str, bool]:
     """The key of each test that is written here -> whether it is certain to be one."""
     found = {one.key: one.certain for one in _tests(tree.body, (), certain=True)}
-    return {**dict.fromkeys(_inherited(tree, found), False), **found}
+    return {**{heir: False for heir, _, _ in _heirs(tree, found)}, **found}
 
 
 def _same_shape(source: bytes, twin: bytes) -> bool:
@@ -104,7 +111,7 @@ def _site(text: Text, names: Names, written: _Written) -> Site | None:
     spin = int.from_bytes(hashlib.sha256(f"{text.digest} {written.key}".encode()).digest()[:6], "big")
     assertions = Assertions(text, names, spin, written_once(function))
     sites = [
-        Site(site.strength, site.certain and certain, site.edits)
+        replace(site, certain=site.certain and certain)
         for statement, certain in statements(function.body, names, certain=written.certain)
         for site in assertions.sites(statement)
         if all(text.keeps_lines(edit) for edit in site.edits)
@@ -156,17 +163,24 @@ def _never_awaited(function: Function) -> bool:
     return isinstance(function, ast.AsyncFunctionDef)
 
 
-def _inherited(tree: ast.Module, changed: Mapping[str, bool]) -> dict[str, bool]:
+class _Heir(NamedTuple):
+    key: str
+    of: str
+    certain: bool
+
+
+def _heirs(tree: ast.Module, changed: Mapping[str, bool]) -> list[_Heir]:
     """The keys under which classes of this file run tests that they inherit from others of it."""
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    found: dict[str, bool] = {}
+    found: dict[str, _Heir] = {}
     for name, node in classes.items():
         for base in _bases(name, classes):
             for key, certain in changed.items():
                 owner, _, function = key.partition("::")
                 if owner == base and function not in _own(node):
-                    found.setdefault(f"{name}::{function}", certain and _is_harmless(node))
-    return found
+                    heir = _Heir(f"{name}::{function}", key, certain and _is_harmless(node))
+                    found.setdefault(heir.key, heir)
+    return list(found.values())
 
 
 def _bases(name: str, classes: Mapping[str, ast.ClassDef]) -> list[str]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from steelyard.bench.twin.python_expected import Wrong
+from steelyard.bench.twin.python_ids import word_in_id
 from steelyard.bench.twin.python_text import Edit, Text, literal
 
 _OPPOSITES = (
@@ -68,6 +69,15 @@ class Site:
     strength: Strength
     certain: bool
     edits: tuple[Edit, ...]
+    rows: tuple[tuple[str, str], ...] = ()  # what the edits change in the ids of a test with parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Where the values of a name are written; `in_ids` if they are parameters, which pytest writes into ids."""
+
+    places: Sequence[ast.expr]
+    in_ids: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ class Assertions:
     text: Text
     names: Names
     spin: int
-    written: Mapping[str, Sequence[ast.expr]]  # of names that are used once: where their values are written
+    written: Mapping[str, Values]  # of names that are used once
 
     def sites(self, statement: ast.stmt) -> Iterator[Site]:
         match statement:
@@ -104,12 +114,21 @@ class Assertions:
 
     def _expected(self, node: ast.expr) -> Site:
         """An equality with this expected side, made wrong: where its value is written, or else where it is used."""
-        places = self.written.get(node.id, ()) if isinstance(node, ast.Name) else (node,)
-        edits = [edit for edit in (self._wrong.in_place(place, self.spin) for place in places) if edit]
+        values = self.written.get(node.id, Values(())) if isinstance(node, ast.Name) else Values((node,))
+        edits = [edit for edit in (self._wrong.in_place(place, self.spin) for place in values.places) if edit]
         certain = not self.names.equals_everything
-        if edits and len(edits) == len(places):
-            return Site(Strength.VALUE, certain, tuple(edits))
+        if edits and len(edits) == len(values.places):
+            return Site(Strength.VALUE, certain, tuple(edits), self._rows(values, edits))
         return Site(Strength.PAIR, certain, (self._wrong.pair(node, self.spin),))
+
+    def _rows(self, values: Values, edits: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
+        """How the ids of the rows change, as far as that can be told without running anything."""
+        words = [
+            (word_in_id(self.text.of(place)), word_in_id(self.text.changed(place, edit)))
+            for place, edit in zip(values.places, edits, strict=True)
+            if values.in_ids
+        ]
+        return tuple((old, new) for old, new in words if old is not None and new is not None)
 
     def _asserted(self, test: ast.expr) -> Iterator[Site]:
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):

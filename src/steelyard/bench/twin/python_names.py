@@ -11,7 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from steelyard.bench.twin.python_assertions import Names
+from steelyard.bench.twin.python_assertions import Names, Values
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -45,7 +45,7 @@ def _equals_everything(node: ast.AST) -> bool:
     return False
 
 
-def written_once(function: Function) -> dict[str, Sequence[ast.expr]]:
+def written_once(function: Function) -> dict[str, Values]:
     """Names that the body reads once -> the expressions that give them their value."""
     uses: Counter[tuple[str, bool]] = Counter()
     for node in ast.walk(function):
@@ -53,7 +53,7 @@ def written_once(function: Function) -> dict[str, Sequence[ast.expr]]:
             uses[node.id, isinstance(node.ctx, ast.Load)] += 1
     assigned, given = dict(_assigned(function)), dict(_parametrised(function))
     return {
-        name: places
+        name: Values(places, in_ids=name in given)
         for name, places in {**assigned, **given}.items()
         if uses[name, True] == 1 and uses[name, False] == (name not in given)
     }

@@ -60,6 +60,12 @@ class Text:
     def edit(self, node: ast.expr | ast.stmt, text: str) -> Edit:
         return Edit(*self.span(node), text)
 
+    def changed(self, node: ast.expr, edit: Edit) -> str:
+        """The text of a node after an edit inside it."""
+        start, end = self.span(node)
+        before, after = self.source[start : edit.start], self.source[edit.end : end]
+        return before.decode() + edit.text + after.decode()
+
     def keeps_lines(self, edit: Edit) -> bool:
         """So that every other line is where it was."""
         old = self.source[edit.start : edit.end]

@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.controls import Controls
+from steelyard.bench.expected import NOT_REPORTED
 from steelyard.bench.reported import NEVER_RAN, Reported, Result
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.suite import Suite
 from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.catalogue import has_twin, twin_of
-from steelyard.bench.twin.pairs import key_of, pairs
+from steelyard.bench.twin.pairs import Rows, key_of, pairs
 from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.sandboxes.base import Death
 
@@ -79,6 +80,10 @@ class Twins:
     def contents(self) -> Mapping[str, bytes]:
         return {path: twin.source for path, twin in self.files.items()}
 
+    @property
+    def rows(self) -> Rows:
+        return {(path, key): words for path, twin in self.files.items() for key, words in twin.rows.items()}
+
     def certain(self, real: Reported) -> dict[str, bool]:
         """Passed tests whose expectation is changed: id -> whether that is certain."""
         return {
@@ -126,11 +131,11 @@ def control(  # noqa: PLR0913  # two runs, and whoever may be asked about them
     certain = twins.certain(real)
     if not certain:
         return Controlled(without_controls(), real)
-    twin = _outcomes(real, twin_run[0].reported)
+    twin = _outcomes(twins, real, twin_run[0].reported)
     sure = {name for name, is_certain in certain.items() if is_certain}
     doubtful = certain.keys() - sure
     if doubtful and has_reference:
-        sure |= doubtful & _failing_there(trusted(twins.contents), real)
+        sure |= doubtful & _failing_there(twins, trusted(twins.contents), real)
     counted = {name for name in sure if name in twin}
     suspects = {name for name in counted if twin[name] == "passed"}
     cleared, unsteady = _asked_again(bench, twins, real, suspects, trusted)
@@ -157,13 +162,13 @@ def _asked_again(
     """(those who are no suspects any more, those of them whose real test does not pass again either)."""
     if not suspects:
         return set(), set()
-    known = _outcomes(real, trusted(twins.contents).twin)
+    known = _outcomes(twins, real, trusted(twins.contents).twin)
     honest = {name for name in suspects if known.get(name) == "passed"}
     left = set(suspects) - honest
     if not left:
         return honest, set()
     second, changed = side_by_side(bench.run, lambda: bench.run(twins.contents))
-    again = _outcomes(real, changed[0].reported)
+    again = _outcomes(twins, real, changed[0].reported)
     cleared = {name for name in left if again.get(name) != "passed"}
     passing = {one.id for one in second[0].reported.passed}
     return honest | cleared, cleared - passing
@@ -182,11 +187,12 @@ def _unheard(twins: Twins, real: Reported, sure: Collection[str], twin: Collecti
     return UNHEARD if hidden and not any(name in twin for name in hidden) else ""
 
 
-def _outcomes(real: Reported, twin: Reported) -> dict[str, str]:
+def _outcomes(twins: Twins, real: Reported, twin: Reported) -> dict[str, str]:
     """Real id -> how its twin ended, without those that never ran or were left out."""
+    heard = [one for one in real.results if one.detail != NOT_REPORTED]  # what never was has no twin
     return {
         name: other.outcome
-        for name, other in pairs(real.results, twin.results).items()
+        for name, other in pairs(heard, twin.results, twins.rows).items()
         if other.outcome != "skipped" and not _never_ran(other)
     }
 
@@ -195,12 +201,12 @@ def _never_ran(result: Result) -> bool:
     return result.outcome == "error" and result.detail == NEVER_RAN
 
 
-def _failing_there(trusted: Trusted, real: Reported) -> set[str]:
+def _failing_there(twins: Twins, trusted: Trusted, real: Reported) -> set[str]:
     """Ids that pass with the reference, and whose twins fail with it."""
     if trusted.real is None:
         return set()
     passing = {one.id for one in trusted.real.passed}
-    twin = _outcomes(trusted.real, trusted.twin)
+    twin = _outcomes(twins, trusted.real, trusted.twin)
     return {one.id for one in real.passed if one.id in passing and twin.get(one.id) in {"failed", "error"}}
 
 
