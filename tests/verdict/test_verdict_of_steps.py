@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Step
-from steelyard.contract.step_reward import Result, is_enough, step_reward
+from steelyard.contract.step_reward import Result, step_reward
+from steelyard.contract.threshold import is_enough
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.status import Status
 from steelyard.verdict.steps import StepResult, step_results, steps_reward

@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from steelyard.bench.outcome import CheckOutcome
 from steelyard.bench.reported import Reported
-
-TOLERANCE = 1e-9
+from steelyard.contract.threshold import is_enough
 
 
 class Decision(NamedTuple):
@@ -24,7 +23,7 @@ class Decision(NamedTuple):
         """The outcome where a part is enough; nothing at all is never enough, and an error stays one."""
         if self.outcome == "error":
             return "error"
-        return "pass" if self.score > 0 and self.score >= pass_threshold - TOLERANCE else "fail"
+        return "pass" if self.score > 0 and is_enough(self.score, pass_threshold) else "fail"
 
 
 class SuiteOptions(Protocol):

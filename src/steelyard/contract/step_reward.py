@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from steelyard.contract.catalogue import GraderEntry
 
-TOLERANCE = 1e-9
-
 
 class Result(NamedTuple):
     outcome: str  # pass | fail | error
@@ -37,8 +35,3 @@ def step_reward(rule: str, checks: Sequence[GraderEntry], results: Mapping[str, 
     if weights <= 0:
         return 1.0  # gates only, and all of them passed
     return min(1.0, sum(entry.weight * results[entry.name].share for entry in checks) / weights)
-
-
-def is_enough(reward: float | None, least: float) -> bool:
-    """What is not known is never enough."""
-    return reward is not None and reward >= least - TOLERANCE

@@ -12,7 +12,8 @@ from __future__ import annotations
 from steelyard.agents.base import Ending
 from steelyard.agents.data import Reference
 from steelyard.contract.contract import Step
-from steelyard.contract.step_reward import Result, is_enough, step_reward
+from steelyard.contract.step_reward import Result, step_reward
+from steelyard.contract.threshold import is_enough
 from steelyard.evidence.termination import CLASS_OF
 from steelyard.execution.accept import accept, refuse_all
 from steelyard.execution.capture import capture

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
 
 GradeOutcome = Literal["pass", "fail", "error", "not_applicable"]
-TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Grade:
         """The same grade where less than everything, or nothing less, is enough; nothing at all never is."""
         if self.outcome not in ("pass", "fail") or self.score is None:
             return self
-        passed = self.score > 0 and self.score >= pass_threshold - TOLERANCE
+        passed = self.score > 0 and is_enough(self.score, pass_threshold)
         return replace(self, outcome="pass" if passed else "fail")
 
 

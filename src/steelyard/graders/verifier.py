@@ -12,8 +12,9 @@ from pydantic import AfterValidator, ConfigDict
 from steelyard.bench.run_verifier import LOGS
 from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.model import Fraction, NonEmpty, Variable
+from steelyard.contract.threshold import TOLERANCE, is_enough
 from steelyard.graders.base import Case, Grader, TimeoutS
-from steelyard.graders.grade import TOLERANCE, Evaluated, Grade
+from steelyard.graders.grade import Evaluated, Grade
 from steelyard.graders.output_format import MAX_OUTPUT_BYTES, Looked, Output, look
 from steelyard.graders.output_tail import output_tail
 from steelyard.sandboxes.base import WORKSPACE
@@ -46,7 +47,7 @@ class FixtureScores:
 
     def fit(self, score: float, *, must_pass: bool) -> bool:
         if must_pass:
-            return score >= self.pass_at_least - TOLERANCE
+            return is_enough(score, self.pass_at_least)
         return score <= self.fail_at_most + TOLERANCE
 
 

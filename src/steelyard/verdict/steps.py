@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from steelyard.contract.contract import Step
-from steelyard.contract.step_reward import Result, is_enough, step_reward
-from steelyard.evidence.termination import CLASS_OF
+from steelyard.contract.step_reward import Result, step_reward
+from steelyard.contract.threshold import is_enough
 from steelyard.graders.grade import Graded
 
+CRASHED = "agent_crash"
 StepOutcome = Literal["pass", "fail", "error", "not_run"]
 
 
@@ -54,7 +55,7 @@ def _result(step: Step, grades: Sequence[Graded], ended: str | None, rule: str) 
     telling = next((one for one in grades if one.gates and one.grade.outcome != "pass"), None)
     if ended is None:
         return StepResult(step.name, "not_run", 0.0, telling.grade.why if telling else "not run", None)
-    if CLASS_OF[ended] == "agent":
+    if ended == CRASHED:
         # Known to have earned nothing: an unknown reward would drop out of every mean, and crashing would pay.
         return StepResult(step.name, "error", 0.0, _why(telling), ended)
     reward = step_reward(rule, step.checks, results)

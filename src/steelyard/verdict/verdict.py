@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
-from steelyard.graders.grade import TOLERANCE, Evaluated, Graded
+from steelyard.graders.grade import Evaluated, Graded
 from steelyard.verdict.gates import Gate, decide_gates
 from steelyard.verdict.status import Acceptance, RunStatus, Status
 from steelyard.verdict.steps import StepResult, steps_reward
@@ -127,7 +128,7 @@ def _verdict(gates: Mapping[str, Gate], checks: Checks, score: float | None, rul
     if score is None and checks == "UNGRADED":
         return "ungraded"
     passed = all(gate.outcome == "pass" for gate in gates.values()) and checks != "FAIL"
-    return "pass" if passed and (score is None or score >= rule.pass_threshold - TOLERANCE) else "fail"
+    return "pass" if passed and (score is None or is_enough(score, rule.pass_threshold)) else "fail"
 
 
 def _step_reason(steps: Sequence[StepResult]) -> str:
