@@ -13,6 +13,7 @@ from steelyard.bench.expected import (
     NOT_REPORTED,
     OTHER_RUNNER,
     RIVAL,
+    STARTED_BY_THE_CHANGE,
     Expectation,
     as_expected,
     is_of_the_suite,
@@ -256,6 +257,23 @@ def test_what_the_trusted_run_tampers_with_is_nobodys_doing() -> None:
     trusted = replace(expectation.trusted, tampering=("`builtins.print` was replaced",))
     here = replace(told(result("test_a")), tampering=("`builtins.print` was replaced", "`x` was replaced"))
     assert as_expected(here, replace(expectation, trusted=trusted)).tampering == ("`x` was replaced",)
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "left"),
+    [
+        ("pkg/run.py", "pkg/run.py", 0),
+        ("pkg/run.py", "pkg/other.py", 1),
+        ("", "pkg/run.py", 1),
+    ],
+)
+def test_the_change_may_start_the_tests_where_the_reference_does(there: str, here: str, left: int) -> None:
+    def by(name: str, *results: Result) -> Reported:
+        return replace(told(*results), problems=(STARTED_BY_THE_CHANGE + name,) if name else ())
+
+    expectation = Expectation(by(there, result("test_a")), True)
+    assert len(as_expected(by(here, result("test_a")), expectation).problems) == left
+    assert as_expected(by(here), replace(expectation, has_reference=False)).problems
 
 
 def test_results_of_a_weaker_runner_are_a_problem() -> None:

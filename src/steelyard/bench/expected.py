@@ -1,9 +1,10 @@
 """What a suite reports on a trusted tree -> what it must report of the candidate.
 
-    reported there, not here            failed
-    run there, skipped here             failed
-    passed here, unknown there          skipped: not one of the suite's tests, and it answers to no declared id
-    tampering here and there            nobody's doing: the tests or the snapshot do it
+    reported there, not here                 failed
+    run there, skipped here                  failed
+    passed here, unknown there               skipped: no test of the suite, and it answers to no declared id
+    tampering here and there                 nobody's doing: the tests or the snapshot do it
+    started by the change, here and there    the task is about what starts the tests
 
 A forged story may say anything about the tests, but not which tests there are. The trusted tree has the reference's
 change, or none. A file that cannot be loaded without the feature tells its tests by its syntax instead, or the contract
@@ -28,6 +29,7 @@ from steelyard.bench.twin.written import WrittenTests
 NOT_REPORTED = "not reported, though it is one of the suite's tests"
 NOT_OF_THE_SUITE = "not one of the suite's tests"
 RIVAL = "another test that the declared id may mean has failed"
+STARTED_BY_THE_CHANGE = "the tests were started by the change: "  # and the file of the change that did
 OTHER_RUNNER = "the results were told by another runner than on the trusted tree"
 Group = tuple[str, str]
 _BAD = frozenset({"failed", "error"})
@@ -103,6 +105,7 @@ class Expectation:
 
 def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     """The candidate's report, as far as it fits what is known of the suite."""
+    reported, expectation = _excused(reported, expectation)
     trusted = expectation.trusted
     if reported.channel == "exit_code" or trusted.channel == "exit_code":
         return reported
@@ -125,6 +128,18 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
 def is_of_the_suite(result: Result) -> bool:
     """Not so what passed and was found to be nobody's test."""
     return result.outcome != "skipped" or result.detail != NOT_OF_THE_SUITE
+
+
+def _excused(reported: Reported, expectation: Expectation) -> tuple[Reported, Expectation]:
+    """Where the reference changes what starts the tests, whoever solves the task may do so in that file."""
+    if not expectation.has_reference:
+        return reported, expectation
+    alike = {one for one in expectation.trusted.problems if one.startswith(STARTED_BY_THE_CHANGE)}
+
+    def without(told: Reported) -> Reported:
+        return replace(told, problems=tuple(one for one in told.problems if one not in alike))
+
+    return without(reported), replace(expectation, trusted=without(expectation.trusted))
 
 
 def _filed(one: Result, expectation: Expectation) -> Result:

@@ -1,13 +1,17 @@
 """Runs inside the sandbox, in the tests' process: `python -m unittest`, with a result that sees each test end.
 
-Or a program that runs unittest by itself, as Django's `runtests.py` does: whatever runner it takes is ours.
+Or a program that runs unittest by itself, as Django's `runtests.py` does: whatever runner it takes is ours. Only those
+may start the tests, or end the program, who are not the change: each frame between us and them is looked at.
 """
 
+import ast
 import os
 import runpy
 import sys
 import unittest
 
+_walk = ast.walk
+EXITS = ("exit", "_exit", "systemexit", "quit")
 ORDER = ("passed", "skipped", "failed", "error")
 
 
@@ -19,6 +23,7 @@ def run_tests(config, say, origins):
     watch_skipped_modules(origins, say)
     Watched.config, Watched.origins, Watched.say = config, origins, staticmethod(say)
     Watched.found, Watched.over, Watched.codes = None, False, {}
+    Watched.stack = Stack(config, origins)
     Watched.tripwire = tripwire = Tripwire(globals(), origins)
     say("ready")
     put_the_tree_on_the_path(config)
@@ -36,6 +41,9 @@ def run_program(config, say):
         runpy.run_path(config["program"], run_name="__main__")
     except SystemExit as end:
         code = end.code & 255 if isinstance(end.code, int) else int(end.code is not None)
+        by = Watched.stack.ended_by(end)
+        if by:
+            say("problem", "the program was ended by the change: " + by)
     if Watched.found is None:
         say("problem", "`" + config["program"] + "` ran no tests with unittest")
     return code
@@ -62,6 +70,9 @@ class Watching(unittest.TextTestRunner):
             if Watched.over:
                 Watched.say("problem", "unittest ran a second suite, and only one can be heard")
             return super().run(test)
+        by = Watched.stack.started_by(sys._getframe(1))
+        if by:
+            Watched.say("problem", "the tests were started by the change: " + by)
         self.resultclass = Watched
         found, config = list(_each(test)), Watched.config
         only = config["only"]
@@ -81,6 +92,60 @@ class Watching(unittest.TextTestRunner):
             return super().run(test)
         finally:
             Watched.over = True
+
+
+class Stack:
+    """Who is between us and a frame: "" when each of them is in a file that the change left alone, else the stranger.
+
+    A callable without a frame (a `map`, a partial) acts in the name of its caller. So the caller's line must say so.
+    """
+
+    def __init__(self, config, origins):
+        self.origins = origins
+        self.program = config["program"]
+        self.path = os.path.abspath(config["program"] or ".")
+        self.ends = (code_of(run_program), code_of(run_module))
+
+    def started_by(self, frame):
+        caller, frames = frame, []
+        while frame is not None and frame.f_code not in self.ends:
+            frames.append(frame.f_code)
+            frame = frame.f_back
+        if frame is None:
+            return "another thread"
+        return self.stranger(frames) or self.silent(caller.f_code, caller.f_lineno, ("run",))
+
+    def ended_by(self, error):
+        entries, entry = [], error.__traceback__
+        while entry is not None:
+            entries.append((entry.tb_frame.f_code, entry.tb_lineno))
+            entry = entry.tb_next
+        return self.stranger([code for code, _ in entries]) or self.silent(*entries[-1] + (EXITS,))
+
+    def stranger(self, codes):
+        for code in codes:
+            if code not in self.origins.ours and not self.trusted_file(code):
+                return self.origins.relative(code.co_filename)[:200] or "nobody"
+        return ""
+
+    def silent(self, code, line, words):
+        """Where a line does what it does not say; strings and comments say nothing."""
+        where = self.trusted_file(code)
+        for node in _walk(_parse(self.origins.text(where), where)):
+            name = getattr(node, "attr", None) or getattr(node, "id", None)
+            said = isinstance(name, str) and name.lower() in words
+            if said and node.lineno <= line <= getattr(node, "end_lineno", line):
+                return ""
+        return self.origins.relative(where) + ":%d" % line
+
+    def trusted_file(self, code):
+        """The program's own code has the name that the command gives it, which may be relative."""
+        if code.co_filename != self.program or self.program == self.path:
+            return self.origins.trusted_file(code)
+        changed = self.origins.relative(self.path) in self.origins.changed
+        if changed or self.origins.is_new(self.path) or code not in self.origins.codes(self.path):
+            return ""
+        return self.path
 
 
 class Watched(unittest.TextTestResult):
