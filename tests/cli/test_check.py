@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -250,3 +251,52 @@ def test_variables_that_lead_a_verifier_into_the_workspace_are_warned_about(
     check = {"type": "verifier", "script": "tests/test.sh"}
     said = looked(check, {"tests/test.sh": ""}, environment=environment)
     assert [one["field"] for one in said.line["problems"]] == ["environment.env.PYTHONPATH"] * times
+
+
+@pytest.mark.parametrize(
+    ("line", "times"),
+    [
+        ("apt-get update && apt-get install -y curl", 1),
+        ("curl -LsSf https://example.org/install.sh | sh", 1),
+        ("uvx -p 3.13 pytest /tests", 1),
+        ("python3 -I -m pip install pytest", 1),
+        ("pip install --no-index --find-links /tests/wheels pytest", 0),
+        ("curl -s http://localhost:8080/health", 0),
+        ("# apt-get update", 0),
+        ("grep curl notes.txt > found", 1),  # the words tell no more: a warning
+        ("echo recurl", 0),
+    ],
+)
+def test_a_verifier_that_would_fetch_something_is_warned_about(
+    line: str, times: int, looked: Callable[..., Said]
+) -> None:
+    said = looked({"type": "verifier", "script": "tests/test.sh"}, {"tests/test.sh": f"set -e\n{line}\n"})
+    found = ["tests/test.sh:2" in told and "needs a network" in told for told in problems(said)]
+    assert (said.code, found) == (0, [True] * times)
+
+
+def test_a_reference_that_cannot_apply_is_a_mistake(looked: Callable[..., Said]) -> None:
+    said = looked({"cmd": "sh check.sh"}, {"reference.patch": "add, do not subtract\n"})
+    assert (said.code, problems(said)) == (2, ["reference.patch is not a patch: no file is named in it"])
+
+
+def test_a_check_that_passes_below_the_score_that_is_needed_is_warned_about(
+    looked: Callable[..., Said],
+) -> None:
+    check = {"type": "verifier", "script": "tests/test.sh", "pass_threshold": 0.3}
+    files = {"tests/test.sh": ""}
+    (told,) = problems(looked(check, files))
+    assert "c passes at 0.3, when the score may be 0.3; the contract needs 1" in told
+    assert problems(looked(check, files, pass_threshold=0.3)) == []
+
+
+def test_what_init_wrote_is_warned_about_until_it_is_filled_in(steelyard: Steelyard, tmp_path: Path) -> None:
+    steelyard("init", tmp_path / "new")
+    said = steelyard("check", tmp_path / "new")
+    assert (said.code, said.out.count("that `init` wrote")) == (0, 2)
+
+
+def test_two_contracts_with_one_id_are_told(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    shutil.copytree(author.write(), tmp_path / "other")
+    said = steelyard("check", author.folder, tmp_path / "other")
+    assert (said.code, f"sum is the id of {author.folder} too" in said.out) == (0, True)

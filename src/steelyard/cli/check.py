@@ -18,6 +18,8 @@ from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.exposed import exposed_verifiers
 from steelyard.contract.importing.direct import as_typed, contract_at, find_folders
 from steelyard.contract.load import examine_contract
+from steelyard.contract.offline import fetching_verifiers
+from steelyard.contract.reference import reference_problems
 from steelyard.contract.syntax import unparsed
 from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
@@ -118,7 +120,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     code, tried, catalogue = 0, 0, installed_catalogue()
-    for checked in _each(args, catalogue):
+    for checked in _told_apart(_each(args, catalogue)):
         if (args.fixtures or args.reference) and not checked.faults:
             checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
@@ -160,6 +162,19 @@ def _each(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Checked]:
             yield _looked_at(path, catalogue, args)
 
 
+def _told_apart(each: Iterator[Checked]) -> Iterator[Checked]:
+    """With a word about every id that an earlier contract has too."""
+    taken: dict[str, Path] = {}
+    for checked in each:
+        path = taken.setdefault(checked.id, checked.path) if checked.id is not None else checked.path
+        if path == checked.path:
+            yield checked
+        else:
+            said = f"{checked.id} is the id of {path} too, so nobody can tell their results apart"
+            problem = Problem(str(checked.path), "id", said, "give each its own")
+            yield checked._replace(warnings=[*checked.warnings, problem])
+
+
 def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
     try:
         made = contract_at(path, task_options(args))
@@ -177,6 +192,5 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         contract, warnings = examine_contract(path, catalogue, to_run=False)
     except ContractFault as fault:
         return Checked(path, None, None, fault.problems, [])
-    return Checked(
-        path, contract.id, contract.digest, [], [*warnings, *unparsed(contract), *exposed_verifiers(contract)]
-    )
+    doubts = [*unparsed(contract), *exposed_verifiers(contract), *fetching_verifiers(contract)]
+    return Checked(path, contract.id, contract.digest, reference_problems(contract), [*warnings, *doubts])

@@ -13,10 +13,12 @@ from pathlib import Path
 
 from steelyard.contract.catalogue import Doubt, GraderEntry
 from steelyard.contract.contract import Contract
+from steelyard.contract.scaffold import BRIEF, HIDDEN
 from steelyard.contract.tree import shown
 from steelyard.contract.yaml_source import Place, Source, dotted
 from steelyard.errors import Problem
 
+ROUNDING = 1e-9
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
 
 ALWAYS_TRUE = frozenset({"true", "/bin/true", ":", "exit 0"})
@@ -54,6 +56,8 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         if said := _deaf(getattr(check.grader, "cmd", "")):
             yield (*place, "cmd"), said, "let the exit code be that of the tests"
     yield from _exposed_checks(contract)
+    yield from _templates(contract)
+    yield from _out_of_reach(contract)
     yield from _frozen_but_generated(contract)
     for submodule in contract.snapshot.submodules:
         if not submodule.materialised:
@@ -134,6 +138,38 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         # What looks at each test starts Python its own way.
         if check.type == "command" and is_python and has_hidden and not isolated:
             yield place, "a module planted beside the hidden file can stand in for a library", "python3 -I"
+
+
+def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+    """What `init` wrote is there to be filled in."""
+    for place, brief in _told(contract):
+        if brief.strip() == BRIEF.strip():
+            yield place, "is still the text that `init` wrote", "say what the agent has to do"
+    for place, check in _placed(contract):
+        for number, (source, _) in enumerate(getattr(check.grader, "injected", ())):
+            file = contract.files.get(source)
+            if file is not None and file.mode != "link" and _holds(file.path, HIDDEN):
+                at = (*place, "inject", number)
+                yield at, f"{shown(source)} is still the test that `init` wrote", "say what must hold"
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.stat().st_size == len(text) and path.read_text(errors="replace") == text
+
+
+def _out_of_reach(contract: Contract) -> Iterator[tuple[Place, str, str]]:
+    """A check that passes with a part of the credit, in a contract that then fails for want of the rest."""
+    needed = contract.spec.pass_threshold
+    whole = sum(one.weight for one in (*contract.checks, *contract.graders))
+    for place, check in _placed(contract) if not contract.steps else ():
+        score = 1 - check.weight / whole * (1 - check.pass_threshold) if whole else 1.0
+        if check.weight and score < needed - ROUNDING:
+            message = f"{check.name} passes at {check.pass_threshold:g}, when the score may be {score:.3g}"
+            yield (
+                (*place, "pass_threshold"),
+                f"{message}; the contract needs {needed:g}",
+                f"pass_threshold: {score:.3g} beside `oracle`",
+            )
 
 
 def _frozen_but_generated(contract: Contract) -> Iterator[tuple[Place, str, str]]:
