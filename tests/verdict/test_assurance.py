@@ -95,6 +95,17 @@ def test_the_weakest_runner_counts() -> None:
     assert label(checked(), command(), checked(own_runner=True)).runner == "candidate"
 
 
+def verifier(outcome: str) -> Graded:
+    executed = {"outcome": outcome, "reported": None, "controls": None, "verified": {"reward": 1.0}}
+    return Graded(entry(type="verifier"), Grade.of(True, "fine"), executed)
+
+
+def test_a_reward_is_by_the_verifier_and_not_by_an_exit_code() -> None:
+    assert [label(verifier(outcome)).runner for outcome in ("pass", "fail")] == ["verifier"] * 2
+    assert label(checked(), verifier("pass")).runner == "verifier"
+    assert label(command(), verifier("pass")).runner == "exit_code"
+
+
 def test_build_checks_and_what_earns_nothing_do_not_weaken_the_label() -> None:
     made = label(
         checked(), command(under="build"), command(under="static"), command(required=False, weight=0.0)

@@ -16,7 +16,7 @@ from steelyard.graders.grade import Graded
 
 # Worst first.
 ORACLES = ("in_process", "twin", "split")
-RUNNERS = ("candidate", "exit_code", "report_file", "reporter")
+RUNNERS = ("candidate", "exit_code", "verifier", "report_file", "reporter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Assurance:
     tree: str  # live | fresh
     oracle: str  # in_process | twin | split
     control_coverage: float  # passed tests with a control that counts, of all passed tests
-    runner: str  # candidate | exit_code | report_file | reporter
+    runner: str  # candidate | exit_code | verifier | report_file | reporter
     network: str
     limits: Mapping[str, str]
     findings: int
@@ -47,14 +47,19 @@ class Assurance:
 
 def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int) -> Assurance:
     environment = manifest.get("environment", {})
-    earned = [_Earned.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
-    earned = [one for one in earned if one.passed]
+    counting = [_Earned.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
+    earned = [one for one in counting if one.passed]
+    only_verifiers = bool(counting) and all(one.runner == "verifier" for one in counting)
     return Assurance(
         isolation=environment.get("isolation", "none"),
         tree=manifest.get("configuration", {}).get("bench", "live"),
         oracle=min((one.oracle for one in earned), key=ORACLES.index, default=ORACLES[0]),
         control_coverage=_coverage(earned),
-        runner=min((one.runner for one in earned), key=RUNNERS.index, default="exit_code"),
+        runner=min(
+            (one.runner for one in earned),
+            key=RUNNERS.index,
+            default="verifier" if only_verifiers else "exit_code",
+        ),
         network=environment.get("network", "host"),
         limits={name: limit["enforced"] for name, limit in environment.get("limits", {}).items()},
         findings=findings,
@@ -74,7 +79,8 @@ class _Earned:
     def of(cls, outcome: Mapping[str, Any]) -> _Earned:
         reported, controls = outcome.get("reported"), outcome.get("controls")
         if reported is None:
-            return cls("in_process", "exit_code", int(outcome["outcome"] == "pass"), 0)
+            runner = "exit_code" if outcome.get("verified") is None else "verifier"
+            return cls("in_process", runner, int(outcome["outcome"] == "pass"), 0)
         return cls(
             oracle=outcome["oracle"],
             runner="candidate" if reported["own_runner"] else reported["channel"],
