@@ -28,7 +28,10 @@ _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run", nargs="?", metavar="RUN", help="a run folder or the start of a run's name; without it, all"
+        "run",
+        nargs="?",
+        metavar="RUN",
+        help="a run folder, or the start or the end of a run's name; without it, all",
     )
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"

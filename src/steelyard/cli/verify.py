@@ -22,7 +22,9 @@ HELP = "verify that the record of a run was not altered"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", nargs="+", metavar="RUN", help="a run folder, or the start of a run's id")
+    parser.add_argument(
+        "run", nargs="+", metavar="RUN", help="a run folder, or the start or the end of a run's name"
+    )
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
     )
