@@ -27,6 +27,10 @@ finish() {
         kill "$daemon" 2>/dev/null
         wait "$daemon" 2>/dev/null
     fi
+    # Each network namespace of the engine is mounted on a file of its name, and stays so.
+    for name in "$place"/exec/netns/*; do
+        [ ! -e "$name" ] || umount -l "$name" 2>/dev/null
+    done
     [ -z "$mounted" ] || umount -l "$place/data" 2>/dev/null
     rm -rf "$place"
 }

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,16 @@ rm /srv/old; touch /tmp/left; ln -s /etc/greet.conf /srv/link
 sleep 1000 &
 """
 
+SYSTEM: dict[str, Any] = {
+    "repository": None,
+    "environment": {**SMALL, "sandbox": "docker", "build": "image", "scope": "system"},
+    "oracle": {
+        "checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}],
+        "reference": {"script": "solution/solve.sh"},
+    },
+    "reward": "verifier",
+}
+
 
 @pytest.fixture
 def contract(author: Author) -> Path:
@@ -44,13 +58,8 @@ def contract(author: Author) -> Path:
             "tests/test.sh": VERIFIER,
             "solution/solve.sh": SOLVE,
         },
-        repository=None,
-        environment={**SMALL, "sandbox": "docker", "build": "image", "scope": "system"},
-        oracle={
-            "checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}],
-            "reference": {"script": "solution/solve.sh"},
-        },
-        reward="verifier",
+        **SYSTEM,
+        exports=["/etc/greet.conf", "/usr/local/bin/g*"],
     )
     return folder
 
@@ -92,6 +101,104 @@ CHEATS = {
 def test_what_grades_cannot_be_changed(contract: Path, steelyard: Steelyard, script: Any, cheat: str) -> None:
     said = steelyard("run", contract, "--agent", script(CHEATS[cheat]), "--json")
     assert (said.line["verdict"], said.line["reward"]) == ("fail", 0.0), said.out
+
+
+# What a verifier that starts nothing of the agent's still reads: an isolated Python, by a shell.
+ANSWER = """\
+import json
+try:
+    is_right = json.load(open("/srv/answer.json"))["answer"] == 42
+except Exception:
+    is_right = False
+open("/logs/verifier/reward.txt", "w").write(str(int(is_right)))
+"""
+ZIP = """\
+import sys, zipfile
+said = "import os, sys; '/tests' in ' '.join(sys.orig_argv) and (open('/logs/verifier/reward.txt', 'w').write('1'), os._exit(0))"
+with zipfile.ZipFile(f"/usr/lib/python3{sys.version_info[1]}.zip", "w") as file:
+    file.writestr("sitecustomize.py", said)
+"""
+NSS = """\
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void start(void) {
+    char line[4096]; int file = open("/proc/self/cmdline", 0); int n = read(file, line, 4095);
+    for (int i = 0; i + 6 < n; i++) if (!memcmp(line + i, "/tests", 6)) {
+        file = open("/logs/verifier/reward.txt", O_CREAT | O_WRONLY | O_TRUNC, 0644);
+        if (write(file, "1", 1) == 1) _exit(0);
+    }
+}
+"""
+
+
+@pytest.fixture
+def answer(author: Author) -> Path:
+    folder: Path = author.write(
+        {
+            "image/Dockerfile": f"FROM {image().id}\nUSER 0\nWORKDIR /srv\n",
+            "tests/test.sh": "mkdir -p /logs/verifier\npython3 -I /tests/verify.py\n",
+            "tests/verify.py": ANSWER,
+            "solution/solve.sh": "echo '{\"answer\": 42}' > /srv/answer.json; echo x > /etc/x\n",
+        },
+        **SYSTEM,
+    )
+    return folder
+
+
+def test_an_archive_of_pythons_library_does_not_grade(
+    answer: Path, steelyard: Steelyard, script: Any
+) -> None:
+    agent = script(f"python3 - <<'END'\n{ZIP}END\nls /usr/lib/python3*.zip")
+    said = steelyard("run", answer, "--agent", "reference", "--agent", agent, "--json")
+    solved, cheated = said.lines
+    assert (solved["verdict"], solved["reward"]) == ("pass", 1.0), said.out + said.err
+    assert (cheated["verdict"], cheated["reward"]) == ("fail", 0.0), said.out
+    assert [(one["id"], one["where"]) for one in solved["findings"]] == [("not_carried", "/etc/x")]
+    assert [one["id"] for one in cheated["findings"]] == ["not_carried"]
+
+
+def test_a_name_service_of_the_agents_does_not_grade(
+    answer: Path, steelyard: Steelyard, script: Any, tmp_path: Path
+) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    (tmp_path / "nss.c").write_text(NSS)
+    line = [compiler, "-shared", "-fPIC", "-s", "-o", str(tmp_path / "nss.so"), str(tmp_path / "nss.c")]
+    subprocess.run(line, check=True)
+    library = base64.b64encode((tmp_path / "nss.so").read_bytes()).decode()
+    agent = script(
+        "python3 - <<'END'\nimport base64, glob\n"
+        "for folder in glob.glob('/usr/lib/*-linux-gnu'):\n"
+        f"    open(f'{{folder}}/libnss_evil.so.2', 'wb').write(base64.b64decode('{library}'))\n"
+        "open('/etc/nsswitch.conf', 'w').write('passwd: evil files\\n')\nEND"
+    )
+    said = steelyard("run", answer, "--agent", agent, "--json")
+    assert (said.line["verdict"], said.line["reward"]) == ("fail", 0.0), said.out
+    assert "/etc/nsswitch.conf" in {one["where"] for one in said.line["findings"]}
+
+
+def test_a_reference_that_needs_an_export_is_told_so(contract: Path, steelyard: Steelyard) -> None:
+    path = contract / "contract.yaml"
+    path.write_text(re.sub(r"(?m)^exports:.*\n(- .*\n)*", "", path.read_text()))
+    said = steelyard("check", contract, "--reference", "--json")
+    assert said.code == 2
+    reference = next(one for one in said.line["tried"] if one["name"] == "reference")
+    assert reference["why"].endswith(
+        "/etc/greet.conf and 1 more was not on the bench: `exports`, or `bench: live`"
+    )
+
+
+@pytest.mark.parametrize(
+    "pattern", ["etc/x", "/etc/../x", "/etc/**", "/**", "/root/.*", "/tests/x", "/usr/local/*"]
+)
+def test_an_export_that_opens_what_grades_is_refused(
+    author: Author, steelyard: Steelyard, pattern: str
+) -> None:
+    said = steelyard("check", author.write({"tests/test.sh": ""}, **SYSTEM, exports=["/srv/x", pattern]))
+    assert said.code == 2
+    assert ": exports[1]: " in said.out
 
 
 @pytest.mark.parametrize(

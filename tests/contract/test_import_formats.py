@@ -288,6 +288,18 @@ def task(tmp_path: Path) -> Path:
     return put(tmp_path / "hello", HARBOR)
 
 
+def test_what_of_the_system_is_the_work_is_said_by_the_task_or_the_operator(task: Path) -> None:
+    path = task / "task.toml"
+    text = path.read_text()
+    path.write_text(f'{text}\n[metadata.steelyard]\nexports = ["/etc/greet/**"]\n')
+    found = harbor.convert(task, Options(exports=("/usr/local/bin/greet", "/etc/greet/**")))
+    assert found.contract["exports"] == ["/etc/greet/**", "/usr/local/bin/greet"]
+    (task / "environment/Dockerfile").write_text(PLAIN)
+    assert "outside of the working folder needs docker" in refusal(harbor.convert, task, HERE).message
+    path.write_text(f'{text}\n[metadata.steelyard]\nexports = "/etc/greet/**"\n')
+    assert refusal(harbor.convert, task, Options()).field == "metadata.steelyard.exports"
+
+
 def test_a_harbor_task_becomes_a_contract_in_a_container(task: Path) -> None:
     found = harbor.convert(task, Options())
     contract = found.contract

@@ -13,7 +13,6 @@ from .conftest import Writer
 # One refused value for each row of the table, and one that is fine.
 ROWS: list[tuple[str, Any, Any]] = [
     ("expected_outcome", "refusal", "completion"),
-    ("exports", ["out"], []),
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("environment.network", ["example.org:443"], "none"),
     ("setup_network", ["example.org:443"], "host"),
@@ -51,6 +50,16 @@ def test_a_key_that_nothing_would_read_is_refused(writer: Writer, key: str, refu
     assert (problem.field, problem.message) == (key, "not supported yet")
     writer.write(**with_key(key, fine))
     assert writer.load().id == "demo"
+
+
+def test_exports_are_for_whole_systems(writer: Writer) -> None:
+    writer.write(exports=["/etc/nginx/**"])
+    problem = writer.problem()
+    assert (problem.field, problem.message, problem.fix) == (
+        "exports",
+        "not supported yet",
+        "only with `scope: system`",
+    )
 
 
 def test_caps_that_nothing_meters_yet_are_accepted(writer: Writer) -> None:

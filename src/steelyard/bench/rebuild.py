@@ -10,7 +10,7 @@ from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.setup_layer import SetupLayer
 from steelyard.bench.steering import Steering, may_steer
-from steelyard.bench.system_policy import system_policy
+from steelyard.bench.system_policy import system_change
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import is_within, shown
@@ -30,7 +30,7 @@ class Rebuilt(NamedTuple):
 
 def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     if ground.contract.spec.environment.scope == "system":
-        return Rebuilt(*system_policy(ground, blobs).split(change.entries))
+        return Rebuilt(*system_change(ground, change, blobs))
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
     spec = ground.contract.spec

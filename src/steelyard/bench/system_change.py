@@ -1,26 +1,27 @@
 """A change of a whole system -> what of it is laid on a fresh container of the same image, and what stays behind.
 
-app/out.txt, etc/nginx/nginx.conf, usr/local/bin/greet    carried
-tests/..., logs/...                                       left: the verifier has its own
-root/.bashrc, etc/profile.d/x.sh, etc/ld.so.preload       left: would run before every command of the verifier
-usr/bin/python3, usr/lib/libc.so.6                        left if the image has them
-usr/local/bin/pytest, root/.local/bin/uv                  left: would be found in the place of a tool
-.../sitecustomize.py, a .pth that imports, app/json.py    left: would be imported by every Python
+srv/out.txt, app/x, home/ann/notes, the working folder    carried: places for work (system_places.py)
+usr, etc, var/lib, root/.config, opt/conda on PATH        left: the system's, unless the contract `exports` it
+tests/..., logs/...                                       left, whatever is exported: the verifier has its own
+app/json.py, app/bin/python3 (on PATH)                    left: would be found in the place of a library or a program
+etc/nginx/nginx.conf with exports: [/etc/nginx/**]        carried
+usr/local/bin/pytest with exports: [/usr/local/bin/*]     left: what steers is carried by its own name only
 
-Whoever is root of a container can change what grades it. What the work needs to be graded is carried all the same: new
-programs, packages, services' settings, users. Nothing here is silent: each thing that stays behind is a finding.
+Whoever is root of a container can change what grades it, so only work is carried, and work is what lies where no program
+looks by itself. Nothing is silent: whatever stays behind is in a finding.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from typing import NamedTuple
 
 from steelyard.bench.shadowing import shadows_library
+from steelyard.bench.system_places import Places
 from steelyard.contract.tree import is_within, prefixes, shown
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import ChangeEntry
@@ -28,6 +29,10 @@ from steelyard.evidence.finding import Finding
 from steelyard.sandboxes.base import Laid
 
 MAX_READ_BYTES = 1 << 20
+MOST_FINDINGS = 20
+DEEPEST = 6
+FIX = "list it in `exports`, or `bench: live`"
+BY_NAME = "name it in `exports` without a wildcard if it is the work"
 
 # Ours, or the engine's: no agent's work, and no word about it.
 OURS = (
@@ -41,7 +46,7 @@ OURS = (
     ".dockerenv",
 )
 PLACES = ("tests", "tests/*", "logs", "logs/*", "opt/steelyard", "opt/steelyard/*")
-KERNEL = ("dev/*", "proc/*", "sys/*")
+KERNEL = ("dev", "dev/*", "proc", "proc/*", "sys", "sys/*")
 _HOMES = ("root/", "home/*/", "")
 _OF_SHELLS = (
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".inputrc"),
@@ -55,7 +60,8 @@ START_UP = (
     *(f"{home}{name}" for home in _HOMES for name in _OF_SHELLS),
     *("etc/profile", "etc/profile.d/*", "etc/bash.bashrc", "etc/bashrc", "etc/zsh/*", "etc/zshenv", "etc/inputrc"),
     *("etc/environment", "etc/environment.d/*", "etc/security/pam_env.conf", "etc/fish/*"),
-    *("etc/ld.so.preload", "etc/ld.so.conf", "etc/ld.so.conf.d/*", "etc/ld.so.cache"),
+    *("etc/ld.so.preload", "etc/ld.so.conf", "etc/ld.so.conf.d/*", "etc/ld.so.cache", "etc/ld-musl*.path"),
+    "etc/nsswitch.conf",
 )  # fmt: skip
 TOOL_SETTINGS = (
     *(f"{home}{name}" for home in _HOMES for name in _OF_TOOLS),
@@ -69,20 +75,8 @@ TOOLS = (
     *("curl", "wget", "apt", "apt-get", "dpkg", "git", "node", "npm", "npx", "timeout", "tee", "jq"),
     *("pyvenv.cfg", "*._pth"),
 )  # fmt: skip
-SYSTEM_BINARIES = ("usr/bin", "usr/sbin", "usr/local/bin", "usr/local/sbin", "bin", "sbin")
-OF_HOMES = ("root/.local/bin", "root/.cargo/bin", "root/bin")
-SYSTEM_LIBRARIES = (
-    "usr/lib",
-    "usr/lib32",
-    "usr/lib64",
-    "usr/libexec",
-    "lib",
-    "lib32",
-    "lib64",
-    "etc/alternatives",
-)
 _STANDARD_LIBRARY = re.compile(
-    r"(usr/|usr/local/|opt/[^/]+/)?lib(64)?/python3[^/]*/(?!(site|dist)-packages/)"
+    r"(usr/|usr/local/|opt/[^/]+/)?lib(64)?/python3([0-9]*\.zip|[^/]*/(?!(site|dist)-packages/))"
 )
 _PACKAGES = re.compile(r".*/(site|dist)-packages/(?P<name>[^/]+)(?P<below>/.*)?")
 _RUNNERS = frozenset(
@@ -96,34 +90,42 @@ class SystemChange(NamedTuple):
     findings: tuple[Finding, ...]
 
 
+class Left(NamedTuple):
+    """Why one path stays behind."""
+
+    slug: str
+    path: str
+    why: str
+
+
 @dataclass(frozen=True)
 class SystemPolicy:
     """What of one image's system may be changed by an agent, and still be there when it is graded."""
 
-    path: Sequence[str]  # the folders of PATH, without the leading slash
-    workdir: str  # without the leading slash; "" is the root
+    places: Places
     brief: str
-    has_program: Callable[[str], bool]  # whether the image finds a program of that name
     blobs: Blobs
+    exports: tuple[str, ...] = ()  # globs of absolute paths
 
     def split(self, entries: Iterable[ChangeEntry]) -> SystemChange:
         halves = [entry for entry in _halves(entries) if not matches(entry.path, OURS)]
-        # Laid below one of these, a file would make its own folder in the place of the image's.
-        taken = {entry.path for entry in halves if self._is_above(entry)}
+        reasons = [(entry, self.why_left(entry)) for entry in halves]
+        # Laid below one of these, a file would make its own folder in the place of what the image has.
+        taken = {entry.path for entry, why in reasons if why is not None and _turned(entry)}
         laid: list[Laid] = []
-        findings: dict[Finding, None] = {}
-        for entry in halves:
-            finding = self.why_left(entry)
-            if finding is not None:
-                findings[finding] = None
-            elif taken.isdisjoint(prefixes(entry.path)):
+        left: dict[Left, ChangeEntry] = {}
+        for entry, why in reasons:
+            reason = why or _below(entry.path, taken)
+            if reason is not None:
+                left[reason] = entry
+            else:
                 laid += _laid(entry, self.blobs)
-        return SystemChange(tuple(sorted(laid, key=lambda one: one.kind != "gone")), tuple(findings))
+        made = {above for one in laid if one.kind != "gone" for above in prefixes(one.path)[:-1]}
+        told = [why for why, entry in left.items() if not (_is_new_folder(entry) and entry.path in made)]
+        return SystemChange(tuple(sorted(laid, key=lambda one: one.kind != "gone")), findings_of(told))
 
-    def why_left(self, entry: ChangeEntry) -> Finding | None:
-        for slug, why in self._reasons(entry):
-            return Finding(slug, "warning", shown(f"/{entry.path}"), why)
-        return None
+    def why_left(self, entry: ChangeEntry) -> Left | None:
+        return next((Left(slug, entry.path, why) for slug, why in self._reasons(entry)), None)
 
     def _reasons(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
         path = entry.path
@@ -131,67 +133,74 @@ class SystemPolicy:
             yield "at_hidden_place", "where the verifier has its own; left out"
         if matches(path, KERNEL):
             yield "system_changed", "is the kernel's; left out"
-        if matches(path, START_UP):
-            yield "start_up_changed", "runs before other programs; the image's own is on the bench"
-        if matches(path, TOOL_SETTINGS):
-            yield "steers_runner", "steers the tools that grade; left out"
-        if self._is_above(entry):
-            yield "takes_along", "programs of the system are below it; left out"
-        yield from self._of_programs(entry)
-        yield from self._of_python(entry)
+        if f"/{path}" in self.exports:
+            return
+        is_exported = any(exports(pattern, path) for pattern in self.exports)
+        if not is_exported:
+            yield from self._of_place(entry)
+        if _turned(entry) and self.places.stands_above(path):
+            yield "takes_along", "would take along what of the system is below it; left out"
+        fix = BY_NAME if is_exported else FIX
+        for slug, why in (*_of_start_up(path), *self._of_programs(entry), *self._of_python(entry)):
+            yield slug, f"{why}; left out ({fix})"
 
-    def _is_above(self, entry: ChangeEntry) -> bool:
-        """A folder that went or became a link would take what is in it along."""
-        moved = [side.kind for side in (entry.old, entry.new) if side is not None]
-        if moved == ["file"] or (entry.old is None and entry.new is not None and entry.new.kind == "dir"):
-            return False
-        return any(
-            is_within(place, entry.path) for place in (*self._programs, *SYSTEM_LIBRARIES, "tests", "logs")
-        )
+    def _of_place(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
+        why = self.places.why_not(entry.path)
+        if why is None and "/" not in entry.path and not self._may_be_at_the_top(entry):
+            why = "is no folder and lies at the root, and the brief does not name it"
+        if why is not None:
+            yield "not_carried", f"{why}; left out ({FIX})"
 
-    @property
-    def _programs(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*SYSTEM_BINARIES, *OF_HOMES, *self.path)))
+    def _may_be_at_the_top(self, entry: ChangeEntry) -> bool:
+        """Tools look for settings from their scripts up to the root; work there is what the brief asks for."""
+        kinds = {side.kind for side in (entry.old, entry.new) if side is not None}
+        start = r"(?<![\w./~-])/" if self.places.workdir else r"(?<![\w.~-])/?"
+        named = re.search(rf"{start}{re.escape(entry.path)}(?![\w-])", self.brief)
+        return kinds == {"dir"} or named is not None
 
     def _of_programs(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
+        """Of places that are carried: what would be found in the place of a program."""
         folder, _, name = entry.path.rpartition("/")
-        was_there = entry.old is not None
-        # A folder of PATH in the working folder holds work too: only what everybody calls is kept from changing there.
-        is_work = bool(self.workdir) and is_within(folder, self.workdir)
-        of_system = () if is_work else (*self._programs, *SYSTEM_LIBRARIES)
-        if was_there and any(is_within(entry.path, place) for place in of_system):
-            yield "system_changed", "a program or library of the image; its own is on the bench"
-        hides = matches(name, TOOLS) or (not was_there and self.has_program(name))
-        if folder in self._programs and hides:
-            yield "system_shadowed", "would be found in the place of another program; left out"
-        if name == "pyvenv.cfg" and any(place.rpartition("/")[0] == folder for place in self._programs):
-            yield "system_shadowed", "would move Python's library; left out"
+        programs, old = self.places.programs, entry.old
+        if name == "pyvenv.cfg" and any(place.rpartition("/")[0] == folder for place in programs):
+            yield "system_shadowed", "would move Python's library"
+        if folder not in programs:
+            return
+        is_data = old is not None and old.kind == "file" and old.mode == "644"
+        if old is not None and not (is_data and folder == self.places.workdir):
+            yield "system_changed", "a program of the image; its own is on the bench"
+        if matches(name, TOOLS) or (old is None and name in self.places.installed.programs):
+            yield "system_shadowed", "would be found in the place of another program"
 
     def _of_python(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
         path = entry.path
         name = path.rpartition("/")[2]
         if _STANDARD_LIBRARY.match(path):
-            yield "system_changed", "is of Python's own library; left out"
+            yield "system_changed", "is of Python's own library"
         package = _PACKAGES.fullmatch(path)
         if any(map(_CUSTOMIZE.fullmatch, path.split("/")[-2:])):
-            yield "start_up_changed", "every Python runs it; left out"
+            yield "start_up_changed", "every Python runs it"
         if package is not None and package["name"] in _RUNNERS:
-            yield "steers_runner", "is the program that grades; left out"
-        if package is not None and name.endswith(".pth") and self._says(entry, rb"^\s*import\b"):
-            yield "start_up_changed", "every Python runs it; left out"
-        if name == "entry_points.txt" and self._says(entry, rb"^\s*\[\s*pytest11\s*\]"):
-            yield "steers_runner", "every pytest would load it; left out"
+            yield "steers_runner", "is the program that grades"
+        # However its lines are divided, and whatever is before them.
+        if package is not None and name.endswith(".pth") and self._says(entry, rb"import"):
+            yield "start_up_changed", "every Python runs it"
+        if name == "entry_points.txt" and self._says(entry, rb"pytest11"):
+            yield "steers_runner", "every pytest would load it"
         if self._shadows(entry):
-            yield "steers_runner", "would be imported in the place of a library; left out"
+            yield "steers_runner", "would be imported in the place of a library"
 
     def _shadows(self, entry: ChangeEntry) -> bool:
         """Python looks into the current folder first, for some ways of starting it. A file that was asked for is meant."""
-        folder = f"{self.workdir}/" if self.workdir else ""
-        if entry.old is not None or not entry.path.startswith(folder):
+        if entry.old is not None:
             return False
-        below = entry.path.removeprefix(folder)
         is_link = entry.new is not None and entry.new.kind == "symlink"
-        return shadows_library(below, link=is_link) and below not in self.brief
+        for folder in {self.places.workdir, *self.places.installed.imports}:
+            if is_within(entry.path, folder) or not folder:
+                below = entry.path.removeprefix(f"{folder}/")
+                if shadows_library(below, link=is_link) and below not in self.brief:
+                    return True
+        return False
 
     def _says(self, entry: ChangeEntry, pattern: bytes) -> bool:
         new = entry.new
@@ -199,7 +208,12 @@ class SystemPolicy:
             return new is not None
         if new.size > MAX_READ_BYTES or new.sha256 not in self.blobs:
             return True
-        return re.search(pattern, self.blobs.read(new.sha256), re.MULTILINE) is not None
+        return re.search(pattern, self.blobs.read(new.sha256)) is not None
+
+
+def exports(pattern: str, path: str) -> bool:
+    """`/etc/nginx/**` is the folder too."""
+    return matches(f"/{path}", (pattern,)) or pattern.rstrip("*") == f"/{path}/"
 
 
 def matches(path: str, patterns: Collection[str]) -> bool:
@@ -210,6 +224,58 @@ def matches(path: str, patterns: Collection[str]) -> bool:
 @cache
 def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, patterns)), re.DOTALL)
+
+
+def findings_of(left: Collection[Left]) -> tuple[Finding, ...]:
+    """One each; of many, one for each folder, as far down as the number allows."""
+    groups: dict[tuple[str, ...], list[Left]] = {}
+    for depth in range(DEEPEST, 0, -1):
+        groups = {}
+        for one in left:
+            name = one.path if len(left) <= MOST_FINDINGS else "/".join(one.path.split("/")[:depth])
+            groups.setdefault((name,) if depth == 1 else (name, *one[::2]), []).append(one)
+        if len(groups) <= MOST_FINDINGS:
+            break
+    found = [_finding(name, ones) for (name, *_), ones in groups.items()]
+    if len(found) <= MOST_FINDINGS:
+        return tuple(found)
+    rest = [one for ones in [*groups.values()][MOST_FINDINGS - 1 :] for one in ones]
+    return (*found[: MOST_FINDINGS - 1], _finding("", rest))
+
+
+def _finding(name: str, ones: list[Left]) -> Finding:
+    first = ones[0]
+    if len(ones) == 1:
+        return Finding(first.slug, "warning", shown(f"/{first.path}"), first.why)
+    return Finding(
+        first.slug, "warning", shown(f"/{name}"), f"{len(ones)} paths, the first of which {first.why}"
+    )
+
+
+def _of_start_up(path: str) -> Iterator[tuple[str, str]]:
+    if matches(path, START_UP):
+        yield "start_up_changed", "runs before other programs"
+    if matches(path, TOOL_SETTINGS):
+        yield "steers_runner", "steers the tools that grade"
+
+
+def _turned(entry: ChangeEntry) -> bool:
+    """A folder that went or became something else takes what is in it along; a link leads anywhere."""
+    old, new = (None if side is None else side.kind for side in (entry.old, entry.new))
+    return "symlink" in (old, new) or (old is not None and old != new and "dir" in (old, new))
+
+
+def _is_new_folder(entry: ChangeEntry) -> bool:
+    return entry.old is None and entry.new is not None and entry.new.kind == "dir"
+
+
+def _below(path: str, taken: Collection[str]) -> Left | None:
+    above = next((one for one in prefixes(path)[:-1] if one in taken), None)
+    return (
+        None
+        if above is None
+        else Left("takes_along", path, f"{shown(f'/{above}')} above it is not on the bench")
+    )
 
 
 def _halves(entries: Iterable[ChangeEntry]) -> Iterator[ChangeEntry]:

@@ -3,44 +3,112 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import posixpath
 import shlex
-from functools import cache, partial
+from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.bench.ground import Ground
-from steelyard.bench.system_change import SYSTEM_BINARIES, SystemPolicy
+from steelyard.bench.system_change import SystemChange, SystemPolicy
+from steelyard.bench.system_places import SYSTEM_BINARIES, Installed, Places
+from steelyard.contract.tree import is_within
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
-from steelyard.sandboxes.base import Command
+from steelyard.evidence.change import Change
+from steelyard.sandboxes.base import ROOT_HOME, Command
 
 LOOK_S = 60.0
-_LIST = 'for d in "$@"; do ls -1a "/$d" 2>/dev/null; done; :'
+# p a program, d a folder of PATH by its real name, i an interpreter by its real name, x a folder with an interpreter in
+# its bin, h a home, s where Python looks. With the shell's own means: an image need not have many others.
+_LOOK = """\
+have() { for n in python3 python node nodejs perl ruby php java bash sh lua Rscript julia deno bun; do
+  if [ -x "$1/$n" ] && [ ! -d "$1/$n" ]; then echo "$1/$n"; fi; done; }
+for d in "$@"; do
+  for f in "/$d"/* "/$d"/.[!.]*; do if [ -e "$f" ] || [ -L "$f" ]; then printf 'p %s\\n' "${f##*/}"; fi; done
+  printf 'd %s\\n' "$(readlink -f "/$d" 2>/dev/null)"
+  have "/$d" | while read -r f; do printf 'i %s\\n' "$f" "$(readlink -f "$f" 2>/dev/null)"; done
+done
+for t in /*; do
+  case $t in /proc|/sys|/dev|/usr|/etc|/lib*|/var|/run|/boot|/bin|/sbin) continue;; esac
+  for b in "$t"/bin "$t"/*/bin "$t"/.[!.]*/bin; do [ -d "$b" ] && [ "$(have "$b")" ] && printf 'x %s\\n' "${b%/bin}"; done
+done
+for t in /opt /root /home; do
+  for b in $t/*/*/bin $t/*/.[!.]*/bin $t/*/*/*/bin $t/*/*/.[!.]*/bin; do
+    [ -d "$b" ] && [ "$(have "$b")" ] && printf 'x %s\\n' "${b%/bin}"
+  done
+done
+[ -r /etc/passwd ] && while IFS=: read -r a b c d e h s; do printf 'h %s\\n' "$h"; done < /etc/passwd
+for d in "$@"; do for n in python3 python; do if [ -x "/$d/$n" ]; then
+  "/$d/$n" -c 'import sys; [print("s", p) for p in sys.path if p]' </dev/null 2>/dev/null
+fi; done; done
+:
+"""
+
+
+def system_change(ground: Ground, change: Change, blobs: Blobs) -> SystemChange:
+    """What of a change is laid on a fresh container; where nothing changed, nothing is looked at."""
+    return system_policy(ground, blobs).split(change.entries) if change.entries else SystemChange((), ())
 
 
 def system_policy(ground: Ground, blobs: Blobs) -> SystemPolicy:
     box = ground.box()
-    path = {**box.image_env, **box.env}.get("PATH", "")
-    folders = [folder.strip("/") for folder in path.split(":") if folder.startswith("/")]
-    names = cache(partial(programs, ground, tuple(dict.fromkeys((*SYSTEM_BINARIES, *folders)))))
-    return SystemPolicy(
-        folders, box.workdir.strip("/"), ground.contract.brief, lambda name: name in names(), blobs
-    )
+    places = Places(box.workdir.strip("/"), _installed(ground))
+    return SystemPolicy(places, ground.contract.brief, blobs, ground.contract.spec.exports)
 
 
-def programs(ground: Ground, folders: tuple[str, ...]) -> frozenset[str]:
-    """What the image has in those folders; looked at in a container of it, once."""
+def _installed(ground: Ground) -> Installed:
+    """Looked at in a container of the image, once."""
     box = ground.box()
+    folders = tuple(dict.fromkeys((*SYSTEM_BINARIES, *_folders_of_path(ground))))
 
     def look(folder: Path) -> None:
         with ground.backend.start(box) as sandbox:
-            line = f"set -- {shlex.join(folders)}; {_LIST}"
+            line = f"set -- {shlex.join(folders)}\n{_LOOK}"
             done = sandbox.run(
                 Command(("/bin/sh", "-c", line), cwd="/", timeout_s=LOOK_S, keep_bytes=8 << 20)
             )
         if done.exit_code != 0:
             raise InfraFault(f"the programs of the image {box.image} could not be listed")
-        (folder / "names").write_bytes(done.stdout.head + done.stdout.tail)
+        (folder / "told").write_bytes(done.stdout.head + done.stdout.tail)
 
-    key = hashlib.sha256("\0".join((box.image, *folders)).encode()).hexdigest()
-    kept = ground.cache.build("programs", key, look) / "names"
-    return frozenset(kept.read_text(errors="surrogateescape").splitlines())
+    said = json.dumps([box.image, folders, sorted({**box.image_env, **box.env}.items()), _LOOK])
+    kept = ground.cache.build("installed", hashlib.sha256(said.encode()).hexdigest(), look) / "told"
+    return installed(kept.read_text(errors="surrogateescape"), folders, _homes(ground))
+
+
+def _folders_of_path(ground: Ground) -> Iterator[str]:
+    """Of the image's, the contract's and each verifier's PATH; a relative one begins where commands start."""
+    box = ground.box()
+    own = [getattr(check.grader, "env", {}) for check in ground.contract.checks]
+    for env in ({**box.image_env, **box.env}, *own):
+        for folder in env.get("PATH", "").split(":") if env.get("PATH") else ():
+            yield _plain(posixpath.join("/", box.workdir, folder))
+
+
+def _homes(ground: Ground) -> tuple[str, ...]:
+    return (_plain({"HOME": ROOT_HOME, **ground.box().env}["HOME"]),)
+
+
+def installed(told: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> Installed:
+    """From what `_LOOK` printed."""
+    found: dict[str, list[str]] = {kind: [] for kind in "pdixhs"}
+    for line in told.splitlines():
+        kind, _, value = line.partition(" ")
+        if kind in found and value:
+            found[kind].append(value)
+    real = [_plain(value) for value in found["d"]]
+    # Of the system's own folders no prefix is asked for: they are its, whole.
+    interpreters = [_plain(posixpath.dirname(posixpath.dirname(one))) for one in found["i"]]
+    return Installed(
+        path=tuple(one for one in dict.fromkeys((*folders, *real)) if one),
+        programs=frozenset(found["p"]),
+        interpreters=tuple(one for one in dict.fromkeys(interpreters) if one and not is_within(one, "usr")),
+        others=tuple(dict.fromkeys(_plain(one) for one in found["x"])),
+        homes=tuple(one for one in dict.fromkeys((*homes, *map(_plain, found["h"]))) if one),
+        imports=tuple(one for one in dict.fromkeys(map(_plain, found["s"])) if one),
+    )
+
+
+def _plain(path: str) -> str:
+    return posixpath.normpath(f"/{path}").strip("/")

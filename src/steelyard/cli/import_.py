@@ -139,6 +139,13 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a variable of this machine that a task may have (harbor, aec); may be repeated",
     )
+    parser.add_argument(
+        "--export",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="paths of the system that are the work, like '/etc/nginx/**' (harbor, aec); may be repeated",
+    )
     parser.add_argument("--git", metavar="PATH", type=Path, help="the repository (scorers)")
     parser.add_argument("--commit", metavar="ID", help="its commit (scorers)")
     parser.add_argument("--tree", metavar="DIR", type=Path, help="a folder instead of a repository (scorers)")
@@ -209,6 +216,7 @@ def _options(args: argparse.Namespace) -> Options:
         workdir=args.workdir,
         sandbox=args.sandbox,
         take_env=frozenset(args.take_env),
+        exports=tuple(args.export),
         git=args.git,
         commit=args.commit,
         tree=args.tree,

@@ -20,6 +20,13 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a variable of this machine that a task may have; may be repeated",
     )
+    group.add_argument(
+        "--export",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="paths of the system that are the work, like '/etc/nginx/**'; may be repeated",
+    )
 
 
 def task_options(args: argparse.Namespace) -> Options:
@@ -28,4 +35,5 @@ def task_options(args: argparse.Namespace) -> Options:
         workdir=args.workdir,
         sandbox=args.sandbox,
         take_env=frozenset(args.take_env),
+        exports=tuple(args.export),
     )

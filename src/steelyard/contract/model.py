@@ -30,7 +30,7 @@ Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
-MOST_TURNS, MOST_STEPS = 100, 100
+MOST_TURNS, MOST_STEPS, MOST_EXPORTS = 100, 100, 100
 ANSWER = "answer.txt"  # where an agent's final text lies on the bench
 
 # Byte-code and tool caches that running the tests leaves behind: counted, never graded, never carried.
@@ -306,7 +306,7 @@ class ContractSpec(Strict):
     turns: Annotated[tuple[NonEmpty, ...], Field(max_length=MOST_TURNS)] = ()
     steps: Annotated[tuple[Step, ...], Field(max_length=MOST_STEPS)] = ()
     step_reward: Literal["mean", "final"] = "mean"
-    exports: tuple[str, ...] = ()
+    exports: Annotated[tuple[NonEmpty, ...], Field(max_length=MOST_EXPORTS)] = ()
 
     repository: Repository | None = None
     environment: Environment = Environment()

@@ -38,7 +38,6 @@ def _has(*values: str) -> Callable[[Any], bool]:
 
 NOT_YET: tuple[Row, ...] = (
     Row(("expected_outcome",), _one_of("refusal")),
-    Row(("exports",), _given),
     Row(("environment", "secrets"), _given),
     Row(("environment", "network"), _other_than("none"), "network: none"),
     Row(("setup_network",), lambda value: isinstance(value, list), "setup_network: host"),

@@ -3,7 +3,7 @@
 a task            brief, repository, oracle.checks
 with turns        the same, and further messages
 steps             repository; each step has its own brief and checks
-scope: system     the image in the place of repository and setup
+scope: system     the image in the place of repository and setup; `exports`
 workspace: none   brief; `answer`, verifiers, `turns`; no repository and nothing that looks at one
 """
 
@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from steelyard.contract.entries import Entries
+from steelyard.contract.exports import export_problems
 from steelyard.contract.model import ANSWER, GENERATED
 from steelyard.contract.yaml_source import Place, dotted
 from steelyard.errors import Problem
@@ -31,6 +32,7 @@ def shape_problems(entries: Entries) -> list[Problem]:
         said += _without_workspace(data, entries)
     else:
         said += _with_workspace(data)
+    said += export_problems(data, is_system=is_system(data))
     if data.get("bench") == "live":
         said += _graded_live(data, entries)
     return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]

@@ -160,4 +160,11 @@ def _why_not(record: Record) -> tuple[str, str]:
     first = next((one for one in broken if one.grade.outcome == "error"), broken[0] if broken else None)
     if first is None:
         return shown(record.verdict.reason), ""
-    return shown(f"{first.entry.name}: {first.grade.why}"), first.entry.name
+    return shown(f"{first.entry.name}: {first.grade.why}") + _left_out(record), first.entry.name
+
+
+def _left_out(record: Record) -> str:
+    """What of the system was not on the bench may be what is missing there."""
+    left = [one.where for one in record.evidence.findings if one.id == "not_carried"]
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    return f"; {left[0]}{more} was not on the bench: `exports`, or `bench: live`" if left else ""

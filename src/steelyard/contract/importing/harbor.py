@@ -36,7 +36,7 @@ from steelyard.contract.importing.task import (
 )
 from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
 from steelyard.contract.tree import shown
-from steelyard.contract.yaml_source import Source
+from steelyard.contract.yaml_source import Source, dotted
 
 FILE = "task.toml"
 VERIFIER_S = 120.0  # of the wall clock, kept for the verifier as for every contract
@@ -82,6 +82,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
         **options.setup(*container.setup),
         **({"setup_network": options.setup_network or container.network} if container.network else {}),
         "build": "none",
+        **_exports(task, source, options, container),
         **asked.contract,
         "reward": "verifier",
         "metadata": {"aec_bench" if aec else "harbor": _described(task)},
@@ -237,6 +238,23 @@ def _variables(task: HarborTask, source: Source, options: Options, container: Co
     own = resolved(task.environment.env, ("environment", "env"), source, options)
     env = {**container.environment.get("env", {}), **own}
     return {"env": env} if env else {}
+
+
+def _exports(task: HarborTask, source: Source, options: Options, container: Container) -> dict[str, Any]:
+    """`[metadata.steelyard] exports`, and the operator's."""
+    described = task.metadata.get("steelyard")
+    own = described.get("exports", []) if isinstance(described, dict) else []
+    if not isinstance(own, list) or not all(isinstance(one, str) for one in own):
+        place = ("metadata", "steelyard", "exports")
+        raise fault(source.where(place), dotted(place), "is no list of texts", 'like ["/etc/nginx/**"]')
+    exports = [*dict.fromkeys((*own, *options.exports))]
+    if exports and container.environment.get("scope") != "system":
+        raise fault(
+            source.where(("metadata", "steelyard", "exports")),
+            "exports",
+            f"what is outside of the working folder {NEEDS}",
+        )
+    return {"exports": exports} if exports else {}
 
 
 def _ready(task: HarborTask) -> dict[str, Any]:

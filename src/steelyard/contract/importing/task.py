@@ -65,6 +65,7 @@ class Options:
     sandbox: str | None = None  # bubblewrap: without the image of the task
     take_env: frozenset[str] = frozenset()  # variables of this machine that a task may have
     workdir: str | None = None
+    exports: tuple[str, ...] = ()  # of the system, where a task has all of one
     git: Path | None = None
     commit: str | None = None
     tree: Path | None = None
