@@ -71,6 +71,7 @@ class Rows:
             line.append(" " * (gap + before), style)
             line.append_text(row[at])
             gap, style = after + 1, row[at].style
+        line.rstrip()  # the last cell may be empty
         return line
 
 
