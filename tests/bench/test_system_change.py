@@ -19,7 +19,7 @@ from steelyard.evidence.change import ChangeEntry
 HAS = Installed(
     path=("usr/local/bin", "usr/bin", "opt/tool/bin", "home/ann/bin", "app/node_modules/.bin"),
     programs=frozenset({"python3", "cat", "ls"}),
-    interpreters=("python/cpython-3.12",),
+    needed=("python/cpython-3.12",),
     others=("opt/conda", "root/miniconda3", "app/venv"),
     homes=("root", "var/www"),
     imports=("usr/lib/python3.11", "srv/lib"),
@@ -180,7 +180,7 @@ def test_programs_of_the_image_in_the_working_folder_stay_and_new_ones_are_work(
 
 
 def test_a_working_folder_with_an_interpreter_keeps_its_library(policy: SystemPolicy) -> None:
-    has = replace(HAS, path=("app/bin",), interpreters=("app",))
+    has = replace(HAS, path=("app/bin",), needed=("app",))
     own = replace(policy, places=Places("app", has))
     for path in ("app/lib/python3.11/site-packages/x.pth", "app/lib64/x", "app/pyvenv.cfg"):
         assert split(own, added(own, path)).laid == ()
@@ -318,12 +318,12 @@ def test_nothing_is_ever_laid_where_programs_look(parts: list[str], over: bool) 
 
 
 def test_what_an_image_told_is_read() -> None:
-    told = "p cat\np ls\nd /usr/bin\nd /opt/real/bin\ni /opt/real/bin/python3\ni \nx /opt/conda\nh /root\nh /\ns /srv/lib\nnoise\n"
+    told = "p cat\np ls\nd /usr/bin\nd /opt/real/bin\ni /opt/real/bin/python3\ni \nl /opt/uv/uv\nl /data/run.sh\nl /usr/bin/x\nk include x\nk /opt/so\nx /opt/conda\nh /root\nh /\ns /srv/lib\nnoise\n"
     assert installed(told, ("usr/bin", "opt/x/bin")) == Installed(
         path=("usr/bin", "opt/x/bin", "opt/real/bin"),
         programs=frozenset({"cat", "ls"}),
-        interpreters=("opt/real",),
-        others=("opt/conda",),
+        needed=("opt/real", "opt/so"),
+        others=("opt/conda", "opt/uv/uv", "opt/uv", "data/run.sh"),
         homes=("root",),
         imports=("srv/lib",),
     )

@@ -46,8 +46,10 @@ class Installed:
 
     path: tuple[str, ...] = ()  # the folders of PATH, and what those are that are links
     programs: frozenset[str] = frozenset()  # by name, in those folders and the system's own
-    interpreters: tuple[str, ...] = ()  # folders with an interpreter in their bin, which PATH leads to
-    others: tuple[str, ...] = ()  # the same that PATH does not lead to
+    needed: tuple[
+        str, ...
+    ] = ()  # folders of interpreters that PATH leads to; what the linker and shells are told to read
+    others: tuple[str, ...] = ()  # folders of other interpreters, and of programs that PATH has links to
     homes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()  # where Python looks for modules
 
@@ -102,15 +104,13 @@ class Places:
 
     @property
     def _prefixes(self) -> Iterable[str]:
-        for folder in self.installed.path:
-            above, _, name = folder.rpartition("/")
-            yield above if name in _BINARIES else folder
-        yield from self.installed.interpreters
+        yield from map(prefix_of, self.installed.path)
+        yield from self.installed.needed
 
     def _of_prefix(self, prefix: str) -> tuple[str, ...]:
         """A working folder or a home that is one has work beside it."""
         if prefix == self.workdir and self.is_own:
-            names = _OF_PREFIX[2:] if prefix in self.installed.interpreters else _OF_PREFIX[:0]
+            names = _OF_PREFIX[2:] if prefix in self.installed.needed else _OF_PREFIX[:0]
         elif prefix in ("", *STANDING) or self._home_of(prefix) == prefix:
             names = _OF_PREFIX
         else:
@@ -138,3 +138,9 @@ class Places:
             return f"home/{rest[0]}"
         own = [home for home in ("root", *self.installed.homes) if home and is_within(path, home)]
         return max(own, key=len, default=None)
+
+
+def prefix_of(folder: str) -> str:
+    """A folder of programs -> the one that has their libraries too: /opt/conda of /opt/conda/bin."""
+    above, _, name = folder.rpartition("/")
+    return above if name in _BINARIES else folder

@@ -6,12 +6,12 @@ import hashlib
 import json
 import posixpath
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.system_change import SystemChange, SystemPolicy
-from steelyard.bench.system_places import SYSTEM_BINARIES, Installed, Places
+from steelyard.bench.system_places import SYSTEM_BINARIES, Installed, Places, prefix_of
 from steelyard.contract.tree import is_within
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
@@ -19,13 +19,17 @@ from steelyard.evidence.change import Change
 from steelyard.sandboxes.base import ROOT_HOME, Command
 
 LOOK_S = 60.0
-# p a program, d a folder of PATH by its real name, i an interpreter by its real name, x a folder with an interpreter in
-# its bin, h a home, s where Python looks. With the shell's own means: an image need not have many others.
+# p a program, d a folder of PATH by its real name, i an interpreter by its real name, l where a program is that is a link,
+# k what the linker and shells are told to read, x a folder with an interpreter in its bin, h a home, s where Python looks.
+# With the shell's own means: an image need not have many others.
 _LOOK = """\
 have() { for n in python3 python node nodejs perl ruby php java bash sh lua Rscript julia deno bun; do
   if [ -x "$1/$n" ] && [ ! -d "$1/$n" ]; then echo "$1/$n"; fi; done; }
 for d in "$@"; do
-  for f in "/$d"/* "/$d"/.[!.]*; do if [ -e "$f" ] || [ -L "$f" ]; then printf 'p %s\\n' "${f##*/}"; fi; done
+  for f in "/$d"/* "/$d"/.[!.]*; do
+    if [ -e "$f" ] || [ -L "$f" ]; then printf 'p %s\\n' "${f##*/}"; fi
+    if [ -L "$f" ]; then printf 'l %s\\n' "$(readlink -f "$f" 2>/dev/null)"; fi
+  done
   printf 'd %s\\n' "$(readlink -f "/$d" 2>/dev/null)"
   have "/$d" | while read -r f; do printf 'i %s\\n' "$f" "$(readlink -f "$f" 2>/dev/null)"; done
 done
@@ -38,6 +42,10 @@ for t in /opt /root /home; do
     [ -d "$b" ] && [ "$(have "$b")" ] && printf 'x %s\\n' "${b%/bin}"
   done
 done
+for f in /etc/ld.so.conf /etc/ld.so.conf.d/*; do
+  [ -r "$f" ] && while read -r k; do printf 'k %s\\n' "$k"; done < "$f"
+done
+(set -f; IFS=': '; printf 'k %s\\n' $LD_LIBRARY_PATH $LD_PRELOAD $LD_AUDIT $BASH_ENV $ENV $PYTHONHOME $GIT_CONFIG_GLOBAL)
 [ -r /etc/passwd ] && while IFS=: read -r a b c d e h s; do printf 'h %s\\n' "$h"; done < /etc/passwd
 for d in "$@"; do for n in python3 python; do if [ -x "/$d/$n" ]; then
   "/$d/$n" -c 'import sys; [print("s", p) for p in sys.path if p]' </dev/null 2>/dev/null
@@ -92,22 +100,36 @@ def _homes(ground: Ground) -> tuple[str, ...]:
 
 def installed(told: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> Installed:
     """From what `_LOOK` printed."""
-    found: dict[str, list[str]] = {kind: [] for kind in "pdixhs"}
+    found: dict[str, list[str]] = {kind: [] for kind in "pdilkxhs"}
     for line in told.splitlines():
         kind, _, value = line.partition(" ")
-        if kind in found and value:
-            found[kind].append(value)
-    real = [_plain(value) for value in found["d"]]
-    # Of the system's own folders no prefix is asked for: they are its, whole.
-    interpreters = [_plain(posixpath.dirname(posixpath.dirname(one))) for one in found["i"]]
+        if kind == "p" or (kind in found and value.startswith("/")):
+            found[kind].append(value if kind == "p" else _plain(value))
+    of_system = ("usr", *SYSTEM_BINARIES)
+    needed = [*(prefix_of(posixpath.dirname(one)) for one in found["i"]), *found["k"]]
+    others = [*found["x"], *(place for one in found["l"] for place in _around(one))]
+
+    def own(ones: Iterable[str]) -> tuple[str, ...]:
+        """Of the system's own folders nothing needs to be known."""
+        return tuple(
+            one for one in dict.fromkeys(ones) if one and not any(is_within(one, top) for top in of_system)
+        )
+
     return Installed(
-        path=tuple(one for one in dict.fromkeys((*folders, *real)) if one),
+        path=tuple(filter(None, dict.fromkeys((*folders, *found["d"])))),
         programs=frozenset(found["p"]),
-        interpreters=tuple(one for one in dict.fromkeys(interpreters) if one and not is_within(one, "usr")),
-        others=tuple(dict.fromkeys(_plain(one) for one in found["x"])),
-        homes=tuple(one for one in dict.fromkeys((*homes, *map(_plain, found["h"]))) if one),
-        imports=tuple(one for one in dict.fromkeys(map(_plain, found["s"])) if one),
+        needed=own(needed),
+        others=own(others),
+        homes=tuple(filter(None, dict.fromkeys((*homes, *found["h"])))),
+        imports=tuple(filter(None, dict.fromkeys(found["s"]))),
     )
+
+
+def _around(program: str) -> tuple[str, ...]:
+    """A program, and the folder that is its own: not all of /data for the sake of /data/run.sh."""
+    folder = posixpath.dirname(program)
+    prefix = prefix_of(folder)
+    return (program, prefix) if prefix != folder or "/" in folder else (program,)
 
 
 def _plain(path: str) -> str:
