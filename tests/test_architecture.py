@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -240,3 +241,9 @@ def test_the_command_line_starts_without_heavy_libraries() -> None:
     loaded, done = on_import("steelyard.cli.main")
     assert not loaded & {"pydantic", "rich", "yaml", "orjson", "cryptography", "numpy"}
     assert not done
+
+
+def test_a_temporary_folder_says_whose_it_is_so_that_it_can_be_swept() -> None:
+    unnamed = re.compile(r"tempfile\.(?:mkdtemp|TemporaryDirectory)\((?![^)]*dir=)")
+    found = {path.name for path in PACKAGE.rglob("*.py") if unnamed.search(path.read_text())}
+    assert found == {"fake.py", "probe.py"}  # for tests; for a look at this machine

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from steelyard.cli.reporter import Reporter
 from steelyard.cli.requiring import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.cli.trials import add_run_options, run_trials
+from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
 from steelyard.contract.importing.direct import contract_at, told_as_typed
 from steelyard.contract.load import load_contract
@@ -62,7 +62,7 @@ def _agent(args: argparse.Namespace) -> Iterator[str]:
     elif str(args.patch) != "-":
         yield f"patch:{args.patch}"
     else:
-        with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
-            kept = Path(folder, "stdin")
+        with Cache.default().temporary() as folder:
+            kept = folder / "stdin"
             kept.write_bytes(sys.stdin.buffer.read())
             yield f"patch:{kept}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard.cli.output import check_out
+from steelyard.contract.cache import Cache
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
@@ -88,11 +88,11 @@ def _fixtures(rehearsal: Rehearsal, contract: Contract) -> Iterator[Tried]:
 def _rehearsal(args: argparse.Namespace) -> Iterator[Rehearsal]:
     """The runs stay in `--out`, or nowhere."""
     with (
-        tempfile.TemporaryDirectory(prefix="steelyard-check-") as folder,
+        Cache.default().temporary() as folder,
         Console(stderr=True).status("") as status,
     ):
         if args.out is not None:
             check_out(args.out)
         yield Rehearsal(
-            args.out or Path(folder), args.sandbox, on_start=lambda name: status.update(one_line(name, 60))
+            args.out or folder, args.sandbox, on_start=lambda name: status.update(one_line(name, 60))
         )

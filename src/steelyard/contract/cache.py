@@ -62,12 +62,17 @@ class Cache:
     @contextmanager
     def temporary(self) -> Iterator[Path]:
         """A private folder on the cache's own file system, gone afterwards."""
-        folder = self.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
-        folder.mkdir(parents=True)
+        folder = self.fresh()
         try:
             yield folder
         finally:
             remove_tree(folder)
+
+    def fresh(self) -> Path:
+        """A private folder that is swept when its maker is gone; else whoever asked for it removes it."""
+        folder = self.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+        folder.mkdir(parents=True)
+        return folder
 
     def sweep(self) -> list[str]:
         """Remove what killed processes left half-built; the names of what was removed."""

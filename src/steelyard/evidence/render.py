@@ -10,11 +10,10 @@ limits below, names it refuses) is said in comment lines before the first hunk:
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from steelyard.contract.cache import Cache
 from steelyard.contract.tree import Entry, shown
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change, ChangeEntry
@@ -92,9 +91,9 @@ def _obstacle(entry: ChangeEntry, blobs: Blobs) -> str:
 
 
 def _diff(entries: list[ChangeEntry], blobs: Blobs) -> Rendered | None:
-    with tempfile.TemporaryDirectory(prefix="steelyard-render-") as folder:
-        repository = make_repository(Path(folder) / "git")
-        with (Path(folder) / "stream").open("w+b") as stream:
+    with Cache.default().temporary() as folder:
+        repository = make_repository(folder / "git")
+        with (folder / "stream").open("w+b") as stream:
             _write_stream(stream, entries, blobs)
             stream.seek(0)
             if run_git(repository, "fast-import", "--quiet", "--done", stdin=stream) is None:

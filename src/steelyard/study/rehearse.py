@@ -10,12 +10,12 @@ Real trials in a real sandbox; nothing of an agent's.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from steelyard.contract.cache import Cache
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.fixtures import Fixture, find_fixtures, lay_fixture
@@ -57,8 +57,8 @@ class Rehearsal:
 
     def fixtures(self, contract: Contract, fixtures: list[Fixture]) -> Iterator[Tried]:
         for fixture in fixtures:
-            with tempfile.TemporaryDirectory(prefix="steelyard-fixture-") as folder:
-                tree = Path(folder, "tree")
+            with Cache.default().temporary() as folder:
+                tree = folder / "tree"
                 lay_fixture(contract, fixture, tree)
                 yield _scored(fixture, self._run(contract, f"tree:{tree}", fixture.name))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from steelyard.contract.cache import Cache
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.base import HOME, WORKSPACE, Laid, Place, Scope
 from steelyard.sandboxes.docker.creation import TOKEN
@@ -152,7 +152,7 @@ def uppers(told: dict[str, Any]) -> Uppers | None:
     below = [Path(lower + WORKSPACE) for lower in lowers.split(":") if Path(lower + WORKSPACE).is_dir()]
     if len(below) != 1:  # our own layer, and no other has anything there
         return None
-    touched, empty = Path(upper + WORKSPACE), Path(tempfile.mkdtemp(prefix="steelyard-"))
+    touched, empty = Path(upper + WORKSPACE), Cache.default().fresh()
     try:
         lower = os.open(below[0], _DIRECTORY)
         return Uppers(os.open(touched if touched.is_dir() else empty, _DIRECTORY), lower, empty)
@@ -167,7 +167,7 @@ def system_uppers(told: dict[str, Any]) -> Uppers | None:
     upper, lowers = data.get("UpperDir"), data.get("LowerDir")
     if not upper or not lowers:
         return None
-    empty = Path(tempfile.mkdtemp(prefix="steelyard-"))
+    empty = Cache.default().fresh()
     try:
         lower = merged(lowers.split(":"), empty)
         return Uppers(os.open(upper, _DIRECTORY), lower, empty)
