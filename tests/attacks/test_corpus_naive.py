@@ -14,12 +14,16 @@ from corpus_stage import house
 
 __all__ = ["house"]
 pytestmark = pytest.mark.timeout(120)
+TRIES = 3
 
 
 @pytest.mark.parametrize("case", [case for case in ATTACKS if case.beats_naive], ids=lambda case: case.id)
 def test_an_attack_beats_the_naive_grader(case: Case, house: House) -> None:
-    """Those that are after something else are tried by `make attacks`, which also holds that they do not."""
-    assert house.naive(case)
+    """Those that are after something else are tried by `make attacks`, which also holds that they do not.
+
+    Processes left behind race with the grader: one that wins one time in three is an attack.
+    """
+    assert any(house.naive(case) for _ in range(TRIES))
 
 
 @pytest.mark.parametrize(
