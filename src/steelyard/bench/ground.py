@@ -65,6 +65,13 @@ class Ground:
         workdir = self.contract.spec.environment.workdir
         return WORKSPACE + path.removeprefix(workdir) if workdir and is_within(path, workdir) else path
 
+    @property
+    def identity(self) -> tuple[str | list[str], ...]:
+        """What a result kept for later was got on: on another ground it says nothing."""
+        setup = self.setup.digest if self.setup else ""
+        image = self.image.id if self.image else ""
+        return self.contract.digest, setup, self.sandbox, image, [one.digest for one in self.toolchains]
+
     def path_variable(self, env: Mapping[str, str]) -> str:
         """PATH as a command with these variables has it: an image may bring its own."""
         path = env.get("PATH") or (self.image.env.get("PATH", "") if self.image else "")

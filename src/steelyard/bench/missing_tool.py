@@ -47,11 +47,7 @@ def _exit(exit_on: ExitOn, reference: tuple[Laid, ...]) -> int | None:
 def _key(ground: Ground, check: str) -> str:
     material = [
         FORMAT,
-        ground.contract.digest,
-        ground.setup.digest if ground.setup else "",
-        ground.sandbox,
-        ground.image.id if ground.image else "",
-        [chain.digest for chain in ground.toolchains],
+        *ground.identity,
         check,
     ]
     return hashlib.sha256(orjson.dumps(material)).hexdigest()

@@ -88,11 +88,7 @@ def reference_change(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
 def _key(ground: Ground, bench: TrustedBench, contents: Mapping[str, bytes]) -> str:
     material = [
         FORMAT,
-        ground.contract.digest,
-        ground.setup.digest if ground.setup else "",
-        ground.sandbox,
-        ground.image.id if ground.image else "",
-        [chain.digest for chain in ground.toolchains],
+        *ground.identity,
         [bench.suite.command, bench.suite.report, bench.suite.isolation],
         _digests(contents),
         _digests({one.path: one.source.read_bytes() for one in bench.hidden if one.source is not None}),
