@@ -29,18 +29,20 @@ ROOMS = (
         "agents",
         "monitors",
     ),
-    *("execution", "graders", "verdict", "study", "review", "report", "cli"),
+    *("execution", "judge", "graders", "verdict", "study", "review", "report", "cli"),
 )
 ROOT = {"steelyard", "api", "rubric", "__main__"}  # the front door may open any room; importing it opens none
 
 BANS = {
+    "judge": {"sandboxes", "bench", "execution", "agents", "gateway", "monitors"},
     "graders": {"execution", "agents", "gateway", "monitors"},
     "report": {"sandboxes", "bench", "execution", "agents", "gateway", "monitors"},
 }
 # What `verdict` may know of other rooms: types, nothing that acts.
 VERDICT_KNOWS = (
     *("steelyard.errors", "steelyard.stats", "steelyard.contract"),
-    *("steelyard.evidence.finding", "steelyard.graders.grade", "steelyard.verdict"),
+    *("steelyard.evidence.finding", "steelyard.judge.judgement"),
+    *("steelyard.graders.grade", "steelyard.verdict"),
 )
 ACTS = {
     "os",

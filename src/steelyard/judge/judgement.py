@@ -1,0 +1,97 @@
+"""What one model said of a run, and what several of them come to.
+
+Opinions -> Judgement: the scores are means, the verdict is the majority's, a tie is FAIL and marked `split`. Fewer than
+half that could be read are no jury: N/A. A judgement stands beside the verdict of the checks and never enters it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Said = Literal["PASS", "FAIL", "UNPARSEABLE"]
+Ruling = Literal["PASS", "FAIL", "UNPARSEABLE", "N/A"]
+
+RUBRIC = ("task_completion", "instruction_adherence", "efficiency")  # each 1 to 5
+
+
+@dataclass(frozen=True, slots=True)
+class FactCheck:
+    """A claim of the agent's, and whether the evidence bears it out."""
+
+    claim: str
+    supported: bool
+    evidence: str  # where in the run that can be read
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """One model's word. UNPARSEABLE: it did not answer, or not as asked; `error` says which."""
+
+    model: str
+    verdict: Said
+    scores: Mapping[str, int] = field(default_factory=dict)  # of RUBRIC
+    failure_mode: str | None = None
+    reasoning: str = ""
+    facts: tuple[FactCheck, ...] = ()
+    steered: bool = False  # it obeyed words that the evidence was salted with
+    error: str = ""
+    question: str = ""  # sha256 of what it was asked
+    at: str = ""  # UTC
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    verdict: Ruling
+    why: str  # in one line
+    opinions: tuple[Opinion, ...] = ()
+    split: bool = False
+    agreement: float | None = None  # the share of readable opinions that say what the judgement says
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def steered(self) -> bool:
+        return any(one.steered for one in self.opinions)
+
+    @property
+    def failure_mode(self) -> str | None:
+        """The first that a model of the majority named."""
+        return next(
+            (one.failure_mode for one in self.opinions if one.verdict == "FAIL" and one.failure_mode), None
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **asdict(self),
+            "opinions": [asdict(one) for one in self.opinions],
+            "steered": self.steered,
+            "failure_mode": self.failure_mode if self.verdict == "FAIL" else None,
+        }
+
+    @classmethod
+    def not_applicable(cls, why: str) -> Judgement:
+        return cls("N/A", why)
+
+
+def rule(opinions: Sequence[Opinion]) -> Judgement:
+    """What the jury says."""
+    read = [one for one in opinions if one.verdict != "UNPARSEABLE"]
+    if not read:
+        why = opinions[0].error if opinions else "nobody was asked"
+        return Judgement("UNPARSEABLE" if opinions else "N/A", why, tuple(opinions))
+    if len(read) * 2 < len(opinions):
+        return Judgement("N/A", f"{len(read)} of {len(opinions)} answers could be read", tuple(opinions))
+    passed = sum(one.verdict == "PASS" for one in read)
+    verdict: Ruling = "PASS" if passed * 2 > len(read) else "FAIL"
+    agreeing = passed if verdict == "PASS" else len(read) - passed
+    return Judgement(
+        verdict,
+        next(one.reasoning for one in read if one.verdict == verdict),
+        tuple(opinions),
+        split=passed * 2 == len(read),
+        agreement=agreeing / len(read),
+        scores={name: sum(one.scores[name] for one in read) / len(read) for name in RUBRIC},
+    )
