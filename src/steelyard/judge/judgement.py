@@ -7,7 +7,7 @@ half that could be read are no jury: N/A. A judgement stands beside the verdict 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 Said = Literal["PASS", "FAIL", "UNPARSEABLE"]
@@ -41,6 +41,18 @@ class Opinion:
     at: str = ""  # UTC
     tokens_in: int | None = None
     tokens_out: int | None = None
+    prompt: str = ""  # which version of the question, and the digest of its fixed words: "judge/1 sha256:..."
+
+    @property
+    def readable(self) -> bool:
+        """Does it count? One that obeyed the evidence says what the evidence wants, and does not."""
+        return self.verdict != "UNPARSEABLE" and not self.steered
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Opinion:
+        known = {item.name for item in fields(cls)}
+        told = {name: value for name, value in data.items() if name in known}
+        return cls(**{**told, "facts": tuple(FactCheck(**row) for row in data.get("facts", ()))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +70,9 @@ class Judgement:
 
     @property
     def failure_mode(self) -> str | None:
-        """The first that a model of the majority named."""
+        """The first that a model that counts named."""
         return next(
-            (one.failure_mode for one in self.opinions if one.verdict == "FAIL" and one.failure_mode), None
+            (one.failure_mode for one in self.opinions if one.readable and one.verdict == "FAIL"), None
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -72,15 +84,22 @@ class Judgement:
         }
 
     @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Judgement:
+        """What `to_json` wrote; what follows from the rest is worked out again."""
+        known = {item.name for item in fields(cls)}
+        told = {name: value for name, value in data.items() if name in known}
+        return cls(**{**told, "opinions": tuple(map(Opinion.from_json, data.get("opinions", ())))})
+
+    @classmethod
     def not_applicable(cls, why: str) -> Judgement:
         return cls("N/A", why)
 
 
 def rule(opinions: Sequence[Opinion]) -> Judgement:
-    """What the jury says."""
-    read = [one for one in opinions if one.verdict != "UNPARSEABLE"]
+    """What the jury says. An opinion that was steered is shown and does not count."""
+    read = [one for one in opinions if one.readable]
     if not read:
-        why = opinions[0].error if opinions else "nobody was asked"
+        why = _unreadable(opinions[0]) if opinions else "nobody was asked"
         return Judgement("UNPARSEABLE" if opinions else "N/A", why, tuple(opinions))
     if len(read) * 2 < len(opinions):
         return Judgement("N/A", f"{len(read)} of {len(opinions)} answers could be read", tuple(opinions))
@@ -95,3 +114,7 @@ def rule(opinions: Sequence[Opinion]) -> Judgement:
         agreement=agreeing / len(read),
         scores={name: sum(one.scores[name] for one in read) / len(read) for name in RUBRIC},
     )
+
+
+def _unreadable(opinion: Opinion) -> str:
+    return "it obeyed words in the evidence" if opinion.steered else opinion.error
