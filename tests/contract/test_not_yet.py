@@ -15,6 +15,7 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("expected_outcome", "refusal", "completion"),
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("environment.network", ["example.org:443"], "none"),
+    ("oracle.network", ["example.org:443"], "none"),
     ("setup_network", ["example.org:443"], "host"),
     ("setup_inputs", ["lock"], []),
     ("oracle.tolerance", 0.5, 0.0),

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from steelyard.contract.door_names import MOST_DOORS, checked_door, checked_doors
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonEmpty = Annotated[str, Field(min_length=1)]
@@ -23,7 +25,12 @@ WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]  # also the name of a folder
 Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
-HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN)]
+HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN), AfterValidator(checked_door)]
+Doors = Annotated[
+    tuple[HostPort, ...],
+    Field(max_length=MOST_DOORS, json_schema_extra={"minItems": 1, "uniqueItems": True}),
+    AfterValidator(checked_doors),
+]
 Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]
 Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
@@ -119,7 +126,7 @@ class Environment(Strict):
     memory_mb: Memory = Memory()
     disk_mb: Annotated[int, Field(ge=1)] = 2048
     processes: Annotated[int, Field(ge=8)] = 512
-    network: Literal["none"] | tuple[HostPort, ...] = "none"
+    network: Literal["none"] | Doors = "none"
     rename: Literal["auto", "full"] = "auto"
     scope: Literal["workspace", "system"] = "workspace"
     read_only: bool = False
@@ -184,6 +191,7 @@ class Oracle(Strict):
     reference: NonEmpty | ScriptReference | None = None
 
 
+    network: Literal["none"] | Doors = "none"  # what checks may reach
 class Step(Strict):
     """One part of a sequence over one workspace, with a brief and checks of its own."""
 
@@ -311,7 +319,7 @@ class ContractSpec(Strict):
     repository: Repository | None = None
     environment: Environment = Environment()
     setup: tuple[NonEmpty, ...] = ()
-    setup_network: Literal["none", "host"] | tuple[HostPort, ...] = "none"
+    setup_network: Literal["none", "host"] | Doors = "none"
     setup_inputs: tuple[NonEmpty, ...] = ()
     oracle: Oracle = Oracle()
     bench: Literal["fresh", "live"] = "fresh"

@@ -40,6 +40,7 @@ NOT_YET: tuple[Row, ...] = (
     Row(("expected_outcome",), _one_of("refusal")),
     Row(("environment", "secrets"), _given),
     Row(("environment", "network"), _other_than("none"), "network: none"),
+    Row(("oracle", "network"), _other_than("none"), "network: none"),
     Row(("setup_network",), lambda value: isinstance(value, list), "setup_network: host"),
     Row(("setup_inputs",), _given),
     Row(("oracle", "tolerance"), _given),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
+from steelyard.contract.door_shapes import door_problems
 from steelyard.contract.entries import Entries
 from steelyard.contract.exports import export_problems
 from steelyard.contract.model import ANSWER, GENERATED
@@ -35,6 +36,9 @@ def shape_problems(entries: Entries) -> list[Problem]:
     said += export_problems(data, is_system=is_system(data))
     if data.get("bench") == "live":
         said += _graded_live(data, entries)
+    said += door_problems(data)
+    if data.get("expected_outcome") == "refusal" and not is_judged(data):
+        said.append((("expected_outcome",), "only a judge can tell a refusal", JUDGE))
     return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
 
 
