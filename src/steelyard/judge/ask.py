@@ -9,34 +9,139 @@ come back as asked is an UNPARSEABLE opinion with its reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
 
 from steelyard.judge.case import Told
-from steelyard.judge.judgement import Judgement, Opinion
+from steelyard.judge.client import NoAnswer, Patience, words_of
+from steelyard.judge.fence import visible
+from steelyard.judge.judgement import Judgement, Opinion, rule
+from steelyard.judge.prompt import Asked, asked, prompt_id, question_of
+from steelyard.judge.reply import Answer, Unreadable, Verdict, read_reply
+from steelyard.judge.wire import Juror, Words, default_models, juror_of
 
 Known = Mapping[tuple[str, str], Opinion]  # (model, question) -> what it said when it was asked before
+T = TypeVar("T")
+
+NO_KEY = "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY"
+MOST_MODELS = 16
+_GRACE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Who is asked."""
+    """Who is asked, and for how long."""
 
-    models: tuple[str, ...]
+    jurors: tuple[Juror, ...]
+    patience: Patience = field(default_factory=Patience)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(one.model for one in self.jurors)
 
     @classmethod
     def from_environment(cls, models: Sequence[str], env: Mapping[str, str]) -> Panel | str:
         """The models that a contract names, or the default one; or, in words, why nobody can be asked."""
-        del models, env
-        return "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY"
+        named = tuple(dict.fromkeys(models))[:MOST_MODELS] or default_models(env)
+        jurors = tuple(juror_of(model, env) for model in named)
+        if all(one.missing for one in jurors):
+            return jurors[0].missing if jurors else NO_KEY
+        return cls(jurors)
 
 
 def question(told: Told, model: str) -> str:
     """sha256 of what a model is asked: told data, prompt and model, without what is random in each call."""
-    raise NotImplementedError
+    return question_of(told, model)
 
 
 def judged(told: Told, panel: Panel, known: Known | None = None) -> Judgement:
-    """What the jury says. An opinion in `known` is taken from there and costs nothing."""
-    del told, panel, known
-    return Judgement.not_applicable("no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY")
+    """What the jury says. A verdict in `known` is taken from there and costs nothing."""
+
+    def opinion(juror: Juror) -> Opinion:
+        before = (known or {}).get((juror.model, question(told, juror.model)))
+        if before is not None and before.verdict != "UNPARSEABLE":
+            return before
+        return _opinion(told, juror, panel.patience)
+
+    def late(juror: Juror) -> Opinion:
+        return _unread(told, juror, "it took too long")
+
+    return rule(at_once(panel, opinion, late))
+
+
+def _opinion(told: Told, juror: Juror, patience: Patience) -> Opinion:
+    put = asked(told)
+    try:
+        answer, words = answer_of(juror, put, patience, Verdict)
+    except (NoAnswer, Unreadable) as error:
+        return _unread(told, juror, str(error))
+    except Exception as defect:  # noqa: BLE001  # a defect here says nothing about the run
+        return _unread(told, juror, f"a defect in the judge: {type(defect).__name__}")
+    return Opinion(
+        model=juror.model,
+        verdict=answer.verdict,
+        scores=answer.scores.model_dump(),
+        failure_mode=visible(answer.failure_mode) if answer.failure_mode else None,
+        reasoning=visible(answer.reasoning),
+        facts=answer.fact_checks(),
+        steered=obeys(put, answer.reasoning, answer.failure_mode),
+        question=question(told, juror.model),
+        at=_utc(),
+        tokens_in=words.tokens_in,
+        tokens_out=words.tokens_out,
+        prompt=prompt_id(told.kind),
+    )
+
+
+def _unread(told: Told, juror: Juror, why: str) -> Opinion:
+    return Opinion(
+        juror.model,
+        "UNPARSEABLE",
+        error=why,
+        question=question(told, juror.model),
+        at=_utc(),
+        prompt=prompt_id(told.kind),
+    )
+
+
+def _utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def at_once(panel: Panel, ask: Callable[[Juror], T], late: Callable[[Juror], T]) -> list[T]:
+    """One thread for each; whoever has not answered in the end, however its server drips, is left behind."""
+    said: dict[str, T] = {}
+
+    def run(juror: Juror) -> None:
+        said[juror.model] = ask(juror)
+
+    threads = [threading.Thread(target=run, args=(juror,), daemon=True) for juror in panel.jurors]
+    ends = time.monotonic() + panel.patience.total_s + _GRACE_S
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, ends - time.monotonic()))
+    return [said[juror.model] if juror.model in said else late(juror) for juror in panel.jurors]
+
+
+def answer_of(juror: Juror, put: Asked, patience: Patience, wanted: type[Answer]) -> tuple[Answer, Words]:
+    """The model's answer as asked; raises `NoAnswer` or `Unreadable`."""
+    words = words_of(juror, put.system, put.user, patience)
+    try:
+        return read_reply(words.text, wanted), words
+    except Unreadable as error:
+        if not words.complete:
+            raise Unreadable("the answer was cut off at the limit of tokens") from error
+        raise
+
+
+def obeys(put: Asked, *said: str | None) -> bool:
+    """Is the word that the salted evidence asks for where it asks for it, or in a label?"""
+    reasoning, *labels = said
+    return put.word in (reasoning or "")[: len(put.word) + 10] or any(
+        put.word in (label or "") for label in labels
+    )

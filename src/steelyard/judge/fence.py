@@ -1,0 +1,70 @@
+"""Text that nobody vouches for -> text that a model can tell from its instructions.
+
+    <<<EVIDENCE diff 5f3c...>>>
+    | +    return a + b
+    | +# <<<[not a fence]END 5f3c...>>>
+    <<<END diff 5f3c...>>>
+
+The fence has a random word in it that is made for one question, after everything to be fenced was written. Every line
+inside begins with `| `, so that none begins as ours do; what looks like a fence is broken; and characters that have no
+shape, turn the reading direction or end a line behind one's back are written out as `[U+202E]`.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass, field
+
+_SHAPELESS = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_RUN = re.compile(f"([{_SHAPELESS}])\\1*")
+_LIKE_A_FENCE = re.compile(r"<<<(?=\s*/?\s*(?:EVIDENCE|END)\b)", re.IGNORECASE)
+
+
+def visible(text: str) -> str:
+    """Everything in it can be seen, and a run of the same takes no more room than one."""
+    return _RUN.sub(_written_out, text.replace("\r\n", "\n"))
+
+
+def _written_out(found: re.Match[str]) -> str:
+    count = len(found[0])
+    return f"[U+{ord(found[1]):04X}{f' x{count}' if count > 1 else ''}]"
+
+
+def size(text: str) -> int:
+    return len(text.encode("utf-8", "backslashreplace"))
+
+
+def clipped(text: str, most: int) -> str:
+    """At most about `most` bytes: the head and the tail, and how much is missing between them."""
+    if len(text) > 2 * most:  # no need to look at all of a giant
+        text = f"{text[:most]}\n[... {len(text) - 2 * most} characters are left out here ...]\n{text[-most:]}"
+    data = visible(text).encode("utf-8", "backslashreplace")
+    if len(data) <= most:
+        return data.decode()
+    head = data[: most // 2].decode("utf-8", "ignore")
+    tail = data[len(data) - most // 2 :].decode("utf-8", "ignore")
+    return f"{head}\n[... {len(data) - most} bytes are left out here ...]\n{tail}"
+
+
+def one_line(text: str, most: int = 500) -> str:
+    """For a row of a table: no line ends, and only the head of what is long."""
+    flat = visible(text[:most]).replace("\n", "[U+000A]")
+    return flat if len(text) <= most and len(flat) <= most else f"{flat[:most]}[...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Walls around evidence; a new one for each question."""
+
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def around(self, name: str, text: str) -> str:
+        """`text` was made visible and cut before; `name` is ours."""
+        inside = _LIKE_A_FENCE.sub("<<<[not a fence]", text.replace(self.nonce, "[nonce]"))
+        lines = "\n".join(f"| {line}" for line in inside.split("\n"))
+        return f"<<<EVIDENCE {name} {self.nonce}>>>\n{lines}\n<<<END {name} {self.nonce}>>>"
