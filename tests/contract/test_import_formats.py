@@ -402,8 +402,59 @@ def test_an_image_is_taken_by_its_name_and_a_workdir(task: Path) -> None:
 
 def test_a_task_that_wants_a_network_goes_without_only_when_told(task: Path) -> None:
     (task / "task.toml").write_text(TASK + "allow_internet = true\n")
-    assert "--offline" in refusal(harbor.convert, task, Options()).fix
+    fix = refusal(harbor.convert, task, Options()).fix
+    assert "--offline" in fix
+    assert "--network HOST:PORT" in fix
     assert any("network" in note for note in harbor.convert(task, Options(offline=True)).notes)
+
+
+def doors(task: Path, said: str, *network: str, **options: Any) -> tuple[Any, Any]:
+    """What the agent and the verifier of a task may reach that says this."""
+    at, _, line = said.rpartition(": ")
+    header = f"[{at}]\n" if at else ""
+    text = TASK.replace(header, f"{header}{line}\n") if header in TASK and at else f"{TASK}{header}{line}\n"
+    (task / "task.toml").write_text(text)
+    contract = harbor.convert(task, Options(network=network, **options)).contract
+    return contract["environment"].get("network"), contract["oracle"].get("network")
+
+
+def test_whoever_asks_for_the_internet_gets_the_doors_of_the_operator(task: Path) -> None:
+    given = ["mirror.example:443"]
+    for said in ("allow_internet = true", 'network_mode = "public"', ""):
+        assert doors(task, said, *given) == (given, given)
+    assert doors(task, "allow_internet = false", *given) == (None, None)
+    assert doors(task, 'verifier: network_mode = "no-network"', *given) == (given, None)
+    assert doors(task, 'agent: network_mode = "no-network"', *given) == (None, given)
+
+
+def test_an_allow_list_of_a_task_is_its_doors(task: Path) -> None:
+    both = ["a.example:443", "a.example:80"]
+    hosts = 'network_mode = "allowlist"\nallowed_hosts = ["A.example."]'
+    assert doors(task, hosts) == (both, both)
+    assert doors(task, hosts, offline=True) == (None, None)
+    assert doors(task, 'verifier: allowed_hosts = ["a.example"]') == (None, both)
+    assert doors(task, 'allowed_hosts = ["*.example"]', "b.example:443") == (["b.example:443"],) * 2
+
+
+def test_steps_reach_what_their_task_reaches(task: Path) -> None:
+    stepped(task, STEPS.replace("{timeout_sec = 30}", '{network_mode = "no-network"}'))
+    assert "network" not in harbor.convert(task, Options()).contract["environment"]
+    said = refusal(harbor.convert, task, Options(network=("a.example:443",)))
+    assert (said.field, said.message) == (
+        "steps[0].agent.network_mode",
+        "every agent of a task reaches the same here",
+    )
+
+
+def test_what_a_task_says_of_itself_may_be_more_than_is_known(task: Path) -> None:
+    (task / "task.toml").write_text(f'{TASK}\n[task]\nname = "ann/hello"\nworkstream = "w"\n')
+    described = harbor.convert(task, Options()).contract["metadata"]["harbor"]["task"]
+    assert described == {"name": "ann/hello", "workstream": "w"}
+
+
+def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> None:
+    put(task, {"environment/docker-compose.yml": "services: {}\n"})
+    harbor.convert(task, Options())
 
 
 @pytest.mark.parametrize(
@@ -420,7 +471,9 @@ def test_a_task_that_wants_a_network_goes_without_only_when_told(task: Path) -> 
         Wrong(("cpus = 1", 'skills_dir = "/s"'), ":14:1", "environment.skills_dir", "skills"),
         Wrong(("cpus = 1", 'memory = "1G"'), ":14:1", "environment.memory", "contradicts memory_mb"),
         Wrong(("cpus = 1", 'network_mode = "public"'), ":14:1", "environment.network_mode", "network"),
-        Wrong(("cpus = 1", 'network_mode = "allowlist"'), ":14:1", "environment.network_mode", "allow-list"),
+        Wrong(("cpus = 1", 'network_mode = "allowlist"\nallowed_hosts = ["*.example"]'), ":15:1", "environment.allowed_hosts", "a door leads to one"),
+        Wrong(("cpus = 1", 'network_mode = "allowlist"\nallowed_hosts = ["10.0.0.1"]'), ":15:1", "environment.allowed_hosts", "an address"),
+        Wrong(("cpus = 1", 'network_mode = "public"\nallowed_hosts = ["a.example"]'), ":15:1", "environment.allowed_hosts", "contradicts"),
         Wrong(("cpus = 1", 'network_mode = "no-network"\nallow_internet = true'), ":15:1", "environment.allow_internet", "contradicts"),
         Wrong(("cpus = 1", 'env = {KEY = "${KEY}"}'), ":14:1", "environment.env.KEY", "from this machine"),
         Wrong(("cpus = 1", 'env = {KEY = "a ${KEY} b"}'), ":14:1", "environment.env.KEY", "from this machine"),
@@ -552,7 +605,7 @@ def test_steps_have_their_own_instruction_tests_and_solution(task: Path, tmp_pat
     [
         (("{reward = 0.5}", "{style = 0.5}"), "only the reward decides"),
         (('name = "two"', 'name = "two"\nhealthcheck = {command = "x"}'), "health check of a step"),
-        (("{timeout_sec = 30}", '{network_mode = "allowlist"}'), "allow-list"),
+        (("{timeout_sec = 30}", '{allowed_hosts = ["a.example"]}'), "reaches the same"),
     ],
 )
 def test_what_a_step_cannot_ask_is_refused(task: Path, change: tuple[str, str], said: str) -> None:

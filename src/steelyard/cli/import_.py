@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from steelyard.cli.check import Checked, check
 from steelyard.cli.output import check_out
+from steelyard.cli.tasks import add_network_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.importing.find import FORMATS, Found, find
 from steelyard.contract.importing.task import Options
@@ -121,9 +122,7 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a column to leave out (swebench); may be repeated",
     )
-    parser.add_argument(
-        "--offline", action="store_true", help="import tasks that ask for a network without one (harbor, aec)"
-    )
+    add_network_options(parser, " (harbor, aec)")
     parser.add_argument(
         "--workdir", metavar="PATH", help="the agent's folder, instead of the task's (harbor, aec)"
     )
@@ -213,6 +212,7 @@ def _options(args: argparse.Namespace) -> Options:
         cmd_prefix=args.cmd_prefix,
         ignore=frozenset(args.ignore),
         offline=args.offline,
+        network=tuple(dict.fromkeys(args.network)),
         workdir=args.workdir,
         sandbox=args.sandbox,
         take_env=frozenset(args.take_env),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import re
 
+from steelyard.contract.door_names import checked_door
 from steelyard.contract.importing.task import Options
+from steelyard.contract.model import HOST_PORT_PATTERN
 
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "task folders of Harbor's", "a folder with task.toml is imported on the way"
     )
-    group.add_argument("--offline", action="store_true", help="do without the network that a task asks for")
+    add_network_options(group, "")
     group.add_argument("--workdir", metavar="PATH", help="the agent's folder, instead of the task's")
     group.add_argument(
         "--take-env",
@@ -29,9 +32,34 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_network_options(group: argparse._ActionsContainer, of_formats: str) -> None:
+    either = group.add_mutually_exclusive_group()
+    either.add_argument(
+        "--offline", action="store_true", help=f"do without the network that a task asks for{of_formats}"
+    )
+    either.add_argument(
+        "--network",
+        metavar="HOST:PORT",
+        type=_door,
+        action="append",
+        default=[],
+        help=f"what a task that asks for the whole internet may reach instead{of_formats}; may be repeated",
+    )
+
+
+def _door(text: str) -> str:
+    if not re.fullmatch(HOST_PORT_PATTERN, text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    try:
+        return checked_door(text)
+    except ValueError as wrong:
+        raise argparse.ArgumentTypeError(str(wrong)) from wrong
+
+
 def task_options(args: argparse.Namespace) -> Options:
     return Options(
         offline=args.offline,
+        network=tuple(dict.fromkeys(args.network)),
         workdir=args.workdir,
         sandbox=args.sandbox,
         take_env=frozenset(args.take_env),

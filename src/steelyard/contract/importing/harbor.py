@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from steelyard.contract.importing.dockerfile import NEEDS, DockerfileError, Parted, is_pinned, part
 from steelyard.contract.importing.harbor_model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
+from steelyard.contract.importing.harbor_network import reach_of
 from steelyard.contract.importing.harbor_steps import Given, Stepped, converted_steps
 from steelyard.contract.importing.harbor_variables import resolved
 from steelyard.contract.importing.reading import fault, read_text, read_toml, validated
@@ -64,6 +65,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
     _check(task, source, folder)
     name = checked_id(_id(task, folder), source.where(("task", "name")), "task.name")
+    reach = reach_of(task, source, options)
     container = _container(task, source, folder, options)
     asked = (
         converted_steps(Given(task, source, folder, options))
@@ -78,17 +80,19 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
             **_limits(task, source),
             **_variables(task, source, options, container),
             **_ready(task),
+            **reach.environment,
         },
         **options.setup(*container.setup),
         **({"setup_network": options.setup_network or container.network} if container.network else {}),
         "build": "none",
         **_exports(task, source, options, container),
         **asked.contract,
+        **({"oracle": {**asked.contract.get("oracle", {}), **reach.oracle}} if reach.oracle else {}),
         "reward": "verifier",
         "metadata": {"aec_bench" if aec else "harbor": _described(task)},
     }
     kind = "an aec-bench task" if aec else "a Harbor task"
-    notes = (*_notes(task, source, folder, options), *container.notes)
+    notes = (*reach.notes, *_left_behind(folder), *container.notes)
     return Task(name, kind, contract, asked.files, {**container.copied, **asked.copied}, notes)
 
 
@@ -111,9 +115,11 @@ def _check(task: HarborTask, source: Source, folder: Path) -> None:
         key = "schema_version" if task.schema_version else "version"
         said = f"{shown(version)!r} is not a version that is known; there are {', '.join(VERSIONS)}"
         raise fault(source.where((key,)), key, said)
-    for name in ("docker-compose.yaml", "docker-compose.yml"):
-        if (folder / "environment" / name).exists():
-            raise fault(f"{folder}/environment/{name}", "", "several containers are not supported yet")
+    compose = (
+        folder / "environment/docker-compose.yaml"
+    )  # by another name it is a file like any other, there too
+    if compose.exists():
+        raise fault(str(compose), "", "several containers are not supported yet")
     if not task.steps and (folder / "steps").is_dir():
         raise fault(f"{folder}/steps", "", f"is there, and {FILE} names no steps", "[[steps]] with each name")
     if not task.steps and task.multi_step_reward_strategy:
@@ -309,33 +315,7 @@ def _described(task: HarborTask) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if value}
 
 
-def _notes(task: HarborTask, source: Source, folder: Path, options: Options) -> Iterator[str]:
-    yield from _network(task, source, options)
+def _left_behind(folder: Path) -> Iterator[str]:
     left = sorted(path.name for path in folder.iterdir() if path.name not in USED)
     if left:
         yield f"left behind: {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}"
-
-
-def _network(task: HarborTask, source: Source, options: Options) -> Iterator[str]:
-    """Who asks for a network is refused, unless the operator says that it goes without."""
-    wanted = task.environment
-    mode, allowed = wanted.network_mode, wanted.allow_internet
-    if mode is not None and allowed is not None and allowed != (mode == "public"):
-        where = source.where(("environment", "allow_internet"))
-        raise fault(where, "environment.allow_internet", f"contradicts network_mode = {mode!r}")
-    asked = [
-        (place, key)
-        for place, key, value in (
-            (("environment", "network_mode"), "environment.network_mode", wanted.network_mode == "public"),
-            (("environment", "allow_internet"), "environment.allow_internet", wanted.allow_internet),
-            (("agent", "network_mode"), "agent.network_mode", task.agent.network_mode == "public"),
-            (("verifier", "network_mode"), "verifier.network_mode", task.verifier.network_mode == "public"),
-        )
-        if value
-    ]
-    if asked and not options.offline:
-        place, key = asked[0]
-        fix = "--offline does without a network"
-        raise fault(source.where(place), key, "a network is not supported yet", fix)
-    if asked or (mode is None and allowed is None):
-        yield "neither its agent nor its verifier has a network here"

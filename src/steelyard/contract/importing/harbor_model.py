@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from steelyard.contract.importing.reading import Unsupported
 from steelyard.contract.model import MOST_STEPS, Name, NonEmpty, Strict, Variable, Workdir
@@ -64,23 +64,25 @@ class Environment(Strict):
     workdir: Workdir | None = None
 
 
-class Verifier(Strict):
-    timeout_sec: Annotated[float, Field(ge=1, le=3600)] = 600
-    env: dict[Variable, str] = Field(default_factory=dict)
+class Phase(Strict):
+    """What agents and verifiers may both be told."""
+
     user: str | int | None = None
     network_mode: NetworkMode | None = None
     allowed_hosts: tuple[str, ...] | None = None
+
+
+class Verifier(Phase):
+    timeout_sec: Annotated[float, Field(ge=1, le=3600)] = 600
+    env: dict[Variable, str] = Field(default_factory=dict)
     environment_mode: Literal["shared", "separate"] | None = None
-    environment: Settings | None = None
+    environment: Environment | None = None
     collect: tuple[Settings, ...] = ()
     continuous: Settings | None = None
 
 
-class Agent(Strict):
+class Agent(Phase):
     timeout_sec: Annotated[float, Field(ge=1, le=80_000)] | None = None
-    user: str | int | None = None
-    network_mode: NetworkMode | None = None
-    allowed_hosts: tuple[str, ...] | None = None
 
 
 class Solution(Strict):
@@ -102,6 +104,10 @@ class Author(Strict):
 
 
 class Package(Strict):
+    """What a task says of itself. Nothing follows from it, so there may be more of it than Harbor knows."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+
     name: NonEmpty
     version: str | None = None
     description: str = ""
@@ -149,7 +155,6 @@ def _other_user(value: Any) -> bool:
     return value not in (None, "root", 0, "0")
 
 
-_NETWORK = "a network allow-list is not supported yet"
 _USER = "everybody is root of the container here"
 _OWN_IMAGE = "a verifier has no image of its own here yet"
 
@@ -157,8 +162,6 @@ _OWN_IMAGE = "a verifier has no image of its own here yet"
 def _of_phases(at: Place) -> tuple[Unsupported, ...]:
     """What neither a task nor one of its steps may ask of its agent and its verifier."""
     return (
-        *(Unsupported((*at, phase, "allowed_hosts"), _NETWORK, _asks) for phase in ("agent", "verifier")),
-        *(Unsupported((*at, phase, "network_mode"), _NETWORK, lambda value: value == "allowlist") for phase in ("agent", "verifier")),
         *(Unsupported((*at, phase, "user"), _USER, _other_user) for phase in ("agent", "verifier")),
         Unsupported((*at, "verifier", "environment"), _OWN_IMAGE, _asks),
         Unsupported((*at, "verifier", "environment_mode"), _OWN_IMAGE, lambda value: value == "separate"),
@@ -174,8 +177,6 @@ UNSUPPORTED = (
     Unsupported(("environment", "tpu"), "TPUs are not supported", _asks),
     Unsupported(("environment", "mcp_servers"), "MCP servers are not supported yet", _asks),
     Unsupported(("environment", "skills_dir"), "skills are the agent's, not the contract's", _asks),
-    Unsupported(("environment", "allowed_hosts"), _NETWORK, _asks),
-    Unsupported(("environment", "network_mode"), _NETWORK, lambda value: value == "allowlist"),
     *_of_phases(()),
 )  # fmt: skip
 

@@ -62,6 +62,7 @@ class Options:
     cmd_prefix: str | None = None
     ignore: frozenset[str] = frozenset()  # columns that may be left out
     offline: bool = False
+    network: tuple[str, ...] = ()  # doors for tasks that ask for the whole internet
     sandbox: str | None = None  # bubblewrap: without the image of the task
     take_env: frozenset[str] = frozenset()  # variables of this machine that a task may have
     workdir: str | None = None

@@ -1,0 +1,131 @@
+"""What a Harbor task may reach -> doors of a contract, or a refusal that says what the operator can do.
+
+    network_mode = "no-network", allow_internet = false     nothing
+    network_mode = "allowlist", allowed_hosts = ["a.b"]     a.b:443 and a.b:80
+    network_mode = "public", allow_internet = true          what --network names; nothing with --offline; else refused
+    not a word                                              what --network names, or nothing
+
+[environment] speaks for agent and verifier, [agent] and [verifier] for themselves, a step's for that step; a contract has
+one list for every agent and one for every check, so steps that differ are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from steelyard.contract.door_names import MOST_DOORS, checked_door
+from steelyard.contract.importing.harbor_model import Environment, HarborTask, Phase
+from steelyard.contract.importing.reading import fault
+from steelyard.contract.importing.task import Options
+from steelyard.contract.yaml_source import Place, Source, dotted
+
+PORTS = (443, 80)  # a task names hosts; what is fetched comes by these
+OPENS = "--network HOST:PORT opens a door to each host that it needs, --offline does without"
+ALONE = "neither its agent nor its verifier has a network here"
+_Role = Literal["agent", "verifier"]
+
+
+class Reach(NamedTuple):
+    """The doors of each, in the words of a contract, and what the operator should know of them."""
+
+    environment: dict[str, Any]
+    oracle: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+class _Asked(NamedTuple):
+    place: Place  # the key that says so
+    mode: str | None
+    hosts: tuple[str, ...] = ()
+
+
+def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
+    _check_words(task, source)
+    agent, verifier = (_doors(task, source, options, role) for role in ("agent", "verifier"))
+    asks = any(_asked(task, role).mode in {None, "public"} for role in ("agent", "verifier"))
+    return Reach(
+        {"network": list(agent)} if agent else {},
+        {"network": list(verifier)} if verifier else {},
+        (ALONE,) if asks and not agent and not verifier else (),
+    )
+
+
+def _check_words(task: HarborTask, source: Source) -> None:
+    wanted = task.environment
+    mode, allowed = wanted.network_mode, wanted.allow_internet
+    if mode is not None and allowed is not None and allowed != (mode == "public"):
+        where = source.where(("environment", "allow_internet"))
+        raise fault(where, "environment.allow_internet", f"contradicts network_mode = {mode!r}")
+    for place, phase in _phases(task):
+        if phase.allowed_hosts and phase.network_mode not in {None, "allowlist"}:
+            key = (*place, "allowed_hosts")
+            raise fault(source.where(key), dotted(key), f"contradicts network_mode = {phase.network_mode!r}")
+
+
+def _phases(task: HarborTask) -> Iterator[tuple[Place, Phase | Environment]]:
+    yield ("environment",), task.environment
+    yield ("agent",), task.agent
+    yield ("verifier",), task.verifier
+    for number, step in enumerate(task.steps):
+        yield ("steps", number, "agent"), step.agent
+        yield ("steps", number, "verifier"), step.verifier
+
+
+def _doors(task: HarborTask, source: Source, options: Options, role: _Role) -> tuple[str, ...]:
+    """What each step's agent or verifier may reach, which has to be the same."""
+    doors = _opened(_asked(task, role), source, options)
+    for number, step in enumerate(task.steps):
+        own = _said(("steps", number, role), getattr(step, role))
+        if own is not None and _opened(own, source, options) != doors:
+            message = f"every {role} of a task reaches the same here"
+            raise fault(source.where(own.place), dotted(own.place), message, f"say it once, in [{role}]")
+    return doors
+
+
+def _asked(task: HarborTask, role: _Role) -> _Asked:
+    own = _said((role,), getattr(task, role))
+    if own is None and role == "verifier" and task.verifier.environment is not None:
+        own = _said(("verifier", "environment"), task.verifier.environment)
+    return own or _said(("environment",), task.environment) or _Asked(("environment",), None)
+
+
+def _said(place: Place, phase: Phase | Environment) -> _Asked | None:
+    if phase.network_mode is not None:
+        return _Asked((*place, "network_mode"), phase.network_mode, phase.allowed_hosts or ())
+    if phase.allowed_hosts:
+        return _Asked((*place, "allowed_hosts"), "allowlist", phase.allowed_hosts)
+    allowed = getattr(phase, "allow_internet", None)
+    if allowed is None:
+        return None
+    return _Asked((*place, "allow_internet"), "public" if allowed else "no-network")
+
+
+def _opened(asked: _Asked, source: Source, options: Options) -> tuple[str, ...]:
+    if options.offline or asked.mode == "no-network":
+        return ()
+    if asked.mode == "allowlist":
+        return _listed(asked, source, options)
+    if asked.mode == "public" and not options.network:
+        message = "no task has a network without bounds here"
+        raise fault(source.where(asked.place), dotted(asked.place), message, OPENS)
+    return options.network
+
+
+def _listed(asked: _Asked, source: Source, options: Options) -> tuple[str, ...]:
+    """Doors to the hosts of an allow-list; where one cannot be a door, the operator's are in its place."""
+    doors: list[str] = []
+    for host in asked.hosts:
+        name = host.strip().lower().rstrip(".")
+        try:
+            doors += [checked_door(f"{name}:{port}") for port in PORTS]
+        except ValueError as wrong:
+            if not options.network:
+                place = (*asked.place[:-1], "allowed_hosts")
+                raise fault(source.where(place), dotted(place), str(wrong), OPENS) from wrong
+            doors += options.network
+    found = tuple(dict.fromkeys(doors))
+    if len(found) > MOST_DOORS:
+        place = (*asked.place[:-1], "allowed_hosts")
+        raise fault(source.where(place), dotted(place), f"more than {MOST_DOORS} doors, two for each host")
+    return found
