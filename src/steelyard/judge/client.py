@@ -135,6 +135,8 @@ def _read(response: Any, ends: float) -> _Got:
         if len(data) > MOST_BYTES:
             raise NoAnswer(f"a reply of more than {MOST_BYTES >> 20} MiB")
         _left(ends)
+    if response.length:
+        raise _Again("the connection broke off")
     return _Got(response.status, data, response.headers.get("retry-after", ""))
 
 

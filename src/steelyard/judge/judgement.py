@@ -41,6 +41,7 @@ class Opinion:
     at: str = ""  # UTC
     tokens_in: int | None = None
     tokens_out: int | None = None
+    reused: bool = False  # said in an earlier grading of the run, and not asked again
     prompt: str = ""  # which version of the question, and the digest of its fixed words: "judge/1 sha256:..."
 
     @property

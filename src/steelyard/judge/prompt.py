@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -169,26 +169,26 @@ def _evidence(told: Told, chance: Chance) -> Iterator[str]:
 
 
 def _transcript(lines: tuple[Line, ...]) -> str:
-    """The beginning and the end of it, whole lines, and what is missing between them."""
-    said = [
-        f"[{line.index}] {one_line(line.role, 40)}: {_inset(clipped(line.text, LINE_BYTES))}"
-        for line in lines
-    ]
-    if sum(size(one) + 1 for one in said) <= TRANSCRIPT_BYTES:
-        return "\n".join(said)
-    head, tail = _fitting(said), _fitting(said[::-1])[::-1]
-    missing = len(said) - len(head) - len(tail)
-    return "\n".join([*head, f"[... {missing} of {len(said)} entries are left out here ...]", *tail])
+    """The beginning and the end of it, whole entries, and how many are missing between them."""
+    whole = _fitting(lines, TRANSCRIPT_BYTES)
+    if len(whole) == len(lines):
+        return "\n".join(whole)
+    head, tail = _fitting(lines, TRANSCRIPT_BYTES // 2), _fitting(reversed(lines), TRANSCRIPT_BYTES // 2)
+    missing = len(lines) - len(head) - len(tail)
+    return "\n".join(
+        [*head, f"[... {missing} of {len(lines)} entries are left out here ...]", *reversed(tail)]
+    )
 
 
-def _fitting(said: list[str]) -> list[str]:
-    """As many as fit into half of the room."""
-    left, fitting = TRANSCRIPT_BYTES // 2, []
-    for one in said:
-        left -= size(one) + 1
+def _fitting(lines: Iterable[Line], left: int) -> list[str]:
+    """As many as there is room for; the rest is not even looked at."""
+    fitting = []
+    for line in lines:
+        said = f"[{line.index}] {one_line(line.role, 40)}: {_inset(clipped(line.text, LINE_BYTES))}"
+        left -= size(said) + 1
         if left < 0:
             break
-        fitting.append(one)
+        fitting.append(said)
     return fitting
 
 

@@ -92,10 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply, content: bytes) -> None:
         self.send_response(reply.get("status", 200))
-        for name, value in {"content-type": "application/json", **reply.get("headers", {})}.items():
+        length = {} if reply.get("endless") else {"content-length": str(len(content))}
+        for name, value in {"content-type": "application/json", **length, **reply.get("headers", {})}.items():
             self.send_header(name, value)
-        if not reply.get("endless"):
-            self.send_header("content-length", str(len(content)))
         self.end_headers()
         if "drip_s" in reply:
             for byte in content:

@@ -1,0 +1,273 @@
+"""A jury is asked over HTTP; whatever comes back, or does not, is an opinion or a reason, and never an exception."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from court import QUICK, Sits
+
+from steelyard.judge.ask import NO_KEY, Panel, judged, question
+from steelyard.judge.case import Line, Told
+from steelyard.judge.judgement import Judgement, Opinion
+from steelyard.judge.scripted import FAIL, PASS
+
+TOLD = Told("Add two numbers.", diff="diff --git a/x b/x\n+a\n", files_changed=1)
+SECRET = "sk-very-secret-0123456789"  # noqa: S105  # of nothing
+
+
+@pytest.mark.parametrize(
+    "model", ["claude-opus-4-8", "gpt-5.4", "o3", "openai:local/qwen", "anthropic:other"]
+)
+def test_both_wire_formats_are_spoken(court: Sits, model: str) -> None:
+    judgement = court([PASS]).judge(TOLD, model)
+    (opinion,) = judgement.opinions
+    assert (judgement.verdict, opinion.model, opinion.tokens_in, opinion.tokens_out) == (
+        "PASS",
+        model,
+        100,
+        10,
+    )
+    assert opinion.scores == {"task_completion": 5, "instruction_adherence": 5, "efficiency": 4}
+    assert (opinion.facts[0].claim, opinion.facts[0].supported) == ("it is done", True)
+
+
+def test_a_maker_named_in_front_is_not_part_of_the_name(court: Sits) -> None:
+    here = court([PASS])
+    here.judge(TOLD, "openai:local/qwen")
+    assert here.model.requests[0]["body"]["model"] == "local/qwen"
+    assert here.model.requests[0]["path"] == "/v1/chat/completions"
+
+
+def test_a_failure_has_its_mode(court: Sits) -> None:
+    judgement = court([FAIL]).judge(TOLD)
+    assert (judgement.verdict, judgement.failure_mode) == ("FAIL", "incomplete")
+
+
+def test_each_model_of_a_jury_is_asked_once(court: Sits) -> None:
+    here = court({"claude-a": [PASS], "gpt-b": [FAIL], "*": [PASS]})
+    judgement = here.judge(TOLD, "claude-a", "gpt-b", "claude-c", "claude-a")
+    assert sorted(request["body"]["model"] for request in here.model.requests) == [
+        "claude-a",
+        "claude-c",
+        "gpt-b",
+    ]
+    assert (judgement.verdict, judgement.split) == ("PASS", False)
+    assert judgement.agreement == pytest.approx(2 / 3)
+    assert judgement.scores["task_completion"] == pytest.approx(11 / 3)
+    assert [one.model for one in judgement.opinions] == ["claude-a", "gpt-b", "claude-c"]
+
+
+def test_a_tie_fails_and_says_that_it_was_one(court: Sits) -> None:
+    judgement = court({"claude-a": [PASS], "*": [FAIL]}).judge(TOLD, "claude-a", "claude-b")
+    assert (judgement.verdict, judgement.split, judgement.agreement) == ("FAIL", True, 0.5)
+
+
+def test_less_than_half_of_a_jury_is_none(court: Sits) -> None:
+    judgement = court({"claude-a": [PASS], "*": [{"text": "well"}]}).judge(TOLD, "claude-a", "gpt-b", "gpt-c")
+    assert (judgement.verdict, judgement.why) == ("N/A", "1 of 3 answers could be read")
+
+
+def test_one_model_without_a_key_does_not_silence_the_others(court: Sits) -> None:
+    here = court([PASS])
+    env = {name: value for name, value in here.env.items() if name.startswith("ANTHROPIC")}
+    judgement = replace(here, env=env).judge(TOLD, "claude-a", "gpt-b", "gemini-c")
+    assert [one.error for one in judgement.opinions] == [
+        "",
+        "no key: set OPENAI_API_KEY",
+        "whose model is 'gemini-c'? Say anthropic:NAME or openai:NAME",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("models", "env", "why"),
+    [
+        ((), {}, NO_KEY),
+        ((), {"ANTHROPIC_API_KEY": " "}, NO_KEY),
+        (("claude-a",), {"OPENAI_API_KEY": "k"}, "no key: set ANTHROPIC_API_KEY"),
+        (("claude-a",), {"ANTHROPIC_API_KEY": "a\nb"}, "ANTHROPIC_API_KEY has characters that no key has"),
+        (
+            ("gpt-a",),
+            {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "file:///etc"},
+            "OPENAI_BASE_URL is not an http(s) address",
+        ),
+        (
+            ("gpt-a",),
+            {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://[x"},
+            "OPENAI_BASE_URL is not an http(s) address",
+        ),
+    ],
+)
+def test_nobody_to_ask_is_said_in_words(models: tuple[str, ...], env: dict[str, str], why: str) -> None:
+    assert Panel.from_environment(models, env) == why
+
+
+@pytest.mark.parametrize(
+    ("env", "model"),
+    [
+        ({"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, "claude-opus-4-8"),
+        ({"OPENAI_API_KEY": "k"}, "gpt-5.4"),
+    ],
+)
+def test_a_key_alone_is_enough_for_a_default_model(env: dict[str, str], model: str) -> None:
+    panel = Panel.from_environment((), env)
+    assert isinstance(panel, Panel)
+    assert panel.models == (model,)
+
+
+AGAIN = {"status": 429, "headers": {"retry-after": "0"}}
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
+def test_a_busy_server_is_asked_again(court: Sits, status: int) -> None:
+    here = court([{**AGAIN, "status": status}, {"status": status}, PASS])
+    assert here.judge(TOLD).verdict == "PASS"
+    assert len(here.model.requests) == 3
+
+
+def test_a_server_that_stays_busy_is_given_up(court: Sits) -> None:
+    here = court([AGAIN])
+    judgement = here.judge(TOLD)
+    assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "HTTP 429, asked 5 times")
+    assert len(here.model.requests) == 5
+
+
+def test_a_server_that_wants_us_to_wait_for_ever_is_not_waited_for(court: Sits) -> None:
+    here = court([{"status": 429, "headers": {"retry-after": "99999"}}])
+    assert here.judge(TOLD).why == "HTTP 429, asked 1 times"
+
+
+@pytest.mark.parametrize("refused", ["temperature", "max_completion_tokens"])
+def test_an_option_that_a_model_refuses_is_left_out(court: Sits, refused: str) -> None:
+    here = court([{"status": 400, "body": f"`{refused}` is deprecated for this model."}, PASS])
+    assert here.judge(TOLD, "gpt-a").verdict == "PASS"
+    first, second = (request["body"] for request in here.model.requests)
+    assert set(first) - set(second) == {refused}
+
+
+def test_the_temperature_is_zero_where_it_is_taken(court: Sits) -> None:
+    here = court([PASS])
+    here.judge(TOLD, "claude-a", "gpt-b")
+    assert [request["body"]["temperature"] for request in here.model.requests] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ({"status": 400, "body": "no"}, "HTTP 400: no"),
+        ({"status": 404, "body": ""}, "HTTP 404: "),
+        (
+            {"status": 401, "body": f"wrong key {SECRET}"},
+            "HTTP 401: the key in ANTHROPIC_API_KEY was refused",
+        ),
+        ({"body": "<html>"}, "not a reply of this kind of model: <html>"),
+        ({"body": "[" * 100_000}, "not a reply of this kind of model: [[["),
+        ({"body": '{"content": [{"type": "text", "text": 3}]}'}, "not a reply of this kind of model"),
+        ({"body": '{"content": null}'}, "not a reply of this kind of model"),
+        ({"text": ""}, "no JSON object with verdict in it"),
+        ({"text": '{"verdict": "PA', "cut": True}, "the answer was cut off at the limit of tokens"),
+        ({"endless": True}, "a reply of more than 1 MiB"),
+        ({"headers": {"content-encoding": "gzip"}}, "a packed reply, which was not asked for"),
+        ({"body": "x" * 10, "headers": {"content-length": "9000000"}}, "the connection broke off"),
+    ],
+)
+def test_what_is_no_answer_is_unparseable_with_the_reason(
+    court: Sits, reply: dict[str, object], why: str
+) -> None:
+    judgement = court([reply]).judge(TOLD)
+    assert judgement.verdict == "UNPARSEABLE"
+    assert judgement.why.startswith(why)
+    assert len(judgement.why) < 500
+
+
+@pytest.mark.parametrize("how", [{"delay_s": 60}, {"drip_s": 0.05}])
+def test_a_slow_server_ends_with_the_patience(court: Sits, how: dict[str, float]) -> None:
+    here = replace(court([{**PASS, **how}]), patience=replace(QUICK, total_s=0.3))
+    judgement = here.judge(TOLD)
+    assert judgement.verdict == "UNPARSEABLE"
+    assert "took too long" in judgement.why or "timed out" in judgement.why
+
+
+def test_nobody_listening_is_unparseable() -> None:
+    env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"}
+    panel = Panel.from_environment(("gpt-a",), env)
+    assert isinstance(panel, Panel)
+    judgement = judged(TOLD, replace(panel, patience=QUICK))
+    assert judgement.verdict == "UNPARSEABLE"
+    assert "refused" in judgement.why
+
+
+@pytest.mark.parametrize("model", ["claude-a", "gpt-a"])
+def test_a_redirect_does_not_take_the_key_along(court: Sits, model: str) -> None:
+    other = court([PASS])
+    url = other.env["ANTHROPIC_BASE_URL"]
+    here = court([{"status": status, "headers": {"location": f"{url}/v1/messages"}} for status in (302, 307)])
+    assert [here.judge(TOLD, model).verdict for _ in range(2)] == ["UNPARSEABLE", "UNPARSEABLE"]
+    assert other.model.requests == []
+
+
+@pytest.mark.parametrize("model", ["claude-a", "gpt-a"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"status": 400, "body": f"echo {SECRET}"},
+        {"body": SECRET},
+        {"text": f"I was called with {SECRET}"},
+        {"json": {**PASS["json"], "reasoning": f"the key is {SECRET}"}},
+    ],
+)
+def test_the_key_is_in_no_judgement(court: Sits, model: str, reply: dict[str, object]) -> None:
+    here = court([reply])
+    env = {**here.env, "ANTHROPIC_API_KEY": SECRET, "OPENAI_API_KEY": SECRET}
+    sealed = replace(here, env=env)
+    judgement = sealed.judge(TOLD, model)
+    assert SECRET not in repr(judgement) + repr(sealed.panel(model)) + json.dumps(judgement.to_json())
+
+
+def test_a_verdict_that_is_known_is_not_asked_for_again(court: Sits) -> None:
+    here = court([PASS])
+    first = here.judge(TOLD)
+    known = {(one.model, one.question): one for one in first.opinions}
+    assert judged(TOLD, here.panel("claude-test"), known) == first
+    assert len(here.model.requests) == 1
+    judged(replace(TOLD, diff="another"), here.panel("claude-test"), known)
+    assert len(here.model.requests) == 2
+
+
+def test_what_could_not_be_read_is_asked_for_again(court: Sits) -> None:
+    here = court([{"text": "?"}, PASS])
+    first = here.judge(TOLD)
+    known = {(one.model, one.question): one for one in first.opinions}
+    assert judged(TOLD, here.panel("claude-test"), known).verdict == "PASS"
+
+
+def test_a_question_is_the_same_until_something_of_it_changes(court: Sits) -> None:
+    here = court([PASS])
+    asked = here.judge(TOLD).opinions[0].question
+    assert here.judge(TOLD).opinions[0].question == asked == question(TOLD, "claude-test")
+    others = [
+        question(TOLD, "claude-other"),
+        *(
+            question(told, "claude-test")
+            for told in (
+                replace(TOLD, brief="x"),
+                replace(TOLD, kind="session"),
+                replace(TOLD, transcript=(Line("user", "\ud800", 0),)),
+                replace(TOLD, expected_outcome="refusal"),
+            )
+        ),
+    ]
+    assert len({asked, *others}) == 6
+
+
+def test_a_judgement_can_be_read_back(court: Sits) -> None:
+    judgement = court({"claude-a": [PASS], "gpt-b": [FAIL], "*": [{"text": "?"}]}).judge(
+        TOLD, "claude-a", "gpt-b", "gpt-c"
+    )
+    assert Judgement.from_json(json.loads(json.dumps(judgement.to_json()))) == judgement
+    assert Judgement.from_json(Judgement.not_applicable("no key").to_json()).verdict == "N/A"
+
+
+def test_a_key_of_a_later_version_does_not_disturb_reading_back() -> None:
+    assert Opinion.from_json({"model": "m", "verdict": "PASS", "later": 1}) == Opinion("m", "PASS")
