@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from authoring import Author, Said, Steelyard
+from command_line import run_command
 from offline_pytest import home_with_pytest
 from python_bench import PythonBench
+
+for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+    os.environ.pop(key, None)  # no test spends anybody's money
 
 
 @pytest.fixture(scope="session")
@@ -27,15 +29,8 @@ def steelyard(tmp_path: Path, cache: Path) -> Steelyard:
     where.mkdir(exist_ok=True)
 
     def run(*arguments: object, env: Mapping[str, str] | None = None, cwd: Path = where) -> Said:
-        done = subprocess.run(
-            [sys.executable, "-m", "steelyard.cli.main", *map(str, arguments)],
-            cwd=cwd,
-            env={**os.environ, "STEELYARD_CACHE": str(cache), **(env or {})},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return Said(done.returncode, done.stdout, done.stderr)
+        done = run_command(*arguments, cwd=cwd, env={"STEELYARD_CACHE": str(cache), **(env or {})})
+        return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
 

@@ -1,0 +1,177 @@
+"""Words of a command line -> what `steelyard` answered, without waiting for Python's imports each time.
+
+    run_command("check", "contract", cwd=folder, env=variables) -> CompletedProcess
+
+Each command is a process of its own with its own folder, environment, stdout and stderr: a fork of a server that
+has imported every verb and done nothing else. One server a test process, started with its first command:
+
+    here --STREAM--> server     u64 length + [stdout, stderr], then JSON: {"words": [..], "cwd": "..", "env": {..}}
+    server --> here             i64 exit code, negative for a signal
+
+What an interpreter reads only when it starts (PYTHONPATH, LANG, ...) a fork would not notice: a command for which
+that differs is started anew.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import select
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "MALLOC_", "OPENSSL_")
+
+
+def run_command(
+    *words: object, cwd: Path, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    variables = {**os.environ, **(env or {})}
+    line = [str(word) for word in words]
+    if _read_at_start(variables) != _read_at_start(os.environ):
+        command = [sys.executable, "-m", "steelyard.cli.main", *line]
+        return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, check=False)
+    server = _server()
+    try:
+        return server.answer(line, cwd, variables)
+    except BaseException:
+        _SERVERS.pop(_key()).close()  # which ends the command too: somebody lost patience with it
+        raise
+
+
+class _Server(NamedTuple):
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+
+    def answer(
+        self, words: list[str], cwd: Path, env: Mapping[str, str]
+    ) -> subprocess.CompletedProcess[bytes]:
+        order = json.dumps({"words": words, "cwd": str(cwd), "env": env}).encode()
+        out, err = _ask(self.control, order)
+        (code,) = struct.unpack("q", self.control.recv(8, socket.MSG_WAITALL))
+        return subprocess.CompletedProcess(words, code, out, err)
+
+    def close(self) -> None:
+        self.control.close()
+        self.process.wait()
+
+
+_SERVERS: dict[object, _Server] = {}
+
+
+def _key() -> object:
+    """A test that changes what an interpreter reads gets a server that has read it."""
+    return os.getpid(), tuple(sorted(_read_at_start(os.environ).items()))
+
+
+def _server() -> _Server:
+    if _key() not in _SERVERS:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-P", __file__, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+        _SERVERS[_key()] = server = _Server(process, ours)
+        atexit.register(server.close)
+    return _SERVERS[_key()]
+
+
+def _read_at_start(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in variables.items() if name.startswith(_READ_AT_START)}
+
+
+def _ask(control: socket.socket, order: bytes) -> tuple[bytes, bytes]:
+    """What it wrote to stdout and stderr, read until nobody holds them any more, as a shell's `$(...)` does."""
+    readers, writers = zip(os.pipe(), os.pipe(), strict=True)
+    socket.send_fds(control, [struct.pack("Q", len(order))], writers)
+    for descriptor in writers:
+        os.close(descriptor)
+    control.sendall(order)
+    said: dict[int, list[bytes]] = {descriptor: [] for descriptor in readers}
+    with selectors.DefaultSelector() as ready:
+        for descriptor in readers:
+            ready.register(descriptor, selectors.EVENT_READ)
+        while ready.get_map():
+            for key, _ in ready.select():
+                if data := os.read(key.fd, 1 << 16):
+                    said[key.fd].append(data)
+                else:
+                    ready.unregister(key.fd)
+                    os.close(key.fd)
+    out, err = (b"".join(said[descriptor]) for descriptor in readers)
+    return out, err
+
+
+def _next_order(control: socket.socket) -> dict[str, Any]:
+    """Returns in a fork of this process, once for each command."""
+    while True:
+        length, descriptors, _flags, _sender = socket.recv_fds(control, 8, 2)
+        if not length:
+            sys.exit()  # the tests are over
+        (size,) = struct.unpack("Q", length)
+        order: dict[str, Any] = json.loads(control.recv(size, socket.MSG_WAITALL))
+        child = os.fork()
+        if child == 0:
+            control.close()
+            for place, descriptor in enumerate(descriptors, 1):
+                os.dup2(descriptor, place)
+                os.close(descriptor)
+            return order
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.sendall(struct.pack("q", _await(child, control)))
+
+
+def _await(child: int, control: socket.socket) -> int:
+    watched = os.pidfd_open(child)
+    ready, _, _ = select.select([watched, control.fileno()], [], [])
+    os.close(watched)
+    if control.fileno() in ready:  # nobody waits for the answer any more
+        os.kill(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _serve(control: socket.socket) -> None:
+    from steelyard.cli.main import VERBS, main, module_of
+
+    for verb in VERBS:
+        with suppress(Exception):  # a broken verb breaks the commands that name it
+            importlib.import_module(module_of(verb))
+    gc.freeze()  # a collection in a fork would copy every page it looks at
+    order = _next_order(control)
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    try:
+        code = main(order["words"])
+    except SystemExit as end:  # argparse's
+        code = end.code if isinstance(end.code, int) else bool(end.code)
+    _end(code)
+
+
+def _end(code: int) -> NoReturn:
+    """As Python ends, except that it does not take every module apart: that would copy every page of the server."""
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as multiprocessing's forks do
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))
