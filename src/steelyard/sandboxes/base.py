@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, Self
+from typing import Literal, NamedTuple, Protocol, Self
 
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.feed import Feed
@@ -56,6 +56,37 @@ class Place:
     read_only: bool = False
 
 
+class Door(NamedTuple):
+    """What may be reached from a sandbox that has no network: one port of one host, by its name."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def of(cls, text: str) -> Door:
+        host, _, port = text.rpartition(":")
+        return cls(host, int(port))
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What went through a door, once; or of all that came after the first thousand, together."""
+
+    to: str
+    opened: int  # on the clock of time.monotonic_ns
+    out_bytes: int
+    in_bytes: int
+    failed: str | None = None  # why, if it did not come to an end of its own
+    count: int = 1
+    refused: int = 0  # that were not let in, since too many were open; known when the door is shut
+
+
+OnConnection = Callable[[Connection], None]
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
     """Everything that makes one sandbox; nothing of the host gets in unless it is named here."""
@@ -69,6 +100,8 @@ class Box:
     toolchains: tuple[Path, ...] = ()  # host prefixes, bound read-only at their own paths
     links: Mapping[str, Path] = field(default_factory=dict)  # names in /run/steelyard/bin, first on PATH
     network: Literal["none", "host"] = "none"
+    doors: tuple[Door, ...] = ()  # of a network that is `none`
+    on_connection: OnConnection | None = None  # told of each that ended, by any thread
     host_files: Mapping[str, Path] = field(default_factory=dict)  # path inside -> host file, read-only
     rename: Literal["auto", "full"] = (
         "auto"  # full: folders of the layers can be renamed, if need be by a copy
@@ -86,6 +119,12 @@ class Box:
     read_only: bool = (
         False  # docker: nothing but workspace, HOME, places and temporary folders can be written
     )
+
+
+def addresses(doors: tuple[Door, ...]) -> dict[str, str]:
+    """Host -> its address in the sandbox, on the loopback device."""
+    hosts = dict.fromkeys(door.host for door in doors)
+    return {host: f"127.0.1.{number}" for number, host in enumerate(hosts, start=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +190,13 @@ class Facts:
     isolation: Isolation
     materialise: Literal["overlay", "copy"]
     overlay: Literal["root", "userxattr", ""]
-    network: Literal["none", "host"]
+    network: Literal["none", "doors", "host"]
     run_uid: int
     limits: Mapping[str, Enforced]  # cpu, memory, disk, processes
+
+
+def network_of(box: Box) -> Literal["none", "doors", "host"]:
+    return "doors" if box.doors else box.network
 
 
 OnOutput = Callable[[Literal["stdout", "stderr"], bytes], None]

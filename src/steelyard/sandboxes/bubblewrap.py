@@ -23,7 +23,7 @@ from steelyard.contract.owner import is_stale, owner_tag, run_uid
 from steelyard.errors import InfraFault
 from steelyard.sandboxes import cgroups, orphans
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import Box, Enforced, Facts
+from steelyard.sandboxes.base import Box, Enforced, Facts, addresses, network_of
 from steelyard.sandboxes.bubblewrapped import DEATH_S, BubblewrapSandbox, Holding, Init, are_gone
 from steelyard.sandboxes.copying import visible
 from steelyard.sandboxes.frames import PROTOCOL
@@ -35,6 +35,13 @@ from steelyard.sandboxes.wire import Wire
 ON_DISK_ABOVE_MB = 2048
 _MB = 1 << 20
 _OPEN_FILES = 4096
+CERTIFICATES = (
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/ca-certificates.conf",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+)
 _USERNS_FIX = (
     "run `sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0`"
 )
@@ -62,7 +69,13 @@ class BubblewrapBackend:
             "processes": "cgroup" if "processes" in groups else "rlimit",
         }
         return Facts(
-            "bubblewrap", "bubblewrap", "copy" if copied else "overlay", mode, box.network, run_uid(), limits
+            "bubblewrap",
+            "bubblewrap",
+            "copy" if copied else "overlay",
+            mode,
+            network_of(box),
+            run_uid(),
+            limits,
         )
 
     def start(self, box: Box) -> BubblewrapSandbox:
@@ -117,8 +130,9 @@ def _order(box: Box, facts: Facts, holding: Holding) -> Order:
         toolchains=[str(prefix) for prefix in box.toolchains],
         links={name: str(target) for name, target in box.links.items()},
         workdir=box.workdir,
-        host_files={inside: str(source) for inside, source in box.host_files.items()},
+        host_files={**_trusted(box), **{inside: str(source) for inside, source in box.host_files.items()}},
         share_network=box.network == "host",
+        hosts=addresses(box.doors),
         materialise=facts.materialise,
         uppers=None if uppers is None else str(uppers),
         keep=box.keep is not None,
@@ -132,6 +146,11 @@ def _order(box: Box, facts: Facts, holding: Holding) -> Order:
         run_uid=facts.run_uid,
         run_gid=facts.run_uid if os.geteuid() == 0 else os.getegid(),
     )
+
+
+def _trusted(box: Box) -> dict[str, str]:
+    """Whose word is taken for who a host is: without it no program would talk to one behind a door."""
+    return {path: path for path in CERTIFICATES if Path(path).exists()} if box.doors else {}
 
 
 def _rlimits(box: Box, facts: Facts) -> list[str]:

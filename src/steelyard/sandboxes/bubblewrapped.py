@@ -1,6 +1,6 @@
 """One live bubblewrap sandbox: commands go in, and at the end everything is dead and proven so.
 
-stop    K, D (all dead) -> socket closed -> init and bubblewrap gone, by their pidfds -> counters read, cgroups removed
+stop    doors shut -> K, D (all dead) -> socket closed -> init and bubblewrap gone, by their pidfds -> counters read, cgroups removed
 close   descriptors closed, folders removed
 """
 
@@ -23,6 +23,7 @@ from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import HOME, Box, Command, Death, Facts, Finished, OnOutput
 from steelyard.sandboxes.bwrap_arguments import BIN
 from steelyard.sandboxes.copying import COMPLETE
+from steelyard.sandboxes.doors import Doors
 from steelyard.sandboxes.launching import Started
 from steelyard.sandboxes.watching import watch_memory
 from steelyard.sandboxes.wire import Wire
@@ -79,6 +80,7 @@ class BubblewrapSandbox:
         self._started = started
         self._init = init
         self._env = {**BASE_ENV, **({"PWD": box.workdir} if box.workdir else {}), **box.env}
+        self._doors = Doors(init.wire, box.doors, box.on_connection)
         self._dying = threading.Lock()
         self._death: Death | None = None
         self._polled_kills = 0
@@ -94,10 +96,12 @@ class BubblewrapSandbox:
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
         self._settled = False
+        self._doors.open()
         return self._init.wire.run(command, command.folder(), {**self._env, **command.env}, on_output)
 
     def settle(self) -> None:
         with self._dying:
+            self._doors.shut()
             if self._death is not None or not self._init.wire.kill_all(DEATH_S):
                 raise InfraFault("the sandbox died, so nobody knows what is left of it")
             self._settled = True
@@ -139,6 +143,7 @@ class BubblewrapSandbox:
     def _die(self) -> Death:
         if self._unwatch is not None:
             self._unwatch()
+        self._doors.shut()
         try:
             if not self._init.wire.gone:
                 self._init.wire.kill_all(DEATH_S)

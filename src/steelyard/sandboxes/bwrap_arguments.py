@@ -77,7 +77,8 @@ def bwrap_arguments(
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     for place in ("/dev/shm", "/tmp"):  # noqa: S108  # paths inside the sandbox
         arguments += ["--size", size, "--perms", "1777", "--tmpfs", place]
-    for path, text in FILES.items():
+    hosts = "".join(f"{address} {name}\n" for name, address in order.hosts.items())
+    for path, text in {**FILES, "/etc/hosts": FILES["/etc/hosts"] + hosts}.items():
         if path not in order.host_files:
             arguments += ["--perms", "0644", "--file", str(file(text)), path]
     for name, target in order.links.items():

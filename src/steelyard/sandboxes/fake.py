@@ -45,6 +45,7 @@ class FakeInit:
         self.controller, self._sock = socket.socketpair()
         self._script = script
         self._hanging: dict[int, Answer] = {}
+        self._doors = 0
         self.received: list[Frame] = []
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -84,6 +85,14 @@ class FakeInit:
             self.send(b"D", frame.id)
         elif frame.type == b"P":
             self.send(b"P", frame.id, frame.payload)
+        elif frame.type == b"l":
+            self._doors += 1
+            self.send(b"l", frame.id, frames.pack_signal(0))
+        elif frame.type == b"u":
+            self.send(b"u", frame.id, frames.pack_count(0) * self._doors)
+            self._doors = 0
+        elif frame.type in (b"b", b"a", b"e", b"r"):
+            return  # of a stream that the test itself began, with `send(b"c", ...)`
         else:
             self.send(b"!", frame.id, frame.type + b" unknown frame")
 

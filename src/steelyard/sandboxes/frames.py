@@ -6,13 +6,16 @@ u32 length | u8 type | u32 id | payload     little endian, payload at most 1 MiB
 from __future__ import annotations
 
 import os
+import socket
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-PROTOCOL = 1
+PROTOCOL = 2
 MAX_FRAME = 1 << 20
 STDIN_WINDOW = 1 << 16  # bytes of stdin that may be under way, unacknowledged
+STREAM_WINDOW = 1 << 16  # likewise of a connection to a door, each way
+OF_STREAMS = frozenset({b"c", b"b", b"a", b"r"})  # from init: their id is a stream's, never a command's
 
 _HEADER = struct.Struct("<IcI")
 _EXIT = struct.Struct("<iQQQ")
@@ -131,3 +134,11 @@ def unpack_count(payload: bytes) -> int:
 
 def pack_signal(number: int) -> bytes:
     return struct.pack("<i", number)
+
+
+def pack_door(address: str, port: int) -> bytes:
+    return socket.inet_aton(address) + struct.pack("<H", port)
+
+
+def unpack_counts(payload: bytes) -> list[int]:
+    return [count for (count,) in struct.iter_unpack("<I", payload)]

@@ -58,6 +58,8 @@ def prepare(order: Order) -> Ground:
     if not order.share_network:
         mounts.enter_private_network()
         loopback.bring_up()
+        if order.hosts:
+            loopback.free_low_ports()
     opened = _open_sources(order)  # after that: a mount of another namespace cannot be a layer
     size = f"size={order.disk_bytes},nr_inodes={max(order.disk_bytes >> 12, 4096)},mode=755"
     mounts.mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, size)

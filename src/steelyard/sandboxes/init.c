@@ -5,6 +5,8 @@
  *     to init      E exec   I stdin data   S signal   T end a job's tree   K kill everything   P ping
  *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
  *                  P pong   ! refused
+ *     doors        l listen  u shut all         c connection (from init)   e end (to init)
+ *                  b bytes  a taken  r reset    both ways
  *
  * docs/init-protocol.md says what each payload holds. Three rules carry the safety of it:
  * - an exit is told when the process ends (SIGCHLD), never when its pipes do: a daemon may hold those;
@@ -18,6 +20,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,6 +32,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,7 +40,7 @@
 #include <unistd.h>
 
 enum {
-    PROTOCOL = 1,
+    PROTOCOL = 2,
     HEADER = 9,
     MAX_FRAME = 1 << 20,
     MAX_JOBS = 64,
@@ -43,6 +48,10 @@ enum {
     MAX_PROCESSES = 1 << 16,
     CHUNK = 1 << 16,
     STDIN_WINDOW = 1 << 16, /* the controller keeps at most this much unacknowledged */
+    MAX_DOORS = 64,
+    MAX_STREAMS = 64,
+    STREAM_WINDOW = 1 << 16, /* likewise of a stream, and each way */
+    BACKLOG = 64,
 };
 
 struct job {
@@ -52,6 +61,25 @@ struct job {
     int input;     /* -1: none, or closed */
     bool input_ends;
     uint32_t waiting; /* bytes in `pending` */
+    char *pending;
+};
+
+/* A listening socket: whoever connects to it is passed on to the controller. */
+struct door {
+    int fd;
+    uint32_t refused; /* connections that came while every stream was taken */
+};
+
+/* A connection to a door. It is forgotten when the controller has said its last word about it, so
+ * however many come and go, the controller hears of no more than it has room for. */
+struct stream {
+    uint32_t id;         /* 0: free; never used again */
+    int fd;              /* -1: the client is gone, the last word is not said yet */
+    uint32_t unanswered; /* bytes that were told and that nobody has taken yet */
+    bool heard_all;      /* the client will say no more, and that was told */
+    bool told_all;       /* nor will the other side */
+    bool over;           /* the last word is said: what is in `pending`, then the end */
+    uint32_t waiting;    /* bytes in `pending` */
     char *pending;
 };
 
@@ -70,6 +98,10 @@ static struct job jobs[MAX_JOBS];
 static int job_count;
 static int sinks[MAX_SINKS]; /* pipes of finished jobs that a daemon still holds: read to nowhere */
 static int sink_count;
+static struct door doors[MAX_DOORS];
+static int door_count;
+static struct stream streams[MAX_STREAMS];
+static uint32_t last_stream;
 static int control_in, control_out, child_signals;
 static bool is_process_1;
 static char frame_in[MAX_FRAME + 1];
@@ -215,6 +247,205 @@ static void take_input(struct job *job, const char *data, uint32_t length) {
         job->waiting += length;
     }
     if (job->input >= 0) pass_on_input(job);
+}
+
+/* ---- doors ---- */
+
+static void forget_stream(struct stream *stream) {
+    shut(&stream->fd);
+    free(stream->pending);
+    *stream = (struct stream){.fd = -1};
+}
+
+/* A reset and no orderly end: whoever is behind the door is not there, and must not seem to be. */
+static void shut_with_reset(int *fd) {
+    const struct linger at_once = {1, 0};
+    if (*fd >= 0) setsockopt(*fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    shut(fd);
+}
+
+static void reset_stream(struct stream *stream) {
+    shut_with_reset(&stream->fd);
+    forget_stream(stream);
+}
+
+/* The client is gone; the slot is free once the controller says so too. */
+static void lose_client(struct stream *stream) {
+    shut(&stream->fd);
+    stream->waiting = 0;
+    if (stream->over) forget_stream(stream);
+    else tell('r', stream->id, NULL, 0);
+}
+
+static int bound_to(const char *address, uint16_t port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+    const int yes = 1;
+    memcpy(&to.sin_addr, address, 4);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes); /* of a step before may be left TIME_WAITs */
+    if (bind(fd, (struct sockaddr *)&to, sizeof to) == 0 && listen(fd, BACKLOG) == 0) return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* "4 bytes of address, u16 port": doors are numbered in the order in which they are opened. */
+static void open_door(uint32_t id, const char *payload, uint32_t length) {
+    int32_t error = 0;
+    uint16_t port;
+    if (length != 6) {
+        error = EINVAL;
+    } else if (door_count == MAX_DOORS) {
+        error = EMFILE;
+    } else {
+        memcpy(&port, payload + 4, 2);
+        int fd = bound_to(payload, port);
+        if (fd < 0) error = errno;
+        else doors[door_count++] = (struct door){fd, 0};
+    }
+    tell('l', id, &error, 4);
+}
+
+static void shut_doors(uint32_t id) {
+    uint32_t refused[MAX_DOORS];
+    const uint32_t count = (uint32_t)door_count;
+    for (int i = 0; i < MAX_STREAMS; i++)
+        if (streams[i].id) reset_stream(&streams[i]);
+    for (int i = 0; i < door_count; i++) {
+        refused[i] = doors[i].refused;
+        close(doors[i].fd);
+    }
+    door_count = 0;
+    tell('u', id, refused, 4 * count);
+}
+
+static struct stream *free_stream(void) {
+    for (int i = 0; i < MAX_STREAMS; i++)
+        if (!streams[i].id) return &streams[i];
+    return NULL;
+}
+
+/* One a round for each door, so that a flood of connections holds up nothing else. */
+static void let_in(int door) {
+    int fd = accept4(doors[door].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    struct stream *stream = free_stream();
+    char *pending = stream ? malloc(STREAM_WINDOW) : NULL;
+    if (!pending) {
+        doors[door].refused += doors[door].refused < UINT32_MAX;
+        shut_with_reset(&fd);
+        return;
+    }
+    const int yes = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* what came in pieces goes on in them */
+    if (++last_stream == 0) last_stream = 1;
+    *stream = (struct stream){.id = last_stream, .fd = fd, .pending = pending};
+    const uint32_t number = (uint32_t)door;
+    tell('c', stream->id, &number, 4);
+}
+
+static void pass_on_from_client(struct stream *stream) {
+    uint32_t room = STREAM_WINDOW - stream->unanswered;
+    ssize_t got = read(stream->fd, chunk, room < CHUNK ? room : CHUNK);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got < 0) {
+        lose_client(stream);
+        return;
+    }
+    stream->heard_all = got == 0;
+    stream->unanswered += (uint32_t)got;
+    tell('b', stream->id, chunk, (uint32_t)got);
+}
+
+static void pass_on_to_client(struct stream *stream) {
+    if (stream->waiting > 0) {
+        ssize_t put = write(stream->fd, stream->pending, stream->waiting);
+        if (put < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (put < 0) {
+            lose_client(stream);
+            return;
+        }
+        uint32_t taken = (uint32_t)put;
+        stream->waiting -= taken;
+        memmove(stream->pending, stream->pending + put, stream->waiting);
+        if (!stream->over) tell('a', stream->id, &taken, 4);
+    }
+    if (stream->waiting > 0) return;
+    if (stream->over) forget_stream(stream);
+    else if (stream->told_all) shutdown(stream->fd, SHUT_WR);
+}
+
+static void take_for_client(struct stream *stream, const char *data, uint32_t length) {
+    if (stream->fd < 0 || stream->told_all) return; /* they crossed with our news that it is gone */
+    if (stream->waiting + length > STREAM_WINDOW) {
+        shut_with_reset(&stream->fd);
+        lose_client(stream);
+        return;
+    }
+    if (length == 0) stream->told_all = true;
+    memcpy(stream->pending + stream->waiting, data, length);
+    stream->waiting += length;
+    pass_on_to_client(stream);
+}
+
+static void take_answer(struct stream *stream, const char *payload, uint32_t length) {
+    uint32_t taken;
+    if (length != 4) return;
+    memcpy(&taken, payload, 4);
+    stream->unanswered -= taken < stream->unanswered ? taken : stream->unanswered;
+}
+
+static void end_stream(struct stream *stream) {
+    stream->told_all = stream->over = true;
+    if (stream->fd < 0) forget_stream(stream);
+    else pass_on_to_client(stream);
+}
+
+static void obey_about_stream(char type, uint32_t id, const char *payload, uint32_t length) {
+    struct stream *stream = NULL;
+    for (int i = 0; id && i < MAX_STREAMS; i++)
+        if (streams[i].id == id) stream = &streams[i];
+    if (!stream || (stream->over && type != 'r')) return; /* it has just ended */
+    switch (type) {
+        case 'b': take_for_client(stream, payload, length); break;
+        case 'a': take_answer(stream, payload, length); break;
+        case 'e': end_stream(stream); break;
+        case 'r': reset_stream(stream); break;
+    }
+}
+
+/* Nothing is asked of a client that nothing could be done about now: an end of its own would be told
+ * again and again. */
+static struct pollfd wanted_of(const struct stream *stream) {
+    short events = 0;
+    if (!stream->id) return (struct pollfd){-1, 0, 0};
+    if (!stream->heard_all && stream->unanswered < STREAM_WINDOW) events |= POLLIN;
+    if (stream->waiting > 0) events |= POLLOUT;
+    return (struct pollfd){events ? stream->fd : -1, events, 0};
+}
+
+static int poll_doors(struct pollfd *polled) {
+    int count = 0;
+    if (door_count == 0) return 0;
+    for (int i = 0; i < door_count; i++) polled[count++] = (struct pollfd){doors[i].fd, POLLIN, 0};
+    for (int i = 0; i < MAX_STREAMS; i++) polled[count++] = wanted_of(&streams[i]);
+    return count;
+}
+
+/* Before anything else can open or shut a door: the places in `polled` are those of now. */
+static void serve_doors(const struct pollfd *polled, int count) {
+    if (count == 0) return;
+    for (int i = 0; i < MAX_STREAMS; i++) {
+        const struct pollfd *of_stream = &polled[door_count + i];
+        if (!of_stream->revents) continue;
+        if (of_stream->revents & ~POLLOUT && of_stream->events & POLLIN) pass_on_from_client(&streams[i]);
+        if (of_stream->revents & ~POLLIN && of_stream->events & POLLOUT && streams[i].fd >= 0)
+            pass_on_to_client(&streams[i]);
+    }
+    for (int i = 0; i < door_count; i++)
+        if (polled[i].revents) let_in(i);
 }
 
 /* ---- starting ---- */
@@ -525,6 +756,9 @@ static void obey(void) {
         case 'T': end_tree(id, job); break;
         case 'K': kill_everything(id); break;
         case 'P': tell('P', id, frame_in, length); break;
+        case 'l': open_door(id, frame_in, length); break;
+        case 'u': shut_doors(id); break;
+        case 'b': case 'a': case 'e': case 'r': obey_about_stream(header[4], id, frame_in, length); break;
         default: refuse(header[4], id, "unknown frame");
     }
 }
@@ -540,7 +774,7 @@ static void drain_sinks(const struct pollfd *polled) {
 }
 
 static _Noreturn void serve(void) {
-    static struct pollfd polled[2 + 3 * MAX_JOBS + MAX_SINKS];
+    static struct pollfd polled[2 + 3 * MAX_JOBS + MAX_SINKS + MAX_DOORS + MAX_STREAMS];
     for (;;) {
         int count = 2, jobs_polled = job_count;
         polled[0] = (struct pollfd){control_in, POLLIN, 0};
@@ -552,13 +786,15 @@ static _Noreturn void serve(void) {
             polled[count++] = (struct pollfd){writing ? jobs[i].input : -1, POLLOUT, 0};
         }
         for (int i = 0; i < sink_count; i++) polled[count + i] = (struct pollfd){sinks[i], POLLIN, 0};
-        if (poll(polled, (nfds_t)(count + sink_count), -1) < 0) continue;
+        int sinks_end = count + sink_count, of_doors = poll_doors(&polled[sinks_end]);
+        if (poll(polled, (nfds_t)(sinks_end + of_doors), -1) < 0) continue;
         for (int i = 0; i < jobs_polled; i++) {
             const struct pollfd *of_job = &polled[2 + 3 * i];
             if (of_job[0].revents) pass_on_output(&jobs[i], 0);
             if (of_job[1].revents) pass_on_output(&jobs[i], 1);
             if (of_job[2].revents) pass_on_input(&jobs[i]);
         }
+        serve_doors(&polled[sinks_end], of_doors);
         drain_sinks(&polled[count]);
         if (polled[1].revents) {
             struct signalfd_siginfo ignored;

@@ -11,6 +11,7 @@ import ctypes
 import fcntl
 import socket
 import struct
+from pathlib import Path
 
 # The networks for documentation (RFC 5737), and the one that every recipe for such a test names.
 SILENT = ("192.0.2.0", "198.51.100.0", "203.0.113.0", "10.255.255.0")  # and the 255 after each
@@ -29,6 +30,12 @@ def bring_up() -> None:
         for network in SILENT:
             with contextlib.suppress(OSError):  # a kernel without it: the tests in question fail sooner
                 fcntl.ioctl(any_socket, _SIOCADDRT, _route(network))
+
+
+def free_low_ports() -> None:
+    """Whoever is no root may listen on 443 too: this namespace is all there is to it."""
+    with contextlib.suppress(OSError):  # a /proc that is read-only: whoever opens such a door says so
+        Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0")
 
 
 def _route(network: str) -> bytes:

@@ -27,6 +27,7 @@ from steelyard.sandboxes.feed import Feed
 from steelyard.sandboxes.frames import Exit, Frame, Hello
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
+_ANSWERS = frozenset({b"D", b"P", b"l", b"u"})
 _AFTER_KILL_S = 15.0  # how long a killed process may take to be gone before the sandbox counts as broken
 
 
@@ -144,8 +145,9 @@ class Wire:
         self._reading = False
         self._reader = 0  # the thread that is passing on what it read
         self._jobs: dict[int, Job] = {}
-        self._answers: dict[int, bytes] = {}  # of K, T and P, by id
+        self._answers: dict[int, bytes] = {}  # of K, T, P, l and u, by id
         self._hello: Hello | None = None
+        self.on_stream: Callable[[Frame], None] | None = None  # of doors; must not wait for anything
         self._last_id = 0
         self.gone = False
 
@@ -183,6 +185,20 @@ class Wire:
     def ping(self, timeout_s: float) -> bool:
         return self._ask(b"P", timeout_s)
 
+    def ask(self, kind: bytes, payload: bytes, timeout_s: float) -> bytes | None:
+        """Init's answer to a question about doors, or None."""
+        number = self._number()
+        self._send(frames.pack(kind, number, payload))
+        self._wait(lambda: number in self._answers, timeout_s)
+        return self._answers.pop(number, None)
+
+    def tell(self, kind: bytes, number: int, payload: bytes = b"") -> None:
+        self._send(frames.pack(kind, number, payload))
+
+    def attend(self, until: Callable[[], bool]) -> None:
+        """Read for everybody while nobody else does, or what comes unasked would have to wait for a command."""
+        self._wait(until, None)
+
     def signal(self, number: int, signal_number: signal.Signals) -> None:
         self._send(frames.pack(b"S", number, frames.pack_signal(signal_number)))
 
@@ -203,10 +219,7 @@ class Wire:
             return self._last_id
 
     def _ask(self, kind: bytes, timeout_s: float) -> bool:
-        number = self._number()
-        self._send(frames.pack(kind, number))
-        self._wait(lambda: number in self._answers, timeout_s)
-        return self._answers.pop(number, None) is not None
+        return self.ask(kind, b"", timeout_s) is not None
 
     def _follow(self, number: int, job: Job, timeout_s: float | None) -> None:
         """Feed stdin and read until the job ends; at the deadline end its whole tree."""
@@ -318,7 +331,10 @@ class Wire:
             job = self._jobs.get(frame.id)
             if frame.type == b"H":
                 self._hello = frames.unpack_hello(frame.payload)
-            elif frame.type in (b"D", b"P"):
+            elif frame.type in _ANSWERS:
                 self._answers[frame.id] = frame.payload
+            elif frame.type in frames.OF_STREAMS:
+                if self.on_stream is not None:
+                    self.on_stream(frame)
             elif job is not None and not job.done:
                 job.take(frame)

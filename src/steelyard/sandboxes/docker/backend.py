@@ -21,7 +21,7 @@ from steelyard.contract.cache import Cache
 from steelyard.contract.owner import is_stale, owner_tag
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import Box, Facts, Scope
+from steelyard.sandboxes.base import Box, Facts, Scope, network_of
 from steelyard.sandboxes.docker.api import Engine, Query, Refused, engine
 from steelyard.sandboxes.docker.archive import host_pieces, put_laid
 from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced
@@ -46,7 +46,7 @@ class DockerBackend:
         found = engine()
         materialise = "copy" if found.path in _out_of_reach else "overlay"
         uid = 0 if box.scope == "system" else AGENT_ID
-        return Facts("docker", "container", materialise, "", box.network, uid, enforced(found, box))  # type: ignore[arg-type]
+        return Facts("docker", "container", materialise, "", network_of(box), uid, enforced(found, box))  # type: ignore[arg-type]
 
     def start(self, box: Box) -> DockerSandbox:
         found = engine()

@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.owner import owner_tag
-from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE, Box, Enforced
+from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE, Box, Enforced, addresses
 from steelyard.sandboxes.docker.api import Engine
 from steelyard.sandboxes.docker.derived import AGENT_ID, INIT, OWNER_LABEL
 from steelyard.sandboxes.docker.profile import here as seccomp_profile
@@ -68,6 +68,9 @@ def _host(box: Box, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]
         "Tmpfs": {} if box.scope == "system" else {"/tmp": f"{_TMP},size={wanted.tmp_mb * _MB}"},  # noqa: S108
         "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in _ulimits().items()],
     }
+    if box.doors:
+        host["ExtraHosts"] = [f"{name}:{address}" for name, address in addresses(box.doors).items()]
+        host["Sysctls"] = {"net.ipv4.ip_unprivileged_port_start": "0"}  # init is no root, and 443 is a door
     if limits["memory"] == "cgroup":
         host |= {"Memory": memory, "MemorySwap": memory}
     if limits["processes"] == "cgroup":

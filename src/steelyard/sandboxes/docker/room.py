@@ -1,13 +1,14 @@
 """A disk without room -> whose doing that is: the container's, if it holds more than it may, else the machine's.
 
 Measured in blocks once nothing of the container runs any more. The size that engines tell is that of contents, of which
-a million files of one byte have next to none.
+a million files of one byte have next to none: entries are counted while it runs.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 LEAST_FREE_BYTES = 1 << 20
@@ -23,23 +24,44 @@ def is_full(descriptor: int) -> bool:
 
 def holds_more(told: Mapping[str, Any], limit_bytes: int) -> bool:
     """Whether a container has more than that on its disk, by what its engine tells of where it keeps it."""
-    upper = ((told.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir")
-    if not upper:
-        return False
+    sizes = (entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES for entry in _below(_upper(told)))
+    return _is_more((_ENTRY_BYTES + size for size in sizes), limit_bytes)
+
+
+def has_too_many(told: Mapping[str, Any], limit_bytes: int) -> bool:
+    """Whether a container, which may still run, has more files than a disk of that size has inodes for."""
+    return _is_more((1 for _ in _below(_upper(told))), most_entries(limit_bytes))
+
+
+def most_entries(disk_bytes: int) -> int:
+    """As many inodes as a file system of that size has, and enough for a small tree on a tiny one."""
+    return max(disk_bytes >> 12, 4096)
+
+
+def _is_more(parts: Iterable[int], limit: int) -> bool:
+    total = 0
     try:
-        return _more_below(str(upper), limit_bytes)
+        for part in parts:
+            total += part
+            if total > limit:
+                return True
     except OSError:  # nested deeper than a path can be long: nobody does that by accident
         return True
+    return False
 
 
-def _more_below(top: str, limit_bytes: int) -> bool:
-    pending, total = [top], 0
-    while pending and total <= limit_bytes:
-        with os.scandir(pending.pop()) as found:
+def _upper(told: Mapping[str, Any]) -> str:
+    return str(((told.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir") or "")
+
+
+def _below(top: str) -> Iterator[os.DirEntry[str]]:
+    pending = [top] if top else []
+    while pending:
+        with (
+            suppress(FileNotFoundError, NotADirectoryError),
+            os.scandir(pending.pop()) as found,
+        ):  # gone by now
             for entry in found:
-                total += _ENTRY_BYTES + entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES
-                if total > limit_bytes:
-                    break
+                yield entry
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(entry.path)
-    return total > limit_bytes

@@ -1,6 +1,6 @@
 """One live container: commands go to its init by the attached stream, and at the end everything is dead.
 
-stop    K, D (all dead) -> counters read -> stdin closed, init ends -> gone by its pidfd, or by the engine's word
+stop    doors shut -> K, D (all dead) -> counters read -> stdin closed, init ends -> gone by its pidfd, or by the engine's word
 close   descriptors closed, the container removed
 """
 
@@ -36,12 +36,14 @@ from steelyard.sandboxes.copying import COMPLETE, copy_layers
 from steelyard.sandboxes.docker.api import NO_ROOM, Engine, Refused
 from steelyard.sandboxes.docker.archive import Caps, baseline, fetch
 from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, system_uppers, uppers
-from steelyard.sandboxes.docker.room import holds_more, is_full
+from steelyard.sandboxes.docker.room import has_too_many, holds_more, is_full
+from steelyard.sandboxes.doors import Doors
 from steelyard.sandboxes.lay import Owner
 from steelyard.sandboxes.wire import Wire
 
 DEATH_S = 10.0
 _LOOK_EVERY_S = 1.0
+_LOOK_SHARE = 4  # a tree that takes long to look through is looked through less often
 _REMOVAL_PAUSES_S = (0.05, 0.2, 1.0)
 _MB = 1 << 20
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -83,6 +85,7 @@ class DockerSandbox:
         self._env = {**BASE_ENV, **box.image_env, **home, **box.env}
         if box.workdir:
             self._env.setdefault("PWD", box.workdir)  # a shell believes it, and says that name
+        self._doors = Doors(container.wire, box.doors, box.on_connection)
         self._dying = threading.Lock()
         self._death: Death | None = None
         self._fault: InfraFault | None = None  # it could not be stopped, and that was said
@@ -99,11 +102,13 @@ class DockerSandbox:
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
         self._settled = False
+        self._doors.open()
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
 
     def settle(self) -> None:
         with self._dying:
+            self._doors.shut()
             if self._death is not None or not self._container.wire.kill_all(DEATH_S):
                 raise InfraFault("the container died, so nobody knows what is left of it")
             self._forget_remains()
@@ -162,6 +167,7 @@ class DockerSandbox:
         container = self._container
         if self._unwatch is not None:
             self._unwatch()
+        self._doors.shut()
         was_lost = container.wire.gone
         try:
             if not was_lost:
@@ -266,14 +272,20 @@ class DockerSandbox:
         return ended.set
 
     def _look(self, ended: threading.Event) -> None:
-        container, limit = self._container, self._box.limits.disk_mb * _MB
-        while not ended.wait(_LOOK_EVERY_S):
+        container, limit, took_s = self._container, self._box.limits.disk_mb * _MB, 0.0
+        while not ended.wait(max(_LOOK_EVERY_S, took_s * _LOOK_SHARE)):
+            started = time.monotonic()
             # The engine is gone: whoever runs a command hears of it. Or the container is, and its descriptors.
             with suppress(InfraFault, OSError):
                 told = container.engine.call("GET", f"/containers/{container.id}/json", None, {"size": 1})
-                self._full = self._full or (told.get("SizeRw") or 0) > limit
+                self._full = self._full or (told.get("SizeRw") or 0) > limit or self._has_too_many(told)
                 if self._full or self._has_no_room():
                     container.wire.kill_all(DEATH_S)  # as it is now, so that it can be told who filled it
+            took_s = time.monotonic() - started
+
+    def _has_too_many(self, told: dict[str, Any]) -> bool:
+        reach = self._container.reach
+        return reach is not None and has_too_many(told, self._box.limits.disk_mb * _MB)
 
 
 def remove_container(engine: Engine, container: str) -> None:
