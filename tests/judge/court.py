@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from steelyard.judge.ask import Panel, judged
 from steelyard.judge.case import Told
-from steelyard.judge.client import Patience
 from steelyard.judge.judgement import Judgement
 from steelyard.judge.scripted import Replies, ScriptedModel
+from steelyard.judge.wire import Patience
 
 Sits = Callable[[Replies], "Court"]
 QUICK = Patience(total_s=20, backoff_s=0.01)

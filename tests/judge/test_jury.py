@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from court import QUICK, Sits
 
-from steelyard.judge.ask import NO_KEY, Panel, judged, question
+from steelyard.judge.ask import Panel, judged, question
 from steelyard.judge.case import Line, Told
 from steelyard.judge.judgement import Judgement, Opinion
+from steelyard.judge.panel import NO_KEY
 from steelyard.judge.scripted import FAIL, PASS
 
 TOLD = Told("Add two numbers.", diff="diff --git a/x b/x\n+a\n", files_changed=1)

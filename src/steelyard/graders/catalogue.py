@@ -20,6 +20,7 @@ from steelyard.graders.forbid_secrets import ForbidSecrets
 from steelyard.graders.implemented import Implemented
 from steelyard.graders.llm_judge import LlmJudge
 from steelyard.graders.max_files_changed import MaxFilesChanged
+from steelyard.graders.model_judge import ModelJudge
 from steelyard.graders.no_new_skips import NoNewSkips
 from steelyard.graders.runs_tests import Pytest, RunsTests
 from steelyard.graders.swebench import SweBench
@@ -47,10 +48,10 @@ BUILT_IN: tuple[type[Grader], ...] = (
     Trace,
     Efficiency,
     LlmJudge,
+    ModelJudge,
 )
 PLANNED = frozenset(
     {
-        "model_judge",
         "rubric",
     }
 )

@@ -11,14 +11,14 @@ from steelyard.graders.grade import Grade
 
 @dataclass(frozen=True)
 class LlmJudge(Grader):
-    """`rubric` is a note that goes to the judge together with the change; by itself it decides nothing.
+    """`rubric` is a note that goes to the [judge](judge.md) together with the run; by itself it decides nothing.
 
-    There is no judge yet: the note is kept in the record, and its grade is always not applicable. `required: true`
-    is accepted and does not gate.
+    Its grade is always not applicable: what the judge makes of it is in the judgement. `required: true` is accepted,
+    tells the judge that the note is one, and does not gate.
 
     Why: some requirements can only be read, not run.
     Example: `{type: llm_judge, rubric: "The error message names the file that could not be read."}`
-    Fooled by: nothing, for it says nothing.
+    Fooled by: nothing, for it says nothing; the judge may be.
     """
 
     TYPE = "llm_judge"
@@ -29,4 +29,4 @@ class LlmJudge(Grader):
 
     def grade(self, case: Case) -> Grade:
         del case
-        return Grade.not_applicable("a note for the judge, and there is no judge yet")
+        return Grade.not_applicable("a note for the judge")

@@ -11,46 +11,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from steelyard.judge.case import Told
-from steelyard.judge.client import NoAnswer, Patience, words_of
 from steelyard.judge.fence import visible
 from steelyard.judge.judgement import Judgement, Opinion, rule
+from steelyard.judge.panel import Panel
 from steelyard.judge.prompt import Asked, asked, prompt_id, question_of
 from steelyard.judge.reply import Answer, Unreadable, Verdict, read_reply
-from steelyard.judge.wire import Juror, Words, default_models, juror_of
+from steelyard.judge.wire import Juror, NoAnswer, Patience, Words
+
+__all__ = ["Known", "Panel", "judged", "question"]
 
 Known = Mapping[tuple[str, str], Opinion]  # (model, question) -> what it said when it was asked before
 T = TypeVar("T")
 
-NO_KEY = "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY"
-MOST_MODELS = 16
 _GRACE_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Who is asked, and for how long."""
-
-    jurors: tuple[Juror, ...]
-    patience: Patience = field(default_factory=Patience)
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        return tuple(one.model for one in self.jurors)
-
-    @classmethod
-    def from_environment(cls, models: Sequence[str], env: Mapping[str, str]) -> Panel | str:
-        """The models that a contract names, or the default one; or, in words, why nobody can be asked."""
-        named = tuple(dict.fromkeys(models))[:MOST_MODELS] or default_models(env)
-        jurors = tuple(juror_of(model, env) for model in named)
-        if all(one.missing for one in jurors):
-            return jurors[0].missing if jurors else NO_KEY
-        return cls(jurors)
 
 
 def question(told: Told, model: str) -> str:
@@ -130,6 +108,8 @@ def at_once(panel: Panel, ask: Callable[[Juror], T], late: Callable[[Juror], T])
 
 def answer_of(juror: Juror, put: Asked, patience: Patience, wanted: type[Answer]) -> tuple[Answer, Words]:
     """The model's answer as asked; raises `NoAnswer` or `Unreadable`."""
+    from steelyard.judge.client import words_of  # noqa: PLC0415  # http and TLS, for those alone who ask
+
     words = words_of(juror, put.system, put.user, patience)
     try:
         return read_reply(words.text, wanted), words

@@ -12,11 +12,10 @@ import json
 import random
 import time
 import urllib.request
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from steelyard.judge.reply import prefix
-from steelyard.judge.wire import Juror, Words
+from steelyard.judge.wire import Juror, NoAnswer, Patience, Words
 
 MOST_BYTES = 1 << 20
 _CHUNK = 1 << 16
@@ -26,20 +25,6 @@ _DISPENSABLE = (
     "max_completion_tokens",
 )  # newer models refuse the one, older servers the other
 _HERE = frozenset({"127.0.0.1", "localhost"})  # no proxy leads there
-
-
-class NoAnswer(Exception):
-    """There are no words of this model; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a model is waited for, and how often it is asked."""
-
-    total_s: float = 300.0
-    attempts: int = 5
-    backoff_s: float = 1.0  # doubled each time
-    most_wait_s: float = 60.0  # however long a server asks for
 
 
 class _Got(NamedTuple):

@@ -135,19 +135,19 @@ def _preface(told: Told, fence: Fence) -> str:
             _KINDS[told.kind],
             _EXPECTED[told.expected_outcome],
             "The task, as the agent was given it:",
-            _quoted(clipped(told.brief, BRIEF_BYTES)),
+            quoted(clipped(told.brief, BRIEF_BYTES)),
             *(["What the author of the task wants to be looked at besides:", notes] if notes else []),
         ]
     )
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.split("\n"))
 
 
 def _note(note: Note) -> str:
     marked = "required" if note.required else "advisory"
-    return f"({marked})\n{_quoted(clipped(note.text, NOTE_BYTES))}"
+    return f"({marked})\n{quoted(clipped(note.text, NOTE_BYTES))}"
 
 
 def _evidence(told: Told, chance: Chance) -> Iterator[str]:

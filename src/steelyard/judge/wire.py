@@ -19,6 +19,20 @@ _FORM = re.compile(r"(?:(anthropic|openai):)?([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,19
 _OPENAI = re.compile(r"gpt-|chatgpt-|o\d")
 
 
+class NoAnswer(Exception):
+    """There are no words of this model; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a model is waited for, and how often it is asked."""
+
+    total_s: float = 300.0
+    attempts: int = 5
+    backoff_s: float = 1.0  # doubled each time
+    most_wait_s: float = 60.0  # however long a server asks for
+
+
 class Words(NamedTuple):
     """What came back: the text, and what was metered."""
 
@@ -61,11 +75,23 @@ class Juror:
     missing: str = ""
 
 
-def juror_of(model: str, env: Mapping[str, str]) -> Juror:
+class Maker(NamedTuple):
+    wire: Wire
+    name: str  # what the maker calls it
+
+
+def maker_of(model: str) -> Maker | None:
+    """Who makes the model of that name, or None if the name does not tell."""
     form = _FORM.fullmatch(model)
     wire = _wire_of(form[1], form[2]) if form else None
-    if form is None or wire is None:
+    return Maker(wire, form[2]) if form and wire else None
+
+
+def juror_of(model: str, env: Mapping[str, str]) -> Juror:
+    maker = maker_of(model)
+    if maker is None:
         return Juror(model, missing=f"whose model is {model[:200]!r}? Say anthropic:NAME or openai:NAME")
+    wire, name = maker
     key, url = env.get(wire.key_name, "").strip(), env.get(wire.url_name, "").strip() or wire.default_url
     if not key:
         return Juror(model, missing=f"no key: set {wire.key_name}")
@@ -73,7 +99,7 @@ def juror_of(model: str, env: Mapping[str, str]) -> Juror:
         return Juror(model, missing=f"{wire.key_name} has characters that no key has")
     if not _is_plain(url):
         return Juror(model, missing=f"{wire.url_name} is not an http(s) address")
-    return Juror(model, form[2], wire, url.rstrip("/") + wire.path, key)
+    return Juror(model, name, wire, url.rstrip("/") + wire.path, key)
 
 
 def default_models(env: Mapping[str, str]) -> tuple[str, ...]:

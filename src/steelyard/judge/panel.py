@@ -1,0 +1,32 @@
+"""The models that a contract names, and the keys that there are -> who is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.judge.wire import Juror, Patience, default_models, juror_of
+
+NO_KEY = "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY"
+MOST_MODELS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Who is asked, and for how long."""
+
+    jurors: tuple[Juror, ...]
+    patience: Patience = field(default_factory=Patience)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(one.model for one in self.jurors)
+
+    @classmethod
+    def from_environment(cls, models: Sequence[str], env: Mapping[str, str]) -> Panel | str:
+        """The models that a contract names, or the default one; or, in words, why nobody can be asked."""
+        named = tuple(dict.fromkeys(models))[:MOST_MODELS] or default_models(env)
+        jurors = tuple(juror_of(model, env) for model in named)
+        if all(one.missing for one in jurors):
+            return jurors[0].missing if jurors else NO_KEY
+        return cls(jurors)
