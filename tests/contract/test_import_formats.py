@@ -210,7 +210,6 @@ def test_a_case_that_runs_nothing_has_a_check_that_counts_nothing(case: Path) ->
         Wrong(("notes.md", "/etc/passwd"), ":4:23", "task.instruction_files", "relative"),
         Wrong(("./hidden/test_hidden.py", "../x.py"), ":7:", "graders[0].inject[0]", "(..)"),
         Wrong(("./hidden/test_hidden.py", "source/../case.yaml"), ":7:", "graders[0].inject[0]", "(..)"),
-        Wrong(("type: efficiency", "type: model_judge"), ":10:", "graders[3].type", "no model judges"),
         Wrong(("type: efficiency", "type: tool_correctness"), ":10:", "graders[3].type", "not supported"),
         Wrong(("type: efficiency", "type: efficient"), ":10:", "graders[3].type", "unknown grader"),
         Wrong(("target_tool_calls: 20", "forbid: 1"), ":10:", "graders[3].forbid", "not supported for efficiency"),
@@ -604,7 +603,6 @@ def test_steps_have_their_own_instruction_tests_and_solution(task: Path, tmp_pat
     ("change", "said"),
     [
         (("{reward = 0.5}", "{style = 0.5}"), "only the reward decides"),
-        (('name = "two"', 'name = "two"\nhealthcheck = {command = "x"}'), "health check of a step"),
         (("{timeout_sec = 30}", '{allowed_hosts = ["a.example"]}'), "reaches the same"),
     ],
 )
@@ -614,9 +612,20 @@ def test_what_a_step_cannot_ask_is_refused(task: Path, change: tuple[str, str], 
     assert problem.field.startswith("steps[")
 
 
-def test_files_that_come_with_a_step_are_refused(task: Path) -> None:
-    put(stepped(task), {"steps/one/workdir/x": ""})
-    assert "come with a step" in refusal(harbor.convert, task, Options()).message
+def test_files_and_health_checks_come_with_a_step(task: Path, tmp_path: Path) -> None:
+    text = STEPS.replace('name = "two"', 'name = "two"\nhealthcheck = {command = "true", retries = 7}')
+    put(stepped(task, text), {"steps/one/workdir/x/y": "data\n"})
+    found = harbor.convert(task, Options())
+    one, two = found.contract["steps"]
+    assert one["files"] == "steps/one/workdir"
+    assert (two["ready"]["cmd"], two["ready"]["retries"], "files" in two) == ("true", 7, False)
+    write_task(found, tmp_path / "out")
+    assert (tmp_path / "out/hello/steps/one/workdir/x/y").read_text() == "data\n"
+
+
+def test_a_script_that_sets_up_a_step_is_refused(task: Path) -> None:
+    put(stepped(task), {"steps/one/workdir/setup.sh": "make\n"})
+    assert "sets up a step" in refusal(harbor.convert, task, Options()).message
 
 
 # aec-bench

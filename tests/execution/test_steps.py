@@ -208,3 +208,135 @@ def test_steps_continue_in_the_same_container(author: Author, steelyard: Steelya
     agent = script(f'test "$STEELYARD_STEP" = one && echo x > ~/memory\ncat ~/memory || exit 9\n{WORKS}')
     said = steelyard("run", contract, "--agent", agent, "--json")
     assert (said.line["verdict"], told(said.line)[1]) == ("pass", ("two", "pass", 1.0)), said.out
+
+
+# What comes with a step
+
+BRINGS = {
+    "one": {"brief": "Write one.txt.", "files": "given/one"},
+    "two": {"brief": "Write two.txt.", "files": "given/two"},
+}
+GIVEN = {"given/one/data/a.txt": "a\n", "given/two/b.txt": "b\n", "given/two/data/c.txt": "c\n"}
+LOOKS = {
+    "one": "grep -q first one.txt && grep -qx a data/a.txt && test ! -e b.txt",
+    "two": "grep -q second two.txt && grep -qx b b.txt && grep -qx c data/c.txt",
+}
+
+
+def bringing(author: Author, **keys: Any) -> Path:
+    steps = [
+        {"name": name, **BRINGS[name], "checks": [{"id": "there", "cmd": look, "timeout_s": 60}]}
+        for name, look in LOOKS.items()
+    ]
+    return stepped(author, *steps, files=GIVEN, **keys)
+
+
+def test_what_comes_with_a_step_is_there_and_no_change_of_the_agents(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    needs = "case $STEELYARD_STEP in one) test ! -e b.txt && test -f data/a.txt;; two) test -f b.txt;; esac || exit 1\n"
+    said = steelyard("run", bringing(author), "--agent", script(needs + WORKS), "--json")
+    assert (said.line["verdict"], said.line["reward"]) == ("pass", 1.0), said.out + said.err
+    folder = Path(said.line["folder"])
+    changed = [entry["path"] for entry in json.loads((folder / "change.json").read_text())["entries"]]
+    assert changed == ["one.txt", "two.txt"]
+    assert json.loads((folder / "brought.json").read_text())["kept"] == ["b.txt", "data/a.txt", "data/c.txt"]
+    assert steelyard("verify", said.line["run"]).code == 0
+
+
+def test_what_is_done_to_files_that_came_is_a_change_of_them(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    work = WORKS + "case $STEELYARD_STEP in two) echo B > b.txt; rm data/a.txt;; esac\n"
+    said = steelyard("run", bringing(author), "--agent", script(work), "--json")
+    assert told(said.line) == [("one", "pass", 1.0), ("two", "fail", 0.0)]
+    patch = (Path(said.line["folder"]) / "patch.diff").read_text()
+    assert "-b\n+B\n" in patch
+    assert "deleted file mode 100644" in patch
+    assert json.loads((Path(said.line["folder"]) / "brought.json").read_text())["kept"] == ["data/c.txt"]
+
+
+PLANTED = {
+    "a link in the place of a file": "ln -s /etc/passwd b.txt",
+    "a folder in the place of a file": "mkdir -p b.txt/deep",
+    "a pipe in the place of a file": "mkfifo b.txt",
+    "a locked file": "echo x > b.txt; chmod 000 b.txt",
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=str)
+def test_whatever_was_planted_where_a_file_comes_is_replaced(
+    author: Author, steelyard: Steelyard, script: Any, planted: str
+) -> None:
+    work = WORKS + f"case $STEELYARD_STEP in one) {PLANTED[planted]};; esac\n"
+    lenient = bringing(author)
+    text = (lenient / "contract.yaml").read_text().replace(" && test ! -e b.txt", "")
+    (lenient / "contract.yaml").write_text(text)
+    said = steelyard("run", lenient, "--agent", script(work), "--json")
+    assert said.line["verdict"] == "pass", said.out + said.err
+
+
+SHUT = {
+    "a locked folder": "chmod 500 data",
+    "a pipe above a file": "rm -r data; mkfifo data",
+}
+
+
+@pytest.mark.parametrize("shut", SHUT, ids=str)
+def test_who_shuts_out_what_comes_next_has_failed_that_step(
+    author: Author, steelyard: Steelyard, script: Any, shut: str
+) -> None:
+    work = WORKS + f"case $STEELYARD_STEP in one) {SHUT[shut]};; esac\n"
+    contract = bringing(author)
+    path = contract / "contract.yaml"
+    path.write_text(path.read_text().replace(" && grep -qx a data/a.txt", ""))
+    said = steelyard("run", contract, "--agent", script(work), "--json")
+    assert told(said.line) == [("one", "pass", 1.0), ("two", "not_run", 0.0)], said.out + said.err
+    assert (said.line["status"], said.line["verdict"]) == ("scorable", "fail")
+
+
+def test_a_link_above_a_file_that_comes_leads_the_agent_astray_and_nobody_else(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    work = WORKS + "case $STEELYARD_STEP in one) mv data elsewhere; ln -s elsewhere data;; esac\n"
+    said = steelyard("run", bringing(author), "--agent", script(work), "--json")
+    assert said.line["steps"][1]["outcome"] == "pass", (
+        said.out + said.err
+    )  # through the link, on the bench too
+
+
+def test_a_step_waits_until_it_is_ready(author: Author, steelyard: Steelyard, script: Any) -> None:
+    ready = {"cmd": "test -e one.txt", "retries": 1}
+    contract = stepped(
+        author, step("one"), step("two", ready=ready), step("three", ready={**ready, "cmd": "echo no; false"})
+    )
+    said = steelyard("run", contract, "--agent", script(WORKS), "--json")
+    assert told(said.line) == [("one", "pass", 1.0), ("two", "pass", 1.0), ("three", "not_run", 0.0)]
+    assert "never ready: exit code 1: no" in said.out
+
+
+def test_a_first_step_that_is_never_ready_is_the_contracts_fault(
+    author: Author, steelyard: Steelyard
+) -> None:
+    contract = stepped(author, step("one", ready={"cmd": "false", "retries": 1}), step("two"))
+    said = steelyard("run", contract, "--agent", "noop")
+    assert said.code == 2
+    assert "steps[0].ready: never ready" in said.err
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [({"given/x/.git/config": ""}, "holds a .git"), ({"given/x": "a file\n"}, "is not a folder with files")],
+)
+def test_what_cannot_come_with_a_step_is_refused_when_it_is_read(
+    author: Author, steelyard: Steelyard, files: dict[str, str], told: str
+) -> None:
+    said = steelyard("check", stepped(author, step("one", files="given/x"), step("two"), files=files))
+    assert f"steps[0].files: given/x {told}" in said.out
+
+
+def test_what_comes_with_a_step_is_in_the_digest(author: Author, steelyard: Steelyard) -> None:
+    contract = bringing(author)
+    before = steelyard("check", contract, "--json").line["digest"]
+    (contract / "given/two/b.txt").write_text("other\n")
+    assert steelyard("check", contract, "--json").line["digest"] != before

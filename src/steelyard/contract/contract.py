@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from steelyard.contract.catalogue import ContractFile, GraderEntry
-from steelyard.contract.model import ContractSpec, ScriptReference
+from steelyard.contract.model import ContractSpec, Ready, ScriptReference
 from steelyard.contract.snapshot import Snapshot
 
 
@@ -21,6 +21,10 @@ class Step:
     wall_s: float | None
     reference: Path | ScriptReference | None
     checks: tuple[GraderEntry, ...]
+    files: Mapping[str, ContractFile] = field(
+        default_factory=dict
+    )  # what comes with it, by names in the agent's folder
+    ready: Ready | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from steelyard.contract.entries import Entries, resolve_entries
 from steelyard.contract.explain import explain, known_keys
 from steelyard.contract.lint import doubt_problem, warnings
 from steelyard.contract.model import ContractSpec
-from steelyard.contract.named import Named, name_files
+from steelyard.contract.named import Named, files_below, name_files
 from steelyard.contract.not_yet import not_yet
 from steelyard.contract.shapes import shape_problems
 from steelyard.contract.snapshot import Snapshot, look_at, take_snapshot
@@ -85,6 +85,8 @@ def _steps(spec: ContractSpec, entries: Entries, named: Named) -> tuple[Step, ..
             wall_s=step.wall_s,
             reference=named.files[step.reference].path if isinstance(step.reference, str) else step.reference,
             checks=tuple(entry for entry in entries.checks if entry.step == step.name),
+            files=files_below(str(step.files), named.files) if step.files else {},
+            ready=step.ready,
         )
         for number, step in enumerate(spec.steps)
     )

@@ -203,6 +203,8 @@ class Step(Strict):
     wall_s: Annotated[float, Field(gt=0, le=86_400)] | None = None  # of the agent's time, at most
     reference: NonEmpty | ScriptReference | None = None
 
+    files: NonEmpty | None = None  # a folder, whose files are laid into the agent's before it starts
+    ready: Ready | None = None
     @model_validator(mode="after")
     def _one_brief(self) -> Step:
         if (self.brief is None) == (self.brief_file is None):

@@ -6,7 +6,7 @@ Looked at before the models, so that a missing file and a misspelt key are told 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -23,6 +23,7 @@ REFERENCE: Place = ("oracle", "reference")
 ARCHIVE: Place = ("repository", "archive")
 TREE: Place = ("repository", "tree")
 BUILD: Place = ("environment", "build")
+MOST_STEP_FILES, MOST_STEP_BYTES = 1000, 256 << 20
 
 
 @dataclass
@@ -46,12 +47,8 @@ def name_files(source: Source, entries: Entries, folder: Path) -> Named:
             named.files |= contract_files(folder, name)
         except ValueError as error:
             named.complain(place, f"{name} {error}")
-    for place, reference in _references(source):
-        if reference not in named.files and not named.problems:
-            named.complain(place, f"{reference} is not a file")
-    build = (_written(source, BUILD) or "").rstrip("/")
-    if build and f"{build}/Dockerfile" not in named.files and not named.problems:
-        named.complain(BUILD, f"{build} is not a folder with a Dockerfile")
+    if not named.problems:
+        _look_at_kinds(named)
     for place, look in _looks(source):
         written = _written(source, place)
         if written is None:
@@ -63,6 +60,20 @@ def name_files(source: Source, entries: Entries, folder: Path) -> Named:
         except OSError as error:
             named.complain(place, f"{written} cannot be read: {error.strerror}")
     return named
+
+
+def _look_at_kinds(named: Named) -> None:
+    """Whether what is there is what its key asks for."""
+    source = named.source
+    for place, reference in _references(source):
+        if reference not in named.files:
+            named.complain(place, f"{reference} is not a file")
+    for place, brought in _step_files(source):
+        if wrong := _unbearable(files_below(brought, named.files)):
+            named.complain(place, f"{brought} {wrong}")
+    build = (_written(source, BUILD) or "").rstrip("/")
+    if build and f"{build}/Dockerfile" not in named.files:
+        named.complain(BUILD, f"{build} is not a folder with a Dockerfile")
 
 
 def _looks(source: Source) -> Iterator[tuple[Place, Callable[[Named, Path, Path], None]]]:
@@ -82,6 +93,7 @@ def _graders_files(source: Source, entries: Entries) -> Iterator[tuple[Place, st
         # A script comes with what is beside it, as a verifier's.
         beside = place[-1] == "script" and "/" in reference
         yield place, str(PurePosixPath(reference).parent) if beside else reference
+    yield from _step_files(source)
     build = _written(source, BUILD)
     if build is not None:
         yield BUILD, build.rstrip("/")
@@ -113,6 +125,31 @@ def _references(source: Source) -> Iterator[tuple[Place, str]]:
         written = _written(source, place)
         if written is not None:
             yield place, written
+
+
+def files_below(folder: str, files: Mapping[str, ContractFile]) -> dict[str, ContractFile]:
+    """The files of one folder of the contract's, by their names in it."""
+    top = f"{folder.rstrip('/')}/"
+    return {name.removeprefix(top): file for name, file in files.items() if name.startswith(top)}
+
+
+def _step_files(source: Source) -> Iterator[tuple[Place, str]]:
+    for at in _steps(source):
+        written = _written(source, (*at, "files"))
+        if written is not None:
+            yield (*at, "files"), written
+
+
+def _unbearable(files: Mapping[str, ContractFile]) -> str:
+    """Why files cannot come with a step, or nothing: they are laid one by one, into a sandbox that is alive."""
+    if not files:
+        return "is not a folder with files"
+    if any(".git" in name.split("/") for name in files):
+        return "holds a .git, which nobody compares"
+    size = sum(file.path.lstat().st_size for file in files.values())
+    if len(files) > MOST_STEP_FILES or size > MOST_STEP_BYTES:
+        return f"is more than {MOST_STEP_FILES} files or {MOST_STEP_BYTES >> 20} MiB, which is the most for a step"
+    return ""
 
 
 def _steps(source: Source) -> list[Place]:

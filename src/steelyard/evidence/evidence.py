@@ -12,11 +12,22 @@ from typing import Any
 
 import orjson
 
+from steelyard.contract.tree import path_from_json
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.chain import read_events
 from steelyard.evidence.change import Change
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.folder import CHANGE, CHECKS, FINDINGS, MANIFEST, OUTCOME, SEAL, STEPS, RunFolder
+from steelyard.evidence.folder import (
+    BROUGHT,
+    CHANGE,
+    CHECKS,
+    FINDINGS,
+    MANIFEST,
+    OUTCOME,
+    SEAL,
+    STEPS,
+    RunFolder,
+)
 from steelyard.evidence.seal import check_seal
 from steelyard.evidence.summary import Summary, summarise_events
 
@@ -46,6 +57,13 @@ class Evidence:
         if step is None or step not in self.summary.steps:
             return self.change
         return Change.from_bytes(self.folder.read_bytes(f"{STEPS}/{step}/{CHANGE}"))
+
+    def kept_of(self, step: str | None) -> frozenset[str]:
+        """Which files that came with steps were then as they came."""
+        name = BROUGHT if step is None or step not in self.summary.steps else f"{STEPS}/{step}/{BROUGHT}"
+        if not self.folder.file(name).exists():
+            return frozenset()
+        return frozenset(path_from_json(one) for one in orjson.loads(self.folder.read_bytes(name))["kept"])
 
     @property
     def changed_paths(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
     <root>/20260307T120000123Z-widgets-1412-noop-3fa9c1/
       manifest.json  events.jsonl  change.json  patch.diff  final_response.txt  agent/  checks/<id>/  blobs/
       steps/<name>/change.json, patch.diff      of a contract with steps: the workspace as each left it
+      brought.json   there and above: which files that came with steps were as they came
       seal.json      everything above is sealed by it
       gradings/0001.json ...  report.json
 
@@ -28,6 +29,7 @@ from steelyard.evidence.plain_file import read_plain
 
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
+BROUGHT = "brought.json"
 FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
 AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"
 OUTCOME, FINDINGS = "outcome.json", "findings.json"

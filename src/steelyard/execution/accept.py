@@ -12,9 +12,11 @@ from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.run_check import Bench, check_environment
+from steelyard.bench.step_files import laid_of
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.misleading import misleading
+from steelyard.execution.connected import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import Laid
 
@@ -28,7 +30,7 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     """What each check says of the captured change."""
     rebuilt = rebuild(run.ground, run.change, run.blobs)
     _note(run, rebuilt.findings)
-    bench = _bench(run, rebuilt.laid)
+    bench = _bench(run, (*laid_of(run.brought, run.kept), *rebuilt.laid))
     if not run.change.complete:
         # A change too large to import is the agent's failure: it must not become a run that does not count.
         return _each(run, checks, lambda entry: bench.refuse(entry, TOO_LARGE))
@@ -56,7 +58,10 @@ def refuse_all(
 
 
 def _bench(run: LiveRun, laid: tuple[Laid, ...]) -> Bench:
-    return Bench(run.ground, laid, check_environment(run.trial.seed), run.events.now)
+    environment = check_environment(run.trial.seed)
+    return Bench(
+        run.ground, laid, environment, run.events.now, on_connection=connection_log(run.events, "check")
+    )
 
 
 def _each(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from itertools import islice
 
+import orjson
+
 from steelyard.agents.base import Delivery
+from steelyard.bench.step_files import part
 from steelyard.contract.tree import path_to_json
 from steelyard.errors import InfraFault
 from steelyard.evidence.change import Change, ChangeEntry
-from steelyard.evidence.folder import CHANGE, PATCH, STEPS
+from steelyard.evidence.folder import BROUGHT, CHANGE, PATCH, STEPS
 from steelyard.evidence.importer import import_workspace
 from steelyard.evidence.render import render_patch, with_renames
 from steelyard.execution.answered import last_words, only_answer
@@ -23,13 +26,23 @@ def capture(run: LiveRun, step: str = "") -> None:
     if run.ending is not None and run.ending.code == "infrastructure":
         raise InfraFault(run.ending.rationale)
     before = run.captured
-    change = _imported(run) if run.delivery is None else _delivered(run, run.delivery)
+    change = _without_brought(run, _imported(run) if run.delivery is None else _delivered(run, run.delivery))
     rendered = render_patch(change, run.blobs)
     run.captured = with_renames(change, rendered.renames)
     for folder in ("", f"{STEPS}/{step}/") if step else ("",):
         run.folder.write_bytes(f"{folder}{CHANGE}", run.change.to_bytes())
         run.folder.write_bytes(f"{folder}{PATCH}", rendered.patch)
+        if run.brought:
+            kept = {"kept": [path_to_json(path) for path in sorted(run.kept)]}
+            run.folder.write_bytes(f"{folder}{BROUGHT}", orjson.dumps(kept))
     _log(run, frozenset() if before is None else frozenset(before.entries))
+
+
+def _without_brought(run: LiveRun, change: Change) -> Change:
+    """What the harness brought, and is as it came, is nobody's change."""
+    contract, was_laid = run.trial.contract, run.delivery is None
+    change, run.kept = part(change, run.brought, contract, run.blobs, was_laid=was_laid)
+    return change
 
 
 def _delivered(run: LiveRun, delivery: Delivery) -> Change:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from steelyard.agents.base import Agent, Delivery, Ending
 from steelyard.bench.ground import Ground
+from steelyard.contract.catalogue import ContractFile
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
@@ -34,6 +35,8 @@ class LiveRun:
     spent_s: float = 0.0  # of the agent's time, over all messages
     answer: Captured | None = None  # the last thing that the agent's process printed
     findings: list[Finding] = field(default_factory=list)
+    brought: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
+    kept: frozenset[str] = frozenset()  # of those, what is as it came
 
     @property
     def blobs(self) -> Blobs:

@@ -9,19 +9,25 @@ from steelyard.errors import ContractFault, Problem
 from steelyard.sandboxes.base import Command, Finished, Sandbox
 
 
-def await_ready(sandbox: Sandbox, ready: Ready | None) -> None:
-    """Ask until it says yes; ContractFault when it has said no too often. No agent had anything to do with it."""
+def await_ready(sandbox: Sandbox, ready: Ready | None, field: str = "environment.ready") -> None:
+    """ContractFault when it is never ready. No agent had anything to do with it."""
+    if why := unready(sandbox, ready):
+        raise ContractFault(Problem("contract.yaml", field, why))
+
+
+def unready(sandbox: Sandbox, ready: Ready | None) -> str:
+    """Ask until it says yes; why not, when it has said no too often."""
     if ready is None:
-        return
+        return ""
     grace, failures = time.monotonic() + ready.start_period_s, 0
     while True:
         is_early = time.monotonic() < grace
         done = sandbox.run(Command(("/bin/sh", "-c", ready.cmd), timeout_s=ready.timeout_s))
         if done.exit_code == 0:
-            return
+            return ""
         failures += not is_early
         if failures >= ready.retries or done.lost:
-            raise ContractFault(Problem("contract.yaml", "environment.ready", f"never ready: {_told(done)}"))
+            return f"never ready: {_told(done)}"
         time.sleep(ready.start_interval_s if is_early else ready.interval_s)
 
 

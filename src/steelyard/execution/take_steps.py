@@ -11,13 +11,18 @@ from __future__ import annotations
 
 from steelyard.agents.base import Ending
 from steelyard.agents.data import Reference
+from steelyard.bench.hidden_files import laid_files
+from steelyard.bench.live import LiveTree
+from steelyard.bench.step_files import brought_by
 from steelyard.contract.contract import Step
 from steelyard.contract.step_reward import Result, step_reward
 from steelyard.contract.threshold import is_enough
+from steelyard.errors import AgentFault, ContractFault, Problem
 from steelyard.evidence.termination import CLASS_OF
 from steelyard.execution.accept import accept, refuse_all
 from steelyard.execution.capture import capture
 from steelyard.execution.live_run import LiveRun
+from steelyard.execution.ready import await_ready, unready
 from steelyard.execution.watch import Message, attend, conclude, leave
 
 
@@ -41,6 +46,9 @@ def _pass_over(run: LiveRun, step: Step, why: str) -> None:
 def _take(run: LiveRun, number: int, step: Step) -> str:
     """One step; why none follows it, or nothing."""
     steps = run.trial.contract.steps
+    if why := _bring(run, number, step):
+        _pass_over(run, step, why)
+        return why
     if number > 1:
         run.events.append("stage.enter", "harness", {"stage": "write"})
     run.events.append("step.start", "harness", {"step": step.name, "number": number, "of": len(steps)})
@@ -61,6 +69,29 @@ def _take(run: LiveRun, number: int, step: Step) -> str:
     if ending.code != "completed":
         return ending.rationale
     return "" if is_enough(reward, step.min_reward) else _not_enough(step, reward)
+
+
+def _bring(run: LiveRun, number: int, step: Step) -> str:
+    """What comes with a step into the agent's sandbox, in which nothing runs now; why it could not, or nothing.
+
+    Before the first step that is the contract's fault. Later the agent has had the sandbox, and may have locked it.
+    """
+    if step.files:
+        run.brought |= brought_by(run.ground, [step])
+    if run.delivery is not None:
+        return ""
+    field = f"steps[{number - 1}]"
+    try:
+        LiveTree(run.sandbox).lay(laid_files(step.files), ())
+    except AgentFault as fault:
+        if number == 1:
+            raise ContractFault(Problem("contract.yaml", f"{field}.files", str(fault))) from fault
+        return f"step {step.name}: {fault}"
+    if number == 1:
+        await_ready(run.sandbox, step.ready, f"{field}.ready")
+        return ""
+    why = unready(run.sandbox, step.ready)
+    return f"step {step.name}: {why}" if why else ""
 
 
 def _watch(run: LiveRun, message: Message) -> Ending:

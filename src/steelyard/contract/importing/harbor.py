@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from steelyard.contract.importing.dockerfile import NEEDS, DockerfileError, Parted, is_pinned, part
 from steelyard.contract.importing.harbor_model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
 from steelyard.contract.importing.harbor_network import reach_of
-from steelyard.contract.importing.harbor_steps import Given, Stepped, converted_steps
+from steelyard.contract.importing.harbor_steps import Given, Stepped, converted_steps, ready_of
 from steelyard.contract.importing.harbor_variables import resolved
 from steelyard.contract.importing.reading import fault, read_text, read_toml, validated
 from steelyard.contract.importing.task import (
@@ -265,18 +265,7 @@ def _exports(task: HarborTask, source: Source, options: Options, container: Cont
 
 def _ready(task: HarborTask) -> dict[str, Any]:
     wanted = task.environment.healthcheck
-    if wanted is None:
-        return {}
-    return {
-        "ready": {
-            "cmd": wanted.command,
-            "timeout_s": wanted.timeout_sec,
-            "interval_s": wanted.interval_sec,
-            "retries": wanted.retries,
-            "start_period_s": wanted.start_period_sec,
-            "start_interval_s": wanted.start_interval_sec,
-        }
-    }
+    return {} if wanted is None else {"ready": ready_of(wanted)}
 
 
 def _verifier(task: HarborTask, source: Source, options: Options, instruction: str) -> dict[str, Any]:

@@ -94,7 +94,7 @@ class Step(Strict):
     agent: Agent = Agent()
     verifier: Verifier = Verifier()
     min_reward: float | dict[str, float] | None = None
-    healthcheck: Settings | None = None
+    healthcheck: Healthcheck | None = None
     artifacts: tuple[str | Artifact, ...] = ()
 
 
@@ -185,14 +185,5 @@ def unsupported(data: Mapping[str, Any]) -> tuple[Unsupported, ...]:
     """The rows for one task: those of each of its steps too."""
     steps = data.get("steps")
     count = len(steps) if isinstance(steps, list) else 0
-    of_steps = (
-        row
-        for number in range(min(count, MOST_STEPS))
-        for row in (
-            *_of_phases(("steps", number)),
-            Unsupported(
-                ("steps", number, "healthcheck"), "a health check of a step is not supported yet", _asks
-            ),
-        )
-    )
+    of_steps = (row for number in range(min(count, MOST_STEPS)) for row in _of_phases(("steps", number)))
     return (*UNSUPPORTED, *of_steps)

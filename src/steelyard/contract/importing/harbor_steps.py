@@ -4,7 +4,9 @@
 steps/one/instruction.md                  brief_file: steps/one/instruction.md
 steps/one/tests/ on tests/                checks: a verifier with steps/one/tests/test.sh
 steps/one/solution/solve.sh               reference: a script
+steps/one/workdir/                        files: laid into the agent's folder before the step
 min_reward, agent.timeout_sec             min_reward, wall_s
+healthcheck                               ready
 """
 
 from __future__ import annotations
@@ -12,13 +14,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.contract.importing.harbor_model import HarborTask, Step
+from steelyard.contract.importing.harbor_model import HarborTask, Healthcheck, Step
 from steelyard.contract.importing.harbor_variables import resolved
 from steelyard.contract.importing.reading import fault, read_text
 from steelyard.contract.importing.task import Copied, Options, brief_of
 from steelyard.contract.yaml_source import Source
 
 VERIFIER_S = 120.0
+WORKDIR = "workdir"
 
 
 class Given(NamedTuple):
@@ -50,6 +53,8 @@ def converted_steps(given: Given) -> Stepped:
             read_text(folder, f"{own}/instruction.md"), f"{folder}/{own}/instruction.md", ""
         )
         copied |= _tests(folder, own)
+        if _brings(folder / own):
+            copied[f"{own}/{WORKDIR}"] = Copied(folder / own / WORKDIR, folder)
         if (folder / own / "solution").is_dir():
             copied[f"{own}/solution"] = Copied(folder / own / "solution", folder)
         steps.append(_step(given, step, number))
@@ -87,11 +92,28 @@ def _step(given: Given, step: Step, number: int) -> dict[str, Any]:
         ],
         "min_reward": _least(step, number, source),
         **({"wall_s": wall_s} if wall_s else {}),
+        **({"files": f"{own}/{WORKDIR}"} if _brings(folder / own) else {}),
+        **({"ready": ready_of(step.healthcheck)} if step.healthcheck else {}),
     }
     if (folder / own / "solution" / "solve.sh").is_file():
         solution = resolved(task.solution.env, ("solution", "env"), source, options)
         made["reference"] = {"script": f"{own}/solution/solve.sh", **({"env": solution} if solution else {})}
     return made
+
+
+def _brings(folder: Path) -> bool:
+    return (folder / WORKDIR).is_dir() and any((folder / WORKDIR).iterdir())
+
+
+def ready_of(wanted: Healthcheck) -> dict[str, Any]:
+    return {
+        "cmd": wanted.command,
+        "timeout_s": wanted.timeout_sec,
+        "interval_s": wanted.interval_sec,
+        "retries": wanted.retries,
+        "start_period_s": wanted.start_period_sec,
+        "start_interval_s": wanted.start_interval_sec,
+    }
 
 
 def _tests(folder: Path, own: str) -> dict[str, Copied]:
@@ -106,9 +128,9 @@ def _tests(folder: Path, own: str) -> dict[str, Copied]:
 
 
 def _check(step: Step, number: int, source: Source, folder: Path) -> None:
-    if (folder / "steps" / step.name / "workdir").exists():
-        where = f"{folder}/steps/{step.name}/workdir"
-        raise fault(where, "", "files that come with a step are not supported yet")
+    where = folder / "steps" / step.name / WORKDIR / "setup.sh"
+    if where.exists():
+        raise fault(str(where), "", "a script that sets up a step is not supported yet")
     if not (folder / "steps" / step.name).is_dir():
         raise fault(
             source.where(("steps", number, "name")), f"steps[{number}].name", f"there is no steps/{step.name}"

@@ -8,6 +8,7 @@ Defaults that differ are written out: timeouts, the command of `pytest`, `implem
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from steelyard.contract.yaml_source import Place, Source, dotted
 from steelyard.errors import ContractFault, Problem
 
 COMMON = frozenset({"type", "weight", "gate", "pass_threshold"})
+_RUBRIC_FILE = re.compile(r"[\w.\-/]+\.(md|markdown|txt|rst)")  # what is none is the rubric itself
 _TESTS = frozenset({"cmd", "inject", "junit_xml", "timeout_s"})
 
 
@@ -46,9 +48,9 @@ KINDS = {
         frozenset({"require_tools", "require_no_denied", "max_tool_calls", "max_tokens", "max_cost_usd"})
     ),
     "efficiency": Kind(frozenset({"target_cost_usd", "target_tokens", "target_tool_calls"})),
+    "model_judge": Kind(frozenset({"rubric", "model", "models"})),
 }
 NOT_YET = {
-    "model_judge": "no model judges here yet",
     "tool_correctness": "tool calls are not scored here yet",
 }
 # A contract has a check; where nothing is to be run, one that asks for nothing and counts for nothing.
@@ -108,6 +110,8 @@ def _convert(found: Graders, place: Place, raw: dict[str, Any]) -> None:
         entry["inject"] = _injects(found, (*place, "inject"), entry["inject"])
     if "expect_dir" in entry:
         entry["expect_dir"] = found.bring(entry["expect_dir"], (*place, "expect_dir"))
+    if "rubric" in entry and _RUBRIC_FILE.fullmatch(str(entry["rubric"])):
+        entry["rubric"] = found.bring(entry["rubric"], (*place, "rubric"))
     if "junit_xml" in entry:
         entry["junit_xml"] = _report(found.source, (*place, "junit_xml"), entry["junit_xml"])
     if type_ == "pytest" and "cmd" not in entry and entry.get("inject"):

@@ -1,3 +1,3 @@
 #!/bin/bash
 test -f /app/first || exit 3
-echo second > /app/second
+cat /app/given/word.txt > /app/second

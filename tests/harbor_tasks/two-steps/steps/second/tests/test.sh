@@ -1,2 +1,2 @@
 #!/bin/bash
-bash /tests/check.sh second
+cmp -s /tests/word.txt /app/given/word.txt && bash /tests/check.sh second || echo 0 > /logs/verifier/reward.txt
