@@ -12,11 +12,7 @@ from .conftest import Writer
 
 # One refused value for each row of the table, and one that is fine.
 ROWS: list[tuple[str, Any, Any]] = [
-    ("expected_outcome", "refusal", "completion"),
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
-    ("environment.network", ["example.org:443"], "none"),
-    ("oracle.network", ["example.org:443"], "none"),
-    ("setup_network", ["example.org:443"], "host"),
     ("setup_inputs", ["lock"], []),
     ("oracle.tolerance", 0.5, 0.0),
     ("policy.read_paths", ["a"], []),
@@ -28,7 +24,6 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("reward", "quality", "binary"),
     ("quality", {"lambda": 2.0}, None),
     ("contract_score", {"w_ok": 1.0}, {}),
-    ("judge", {"models": ["x"]}, None),
 ]
 
 

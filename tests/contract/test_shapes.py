@@ -23,7 +23,7 @@ def stepped(*steps: dict[str, Any], **keys: Any) -> dict[str, Any]:
     return {"brief": ..., "oracle": ..., "steps": list(steps), **keys}
 
 
-QUESTION: dict[str, Any] = {"workspace": "none", "repository": ..., "build": ..., "oracle": ...}
+QUESTION: dict[str, Any] = {"workspace": "none", "judge": {}, "repository": ..., "build": ..., "oracle": ...}
 
 # What is written -> the field that is named, and a part of what is said of it.
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
@@ -56,6 +56,13 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (QUESTION | {"graders": [{"type": "allowed_paths", "patterns": ["*"]}]}, "graders[0]", "has no scorers"),
     (QUESTION | {"policy": {"allowed_paths": ["*"]}}, "policy.allowed_paths", "has no scorers"),
     (QUESTION | {"answer": "../answer"}, "answer", "a name"),
+    (QUESTION | {"judge": None}, "judge", "nobody looks at the answer"),
+    ({"expected_outcome": "refusal"}, "expected_outcome", "only a judge can tell a refusal"),
+    ({"judge": {"models": ["gpt-1", "gpt-1"]}}, "judge.models", "name each once"),
+    ({"judge": {"models": ["a"]}}, "judge.models[0]", "expected the name of a model"),
+    ({"judge": {"models": [f"gpt-{n}" for n in range(16)]}}, "judge.models", "more than 15"),
+    ({"judge": {"max_diff_bytes": 0}}, "judge.max_diff_bytes", "at least 1"),
+    ({"judge": {"model": "a"}}, "judge.model", "unknown key"),
     (QUESTION | {"answer": "a.pyc"}, "answer", "matches `generated`"),
 ]
 

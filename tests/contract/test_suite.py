@@ -25,6 +25,18 @@ def test_the_suites_graders_come_first(writer: Writer) -> None:
     assert [grader.name for grader in writer.load().graders] == ["shared", "own"]
 
 
+def test_the_suites_judge_is_every_contracts_unless_it_says_otherwise(writer: Writer) -> None:
+    writer.write(judge={"max_diff_bytes": 5})
+    alone = writer.load()
+    share(writer, "judge: {models: [gpt-1, gpt-2]}\n")
+    shared = writer.load()
+    assert shared.spec.judge is not None
+    assert (shared.spec.judge.models, shared.spec.judge.max_diff_bytes) == (("gpt-1", "gpt-2"), 5)
+    assert shared.digest != alone.digest
+    writer.write(judge=None)
+    assert writer.load().spec.judge is None
+
+
 def test_a_mistake_has_the_place_of_the_file_that_it_is_in(writer: Writer) -> None:
     writer.write(graders=[{"type": "implemented", "count": -1}])
     share(writer, "graders:\n  - {type: nope}\n")
@@ -41,7 +53,7 @@ def test_a_mistake_has_the_place_of_the_file_that_it_is_in(writer: Writer) -> No
         ("id: x\n", "id: unknown key (graders, judge, policy, budget)"),
         ("graders: {}\n", "graders: expected a list"),
         ("budget: 5\n", "budget: expected a mapping"),
-        ("judge: {models: [x]}\n", "judge: not supported yet"),
+        ("judge: [x]\n", "judge: expected a mapping"),
     ],
 )
 def test_what_a_suite_cannot_share_is_refused(writer: Writer, text: str, message: str) -> None:

@@ -84,7 +84,10 @@ def test_what_is_not_a_file_is_no_answer(author: Author, steelyard: Steelyard, a
 
 
 def test_nobody_to_judge_leaves_it_ungraded(author: Author, steelyard: Steelyard) -> None:
-    said = steelyard("run", question(author, verified=False), "--agent", "command:echo 42", "--json")
+    contract = question(author, verified=False)
+    assert "judge: nobody looks at the answer" in steelyard("check", contract).out
+    contract = question(author, verified=False, judge={})
+    said = steelyard("run", contract, "--agent", "command:echo 42", "--json")
     line = said.line
     assert (line["verdict"], line["checks"], line["gates"], line["reward"]) == (
         "ungraded",

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from steelyard.report.terminal import LEGEND, print_run, reason, table_of_results
+from steelyard.report.one_run import print_run
+from steelyard.report.terminal import LEGEND, reason, table_of_results
 
 WIDTHS = (60, 80, 118, 200)
 

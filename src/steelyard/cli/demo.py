@@ -12,8 +12,7 @@ from steelyard.contract.load import load_contract
 from steelyard.errors import InfraFault
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
-from steelyard.report.summary import summarise
-from steelyard.report.terminal import table_of_agents, table_of_results
+from steelyard.report.terminal import print_summary, table_of_results
 
 HELP = "try the bundled suite with honest and cheating agents"
 
@@ -101,6 +100,5 @@ def _plan(examples: Path) -> list[tuple[Trial, str]]:
 def _show(results: list[dict[str, object]], expected: dict[str, str]) -> None:
     screen = console()
     screen.print(table_of_results(results, expected=expected))
-    screen.print()
-    screen.print(table_of_agents(summarise(results)))
+    print_summary(screen, results)
     screen.print("\nLook closer with `steelyard show RUN`, `diff RUN`, `verify RUN`.")

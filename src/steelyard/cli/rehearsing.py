@@ -17,9 +17,9 @@ from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, Problem
+from steelyard.report.one_run import told_by
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
-from steelyard.report.terminal import told_by
 from steelyard.study.rehearse import Rehearsal, Tried, fixtures_of
 
 SHOWN_LINES = 20  # of what a check printed

@@ -20,8 +20,7 @@ from steelyard.cli.output import console, print_json
 from steelyard.contract.contract import Contract
 from steelyard.plan.trial import Trial
 from steelyard.report.plain import one_line
-from steelyard.report.summary import summarise
-from steelyard.report.terminal import table_of_agents, table_of_results
+from steelyard.report.terminal import print_summary, table_of_results
 
 
 class Reporter:
@@ -55,6 +54,10 @@ class Reporter:
     def started(self, trial: Trial) -> None:
         self._progress.update(self._task, description=one_line(f"{trial.contract.id} x {trial.agent}", 60))
 
+    def judging(self, contract: Contract) -> None:
+        """A model may take a minute."""
+        self._progress.update(self._task, description=one_line(f"judging {contract.id}", 60))
+
     def finished(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """All runs of one trial; the last is the one that counts."""
         self._progress.advance(self._task)
@@ -70,5 +73,4 @@ class Reporter:
         out = console()
         out.print(table_of_results(self._lines))
         if len(results) > 1:
-            out.print()
-            out.print(table_of_agents(summarise(results)))
+            print_summary(out, results)

@@ -17,9 +17,10 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder import RunFolder, find_run, find_runs
 from steelyard.evidence.gradings import grading_files, read_gradings
+from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
-from steelyard.report.terminal import print_run, table_of_results
+from steelyard.report.terminal import table_of_results
 from steelyard.verdict.required import Required
 
 HELP = "show a run: verdict, gates, grades, findings"

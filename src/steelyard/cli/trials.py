@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from steelyard.errors import OperatorFault
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
+from steelyard.study.judging import Judging
 from steelyard.study.record import grading_of
 
 
@@ -29,6 +31,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--sign", type=Path, metavar="KEY", help="ed25519 private key (PEM) that signs each seal"
+    )
+    parser.add_argument(
+        "--no-judge", action="store_true", help="ask no model for its opinion, whatever keys there are"
     )
     parser.add_argument("--json", action="store_true", help="one result line for each run")
 
@@ -49,7 +54,13 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
         check_private_key(args.sign)  # a wrong key is found before anything is spent
     least = required_by(args)
     engine = Engine(
-        args.out, args.jobs, args.sandbox, args.sign, on_prepare=reporter.preparing, on_start=reporter.started
+        args.out,
+        args.jobs,
+        args.sandbox,
+        args.sign,
+        judging=None if args.no_judge else Judging(os.environ, on_ask=reporter.judging),
+        on_prepare=reporter.preparing,
+        on_start=reporter.started,
     )
     results: dict[int, dict[str, Any]] = {}
     for trial, records in engine.run(trials):

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from steelyard.contract.model import HOST_PORT_PATTERN, NAME_PATTERN, RELEASE_PATTERN, VARIABLE_PATTERN
+from steelyard.contract.model import (
+    HOST_PORT_PATTERN,
+    MODEL_PATTERN,
+    NAME_PATTERN,
+    RELEASE_PATTERN,
+    VARIABLE_PATTERN,
+)
 from steelyard.contract.yaml_source import Place, Source, dotted
 from steelyard.errors import Problem
 
@@ -51,6 +57,7 @@ _PATTERNS = {
     NAME_PATTERN: "a name: letters, digits, '.', '_' and '-', at most 100, a letter or digit first",
     VARIABLE_PATTERN: "the name of a variable",
     HOST_PORT_PATTERN: "host:port",
+    MODEL_PATTERN: "the name of a model: claude-..., gpt-..., anthropic:NAME, openai:NAME",
     RELEASE_PATTERN: 'a release in quotes, as "3.11"',
 }
 _UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}

@@ -21,6 +21,7 @@ HOST_PORT_PATTERN = r"^[^\s:/]+:\d{1,5}$"
 RELEASE_PATTERN = r"^\d+(\.\d+){0,2}$"
 IMAGE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_./:@-]*$"
 PINNED_PATTERN = r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$"
+MODEL_PATTERN = r"^(?:(?:anthropic|openai):[A-Za-z0-9]|claude-|gpt-|chatgpt-|o\d)[A-Za-z0-9._:/@+-]{0,150}$"
 WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]  # also the name of a folder
@@ -34,10 +35,11 @@ Doors = Annotated[
 Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]
 Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
+ModelName = Annotated[str, Field(pattern=MODEL_PATTERN)]
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
-MOST_TURNS, MOST_STEPS, MOST_EXPORTS = 100, 100, 100
+MOST_TURNS, MOST_STEPS, MOST_EXPORTS, MOST_JURORS = 100, 100, 100, 15
 ANSWER = "answer.txt"  # where an agent's final text lies on the bench
 
 # Byte-code and tool caches that running the tests leaves behind: counted, never graded, never carried.
@@ -189,9 +191,9 @@ class Oracle(Strict):
     tolerance: Fraction = 0.0
     reruns: Reruns = Reruns()
     reference: NonEmpty | ScriptReference | None = None
-
-
     network: Literal["none"] | Doors = "none"  # what checks may reach
+
+
 class Step(Strict):
     """One part of a sequence over one workspace, with a brief and checks of its own."""
 
@@ -201,10 +203,10 @@ class Step(Strict):
     checks: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)]
     min_reward: Fraction = 1.0  # below it, the later steps are not run
     wall_s: Annotated[float, Field(gt=0, le=86_400)] | None = None  # of the agent's time, at most
-    reference: NonEmpty | ScriptReference | None = None
-
     files: NonEmpty | None = None  # a folder, whose files are laid into the agent's before it starts
     ready: Ready | None = None
+    reference: NonEmpty | ScriptReference | None = None
+
     @model_validator(mode="after")
     def _one_brief(self) -> Step:
         if (self.brief is None) == (self.brief_file is None):
@@ -282,8 +284,17 @@ class ContractScore(Strict):
 
 
 class Judge(Strict):
-    models: tuple[NonEmpty, ...] = ()
-    max_diff_bytes: Annotated[int, Field(ge=1)] = 100_000
+    """Models that read the run and say what they think of it, beside the checks; without `models` the default one."""
+
+    models: Annotated[tuple[ModelName, ...], Field(max_length=MOST_JURORS)] = ()
+    max_diff_bytes: Annotated[int, Field(ge=1, le=10_000_000)] = 100_000
+
+    @field_validator("models")
+    @classmethod
+    def _each_once(cls, models: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(models)) < len(models):
+            raise ValueError("a model has one voice: name each once")
+        return models
 
 
 class Intent(Strict):

@@ -28,20 +28,12 @@ def _one_of(*values: str) -> Callable[[Any], bool]:
     return lambda value: value in values
 
 
-def _other_than(value: str) -> Callable[[Any], bool]:
-    return lambda given: given != value
-
-
 def _has(*values: str) -> Callable[[Any], bool]:
     return lambda given: isinstance(given, list) and any(value in given for value in values)
 
 
 NOT_YET: tuple[Row, ...] = (
-    Row(("expected_outcome",), _one_of("refusal")),
     Row(("environment", "secrets"), _given),
-    Row(("environment", "network"), _other_than("none"), "network: none"),
-    Row(("oracle", "network"), _other_than("none"), "network: none"),
-    Row(("setup_network",), lambda value: isinstance(value, list), "setup_network: host"),
     Row(("setup_inputs",), _given),
     Row(("oracle", "tolerance"), _given),
     Row(("policy", "read_paths"), _given),
@@ -53,7 +45,6 @@ NOT_YET: tuple[Row, ...] = (
     Row(("reward",), _one_of("quality", "contract"), "reward: combined, binary or verifier"),
     Row(("quality",), _given),
     Row(("contract_score",), _given),
-    Row(("judge",), _given),
 )
 
 

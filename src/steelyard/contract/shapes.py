@@ -4,7 +4,7 @@ a task            brief, repository, oracle.checks
 with turns        the same, and further messages
 steps             repository; each step has its own brief and checks
 scope: system     the image in the place of repository and setup; `exports`
-workspace: none   brief; `answer`, verifiers, `turns`; no repository and nothing that looks at one
+workspace: none   brief; `answer`, verifiers or `judge`, `turns`; no repository and nothing that looks at one
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from steelyard.errors import Problem
 
 _Said = tuple[Place, str, str]
 NO_WORKSPACE = "a contract without a workspace"
+NOTE = "llm_judge"
+JUDGE = "`judge: {}`, or name its models"
 
 
 def shape_problems(entries: Entries) -> list[Problem]:
@@ -34,11 +36,11 @@ def shape_problems(entries: Entries) -> list[Problem]:
     else:
         said += _with_workspace(data)
     said += export_problems(data, is_system=is_system(data))
-    if data.get("bench") == "live":
-        said += _graded_live(data, entries)
     said += door_problems(data)
     if data.get("expected_outcome") == "refusal" and not is_judged(data):
         said.append((("expected_outcome",), "only a judge can tell a refusal", JUDGE))
+    if data.get("bench") == "live":
+        said += _graded_live(data, entries)
     return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
 
 
@@ -71,6 +73,11 @@ def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:
     elif isinstance(data["oracle"], dict) and not data["oracle"].get("checks"):
         written = "checks" in data["oracle"]
         yield ("oracle", "checks"), "must not be empty" if written else "is missing", ""
+
+
+def is_judged(data: dict[str, Any]) -> bool:
+    """Does the contract ask for a judge? `judge: {}` does, and has the default one."""
+    return isinstance(data.get("judge"), dict)
 
 
 def is_system(data: dict[str, Any]) -> bool:
@@ -117,7 +124,12 @@ def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Said
     answer = data.get("answer") or ANSWER
     if any(fnmatchcase(str(answer), pattern) for pattern in _patterns(data)):
         yield ("answer",), "matches `generated`, so it would never be seen", "another name"
+    looking = is_judged(data) or any(entry.type != NOTE for entry in entries.found.values())
+    if not looking and not entries.problems:
+        yield ("judge",), "nobody looks at the answer", f"a `verifier` check, or {JUDGE}"
     for place, entry in entries.found.items():
+        if entry.type == NOTE and not entry.is_check:
+            continue
         if entry.type != "verifier":
             yield place, f"{NO_WORKSPACE} has no scorers", "a `verifier` check looks at the answer"
             continue

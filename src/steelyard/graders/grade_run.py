@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from steelyard.bench.final_tree import FinalTree
 from steelyard.bench.ground import Ground
 from steelyard.bench.outcome import Outcome
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.run_check import Bench, check_environment
+from steelyard.bench.step_files import Brought, brought_by, kept_as_change, laid_of
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.errors import GraderFault, InfraFault
@@ -35,21 +37,64 @@ PATCH_GATE = GraderEntry(
 
 def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Ground]) -> list[Graded]:
     """All grades of a run, the built-in patch gate first. `ground` is laid only for a grader that needs it."""
-    outcomes = {name: Outcome.from_json(data) for name, data in evidence.outcomes.items()}
+    # Without a workspace there is no patch that could apply.
+    built_in = (PATCH_GATE,) if contract.spec.workspace == "code" else ()
+    grading = _Grading(contract, evidence, ground)
+    return [grading.of(entry) for entry in (*built_in, *contract.checks, *contract.graders)]
 
-    def final_tree(change: Change) -> FinalTree:
-        setup = ground().setup
-        return FinalTree(contract.snapshot.entries, [setup.change, change] if setup else [change])
 
-    def case(entry: GraderEntry, outcome: Outcome | None) -> Case:
+@dataclass(frozen=True)
+class _Grading:
+    """One run, graded entry by entry; what several graders need is made once."""
+
+    contract: Contract
+    evidence: Evidence
+    ground: Callable[[], Ground]
+
+    def of(self, entry: GraderEntry) -> Graded:
+        try:
+            return self._graded(entry)
+        except (GraderFault, InfraFault) as fault:
+            # Unknown is never zero: what could not be decided says so.
+            return Graded(entry, Grade.error(str(fault)))
+        except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
+            return Graded(entry, Grade.error(f"a defect in the grader: {defect!r}"))
+
+    def _graded(self, entry: GraderEntry) -> Graded:
+        outcome = self._outcomes.get(entry.name)
+        if outcome is None and entry.executes and not entry.is_check and self.evidence.change.complete:
+            outcome = self._bench.run(entry)
+        grade = entry.grader.grade(self._case(entry, outcome))
+        grade = replace(grade, findings=(*grade.findings, *forging(outcome), *self._beside(entry)))
+        # What executes was held against its threshold on the bench, and the record says how that came out.
+        executed = outcome.to_json() if outcome is not None and entry.executes else None
+        return Graded(entry, grade if entry.executes else grade.at(entry.pass_threshold), executed)
+
+    @cached_property
+    def _outcomes(self) -> dict[str, Outcome]:
+        return {name: Outcome.from_json(data) for name, data in self.evidence.outcomes.items()}
+
+    @cached_property
+    def _bench(self) -> Bench:
+        laid = rebuild(self.ground(), self.evidence.change, self.evidence.blobs).laid
+        brought = laid_of(self._brought, self.evidence.kept_of(None))
+        return Bench(self.ground(), (*brought, *laid), check_environment(self.evidence.seed))
+
+    @cached_property
+    def _brought(self) -> Brought:
+        taken = [one for one in self.contract.steps if one.files and one.name in self.evidence.summary.steps]
+        return brought_by(self.ground(), taken) if taken else {}
+
+    def _case(self, entry: GraderEntry, outcome: Outcome | None) -> Case:
+        contract, evidence = self.contract, self.evidence
         change = evidence.change_of(entry.step)
         return Case(
             name=entry.name,
             change=change,
             blobs=evidence.blobs,
-            final_tree=functools.partial(final_tree, change),
+            final_tree=functools.partial(self._final_tree, change, entry.step),
             outcome=outcome,
-            outcomes=outcomes,
+            outcomes=self._outcomes,
             patch_refused=evidence.patch_refused,
             baseline=contract.snapshot.entries,
             baseline_tree=contract.snapshot.tree,
@@ -59,35 +104,17 @@ def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Groun
             root=contract.spec.environment.root,
         )
 
-    @functools.cache
-    def bench() -> Bench:
-        laid = rebuild(ground(), evidence.change, evidence.blobs).laid
-        return Bench(ground(), laid, check_environment(evidence.seed))
+    def _final_tree(self, change: Change, step: str | None) -> FinalTree:
+        setup = self.ground().setup
+        brought = kept_as_change(self._brought, self.evidence.kept_of(step))
+        return FinalTree(
+            self.contract.snapshot.entries, [*([setup.change] if setup else []), brought, change]
+        )
 
-    def beside(entry: GraderEntry) -> tuple[Finding, ...]:
+    def _beside(self, entry: GraderEntry) -> tuple[Finding, ...]:
         """What belongs to no check: it is said with the patch."""
         if entry is not PATCH_GATE:
             return ()
-        advised = advice(case(entry, None), contract.graders)
-        return (*special_cased_inputs(contract, evidence.change, evidence.blobs), *advised)
-
-    def graded(entry: GraderEntry) -> Graded:
-        outcome = outcomes.get(entry.name)
-        try:
-            if outcome is None and entry.executes and not entry.is_check and evidence.change.complete:
-                outcome = bench().run(entry)
-            grade = entry.grader.grade(case(entry, outcome))
-            grade = replace(grade, findings=(*grade.findings, *forging(outcome), *beside(entry)))
-            # What executes was held against its threshold on the bench, and the record says how that came out.
-            executed = outcome.to_json() if outcome is not None and entry.executes else None
-            grade = grade if entry.executes else grade.at(entry.pass_threshold)
-            return Graded(entry, grade, executed)
-        except (GraderFault, InfraFault) as fault:
-            # Unknown is never zero: what could not be decided says so.
-            return Graded(entry, Grade.error(str(fault)))
-        except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
-            return Graded(entry, Grade.error(f"a defect in the grader: {defect!r}"))
-
-    # Without a workspace there is no patch that could apply.
-    built_in = (PATCH_GATE,) if contract.spec.workspace == "code" else ()
-    return [graded(entry) for entry in (*built_in, *contract.checks, *contract.graders)]
+        advised = advice(self._case(entry, None), self.contract.graders)
+        found = special_cased_inputs(self.contract, self.evidence.change, self.evidence.blobs)
+        return (*found, *advised)

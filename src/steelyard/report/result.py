@@ -11,6 +11,8 @@ from typing import Any
 
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.termination import CODES
+from steelyard.judge.judgement import RUBRIC
+from steelyard.report.disagreeing import MEANING
 
 SCHEMA = "steelyard.result/1"
 
@@ -40,6 +42,8 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any
         "mean_score": verdict["mean_score"],
         "reward": verdict["reward"],
         "judge": verdict["judge"],
+        "disagreement": verdict.get("disagreement", "none"),
+        "breakdown": _breakdown(grading),
         "tags": verdict["tags"],
         "workspace": manifest.get("workspace", "code"),
         "turns": evidence.summary.turns,
@@ -52,6 +56,12 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any
         "durations": evidence.durations,
         "folder": str(evidence.folder.path),
     }
+
+
+def _breakdown(grading: Mapping[str, Any]) -> Any:
+    """A verifier's details; those of steps stand in `steps` already."""
+    evaluation = grading.get("evaluation") or {}
+    return None if grading["verdict"].get("steps") else evaluation.get("breakdown")
 
 
 def result_schema() -> dict[str, Any]:
@@ -81,7 +91,9 @@ def result_schema() -> dict[str, Any]:
         "score": fraction,
         "mean_score": fraction,
         "reward": fraction,
-        "judge": {"type": ["object", "null"]},
+        "judge": {"oneOf": [{"type": "null"}, _judge_schema(fraction)]},
+        "disagreement": {"enum": list(MEANING)},
+        "breakdown": {"type": ["object", "null"]},
         "tags": {"type": "array", "items": {"type": "string"}},
         "workspace": {"enum": ["code", "none"]},
         "turns": {"type": "integer", "minimum": 0},
@@ -118,6 +130,49 @@ def _grade_schema(fraction: dict[str, Any]) -> dict[str, Any]:
     )
 
 
+def _judge_schema(fraction: dict[str, Any]) -> dict[str, Any]:
+    """Null where nobody was asked."""
+    return _object(
+        {
+            "verdict": {"enum": ["PASS", "FAIL", "UNPARSEABLE", "N/A"]},
+            "why": {"type": "string"},
+            "failure_mode": {"type": ["string", "null"]},
+            "scores": {"type": "object", "properties": _scores("number")},
+            "split": {"type": "boolean"},
+            "steered": {"type": "boolean"},
+            "agreement": fraction,
+            "opinions": {"type": "array", "items": _opinion_schema()},
+        }
+    )
+
+
+def _opinion_schema() -> dict[str, Any]:
+    text, count = {"type": "string"}, {"type": ["integer", "null"], "minimum": 0}
+    fact = _object({"claim": text, "supported": {"type": "boolean"}, "evidence": text})
+    return _object(
+        {
+            "model": text,
+            "verdict": {"enum": ["PASS", "FAIL", "UNPARSEABLE"]},
+            "scores": {"type": "object", "properties": _scores("integer")},
+            "failure_mode": {"type": ["string", "null"]},
+            "reasoning": text,
+            "facts": {"type": "array", "items": fact},
+            "steered": {"type": "boolean"},
+            "reused": {"type": "boolean"},
+            "error": text,
+            "question": text,
+            "at": text,
+            "tokens_in": count,
+            "tokens_out": count,
+        }
+    )
+
+
+def _scores(kind: str) -> dict[str, Any]:
+    """All three of an opinion that could be read, none of another."""
+    return {name: {"type": kind, "minimum": 1, "maximum": 5} for name in RUBRIC}
+
+
 def _step_schema(fraction: dict[str, Any]) -> dict[str, Any]:
     return _object(
         {
@@ -142,7 +197,7 @@ def _finding_schema() -> dict[str, Any]:
 
 
 def _assurance_schema() -> dict[str, Any]:
-    return _object(
+    schema = _object(
         {
             "isolation": {"enum": ["none", "bubblewrap", "container", "vm"]},
             "tree": {"enum": ["live", "fresh"]},
@@ -154,3 +209,9 @@ def _assurance_schema() -> dict[str, Any]:
             "findings": {"type": "integer", "minimum": 0},
         }
     )
+    named = {"type": "array", "items": {"type": "string"}}
+    schema["properties"]["doors"] = {  # only where there are some
+        "type": "object",
+        "properties": {"agent": named, "checks": named},
+    }
+    return schema

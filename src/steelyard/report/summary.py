@@ -18,6 +18,7 @@ class AgentSummary:
     passed: Rate  # over scorable trials
     acceptance_errors: int
     invalid: int
+    judged: Rate  # PASS by the judge, over what it said PASS or FAIL of
 
 
 def summarise(results: Iterable[Mapping[str, Any]]) -> list[AgentSummary]:
@@ -36,4 +37,11 @@ def _one(agent: str, rows: list[Mapping[str, Any]]) -> AgentSummary:
         passed=wilson(sum(row["verdict"] == "pass" for row in scorable), len(scorable)),
         acceptance_errors=sum(row["acceptance"] == "acceptance_error" for row in scorable),
         invalid=len(rows) - len(scorable),
+        judged=wilson(sum(said == "PASS" for said in _said(rows)), len(_said(rows))),
     )
+
+
+def _said(rows: list[Mapping[str, Any]]) -> list[str]:
+    """What the judge said, where it said something; what could not be read is no FAIL."""
+    words = [(row.get("judge") or {}).get("verdict") for row in rows]
+    return [word for word in words if word in ("PASS", "FAIL")]

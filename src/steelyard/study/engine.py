@@ -11,6 +11,7 @@ from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
 from steelyard.execution.run_trial import run_trial
 from steelyard.plan.trial import Trial
+from steelyard.study.judging import Judging
 from steelyard.study.record import Record, grade_evidence
 
 MAX_RUNS = 2  # of one trial, when the machine and not the agent failed
@@ -24,6 +25,7 @@ class Engine:
     jobs: int = 1
     sandbox: str | None = None
     signer: Path | None = None  # an ed25519 private key
+    judging: Judging | None = None  # without it no model is asked
     on_prepare: Callable[[Contract], None] = field(default=lambda _: None)
     on_start: Callable[[Trial], None] = field(default=lambda _: None)
 
@@ -56,5 +58,7 @@ class Engine:
             not records or records[-1].evidence.termination == "infrastructure"
         ):
             evidence = run_trial(trial, ground, self.out, signer=self.signer)
-            records.append(grade_evidence(trial.contract, evidence, lambda: ground, self.signer))
+            records.append(
+                grade_evidence(trial.contract, evidence, lambda: ground, self.signer, self.judging)
+            )
         return records

@@ -17,9 +17,11 @@ from steelyard.evidence.gradings import SCHEMA, append_grading
 from steelyard.evidence.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
+from steelyard.judge.judgement import Judgement
+from steelyard.study.judging import Judging
 from steelyard.verdict.assurance import Assurance, assure
 from steelyard.verdict.evaluation import evaluate
-from steelyard.verdict.status import decide_status
+from steelyard.verdict.status import Status, decide_status
 from steelyard.verdict.steps import step_results
 from steelyard.verdict.verdict import Rule, Verdict, decide
 
@@ -40,24 +42,44 @@ def grade_evidence(
     evidence: Evidence,
     ground: Callable[[], Ground] | None = None,
     signer: Path | None = None,
+    judging: Judging | None = None,
 ) -> Record:
-    """Grade a run and append the grading to its folder, signed like its seal; earlier gradings stay."""
+    """Grade a run and append the grading to its folder, signed like its seal; earlier gradings stay.
+
+    Without `judging` no model is asked for its opinion.
+    """
     lazily = functools.cache(ground or (lambda: lay_ground(contract)))
-    status = decide_status(
+    status = _status(contract, evidence)
+    scorable = status.status == "scorable"
+    grades = tuple(grade_run(contract, evidence, lazily)) if scorable else ()
+    judge = judging.judge(contract, evidence, grades) if judging and scorable else None
+    record = _decided(contract, evidence, grades, status, judge)
+    append_grading(evidence.folder, grading_of(record), signer)
+    evidence.folder.write_json("report.json", report_of(record))
+    return record
+
+
+def _status(contract: Contract, evidence: Evidence) -> Status:
+    return decide_status(
         {entry.name: entry.mandatory for entry in contract.checks},
         {name: outcome["outcome"] for name, outcome in evidence.outcomes.items()},
         broken=_why_invalid(contract, evidence),
     )
-    grades = tuple(grade_run(contract, evidence, lazily)) if status.status == "scorable" else ()
+
+
+def _decided(
+    contract: Contract,
+    evidence: Evidence,
+    grades: tuple[Graded, ...],
+    status: Status,
+    judge: Judgement | None,
+) -> Record:
     findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
     spec = contract.spec
     rule = Rule(spec.pass_threshold, spec.reward, spec.workspace, spec.step_reward)
     steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
-    verdict = decide(grades, findings, status, evidence.termination, rule, steps=steps)
-    record = Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
-    append_grading(evidence.folder, grading_of(record), signer)
-    evidence.folder.write_json("report.json", report_of(record))
-    return record
+    verdict = decide(grades, findings, status, evidence.termination, rule, steps=steps, judge=judge)
+    return Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
 
 
 def _why_invalid(contract: Contract, evidence: Evidence) -> str | None:
@@ -108,7 +130,8 @@ def report_of(record: Record) -> dict[str, Any]:
         "durations": evidence.durations,
         "changed_files": [shown(path) for path in change.changed_paths[:1000]],
         "comparability_class": manifest.get("configuration", {}).get("comparability_class"),
-        "replayable": manifest.get("environment", {}).get("network") == "none",
+        "replayable": manifest.get("environment", {}).get("network") == "none"
+        and manifest.get("configuration", {}).get("oracle_network", "none") == "none",
         "protocol": {
             "planned": {"framework": "numpy", "seed": manifest.get("seeds", {}).get("protocol")},
             "observed": {"framework": None, "seed": manifest.get("seeds", {}).get("protocol")},

@@ -2,6 +2,7 @@
 
 {"isolation": "bubblewrap", "tree": "fresh", "oracle": "twin", "control_coverage": 0.9, "runner": "reporter",
  "network": "none", "limits": {"cpu": "cgroup", ...}, "findings": 0}
+ with doors too: "network": "doors", "doors": {"agent": ["api.example:443"], "checks": [...]}
 
 `oracle`, `runner` and `control_coverage` are those of the weakest acceptance check that earned anything.
 """
@@ -9,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.graders.grade import Graded
@@ -28,9 +29,10 @@ class Assurance:
     oracle: str  # in_process | twin | split
     control_coverage: float  # passed tests with a control that counts, of all passed tests
     runner: str  # candidate | exit_code | verifier | report_file | reporter
-    network: str
+    network: str  # host | doors | none; of agent and checks, whoever has more
     limits: Mapping[str, str]
     findings: int
+    doors: Mapping[str, Sequence[str]] = field(default_factory=dict)  # agent, checks -> host:port
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -40,6 +42,7 @@ class Assurance:
             "control_coverage": self.control_coverage,
             "runner": self.runner,
             "network": self.network,
+            **({"doors": {who: list(named) for who, named in self.doors.items()}} if self.doors else {}),
             "limits": dict(self.limits),
             "findings": self.findings,
         }
@@ -49,6 +52,7 @@ def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int)
     environment = manifest.get("environment", {})
     counting = [_Earned.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
     earned = [one for one in counting if one.passed]
+    doors = _doors(manifest)
     only_verifiers = bool(counting) and all(one.runner == "verifier" for one in counting)
     return Assurance(
         isolation=environment.get("isolation", "none"),
@@ -60,10 +64,25 @@ def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int)
             key=RUNNERS.index,
             default="verifier" if only_verifiers else "exit_code",
         ),
-        network=environment.get("network", "host"),
+        network=_network(environment.get("network", "host"), doors),
         limits={name: limit["enforced"] for name, limit in environment.get("limits", {}).items()},
         findings=findings,
+        doors=doors,
     )
+
+
+def _doors(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+    said = {
+        "agent": manifest.get("environment", {}).get("network"),
+        "checks": manifest.get("configuration", {}).get("oracle_network"),
+    }
+    return {who: named for who, named in said.items() if isinstance(named, list)}
+
+
+def _network(agents: Any, doors: Mapping[str, Sequence[str]]) -> str:
+    if agents == "host" or not doors:
+        return str(agents)
+    return "doors"
 
 
 @dataclass(frozen=True, slots=True)

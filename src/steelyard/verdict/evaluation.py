@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.graders.grade import Evaluated, Graded
+from steelyard.judge.judgement import Judgement
 from steelyard.verdict.verdict import Verdict, evaluated_by
 
 Reward = Annotated[float, Field(ge=0, le=1)]
@@ -75,6 +76,7 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
         said = _without_a_verifier(verdict)
     taxonomy = [ErrorTag(category=tag) for tag in verdict.tags]
     taxonomy += [ErrorTag(category=category, description=text) for category, text in said.tags]
+    taxonomy += _blamed_by(verdict.judge)
     return EvaluationResult(
         reward=said.reward,
         validity=ValidityCheck(
@@ -85,6 +87,26 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
         ),
         breakdown=None if said.breakdown is None else dict(said.breakdown),
         error_taxonomy=tuple(taxonomy) or None,
+        confidence=_agreed(verdict.judge),
+    )
+
+
+def _blamed_by(judge: Judgement | None) -> list[ErrorTag]:
+    """What a judge holds to be wrong, marked as its opinion: the reward does not know of it."""
+    if judge is None or judge.verdict != "FAIL" or judge.failure_mode is None:
+        return []
+    return [ErrorTag(category=judge.failure_mode, description=judge.why, source="judge")]
+
+
+def _agreed(judge: Judgement | None) -> ConfidenceMetadata | None:
+    """How far the models that could be read agree; one alone agrees with nobody."""
+    read = 0 if judge is None else sum(one.readable for one in judge.opinions)
+    if judge is None or not read:
+        return None
+    return ConfidenceMetadata(
+        annotator_count=read,
+        inter_rater_agreement=judge.agreement if read > 1 else None,
+        confidence_method="share of the models that say what the majority says" if read > 1 else "one model",
     )
 
 

@@ -21,7 +21,7 @@ _SCALES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "isolation": (("none",), ("bubblewrap", "container"), ("vm",)),
     "tree": (("live",), ("fresh",)),
     "runner": (("candidate",), ("exit_code", "verifier"), ("report_file",), ("reporter",)),
-    "network": (("host",), ("none",)),
+    "network": (("host",), ("doors",), ("none",)),
 }
 COVERAGE = "control_coverage"
 

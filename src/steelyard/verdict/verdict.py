@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Evaluated, Graded
+from steelyard.judge.judgement import Judgement
+from steelyard.verdict.disagreement import Disagreement, disagreement
 from steelyard.verdict.gates import Gate, decide_gates
 from steelyard.verdict.status import Acceptance, RunStatus, Status
 from steelyard.verdict.steps import StepResult, steps_reward
@@ -45,6 +47,8 @@ class Verdict:
     tags: tuple[str, ...]
     findings: tuple[Finding, ...]
     steps: tuple[StepResult, ...] = ()
+    judge: Judgement | None = None  # nobody was asked
+    disagreement: Disagreement = "none"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -59,7 +63,8 @@ class Verdict:
             "score": self.score,
             "mean_score": self.mean_score,
             "reward": self.reward,
-            "judge": None,
+            "judge": None if self.judge is None else self.judge.to_json(),
+            "disagreement": self.disagreement,
             "badge": self.badge,
             "tags": list(self.tags),
             "findings": [finding.to_json() for finding in self.findings],
@@ -75,7 +80,9 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
     rule: Rule,
     *,
     steps: Sequence[StepResult] = (),
+    judge: Judgement | None = None,
 ) -> Verdict:
+    """The judge's word stands beside the rest, and decides only where nothing else could look: without a workspace."""
     if status.status == "invalid":
         return _invalid(status, findings)
     # Of a run without a workspace these say what its answer came to, and are not shown.
@@ -85,23 +92,54 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
     verdict = _verdict(gates, checks, score, rule)
     if any(step.outcome != "pass" for step in steps) and verdict == "pass":
         verdict = "fail"
+    told = _told_by_judge(verdict, judge, rule)
     return Verdict(
-        verdict=verdict,
+        verdict=told.verdict if told else verdict,
         status="scorable",
         acceptance=status.acceptance,
-        reason=_step_reason(steps) or _reason(status, gates, score, verdict, rule),
+        reason=told.reason if told else _step_reason(steps) or _reason(status, gates, score, verdict, rule),
         checks=checks,
         gates=gates if rule.workspace == "code" else None,
         score=score,
         mean_score=_mean([one.grade.score for one in grades if one.applies and one.grade.score is not None]),
-        reward=_steps_reward(verdict, grades, steps, rule)
+        reward=told.reward
+        if told
+        else _steps_reward(verdict, grades, steps, rule)
         if steps
         else _reward(verdict, score, grades, rule),
         badge="PASS" if termination == "completed" else "FAIL",
         tags=_tags(grades, gates, findings, termination),
         findings=tuple(findings),
         steps=tuple(steps),
+        judge=judge,
+        disagreement=disagreement(judge, grades, checks=_held(gates, checks)),
     )
+
+
+class _Told(NamedTuple):
+    """What a judge's word comes to where it is the only one."""
+
+    verdict: Decision
+    reward: float | None
+    reason: str
+
+
+def _told_by_judge(verdict: Decision, judge: Judgement | None, rule: Rule) -> _Told | None:
+    """Of an answer that nothing verified. What a judge did not say is unknown, and unknown is not a zero."""
+    if rule.workspace != "none" or verdict != "ungraded" or judge is None:
+        return None
+    if judge.verdict == "PASS":
+        return _Told("pass", 1.0, f"judge: {judge.why}")
+    if judge.verdict == "FAIL":
+        return _Told("fail", 0.0, f"judge: {judge.why}")
+    return _Told("ungraded", None, f"judge {judge.verdict}: {judge.why}")
+
+
+def _held(gates: Mapping[str, Gate], checks: Checks) -> bool | None:
+    """Did everything pass that must? A broken policy counts though no check asked; nothing required is no answer."""
+    if any(gate.outcome != "pass" for gate in gates.values()):
+        return False
+    return None if checks == "UNGRADED" else checks == "PASS"
 
 
 def combined_score(grades: Sequence[Graded]) -> float | None:

@@ -1,0 +1,147 @@
+"""Evidence and grades of a run -> `Told`: what a judge may read of it.
+
+What a check printed goes along only where no hidden file was laid for it: a test that failed prints its own source.
+The reference, hidden files and their contents are looked for nowhere here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.contract import Contract
+from steelyard.contract.model import Judge
+from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.folder import PATCH
+from steelyard.evidence.plain_file import open_plain
+from steelyard.evidence.transcript import Spoken, Transcript, read_transcript
+from steelyard.graders.grade import Graded
+from steelyard.graders.llm_judge import LlmJudge
+from steelyard.judge.case import CheckRow, GradeRow, Kind, Line, Note, Told
+
+READ_BYTES = 16 << 20  # of a diff
+ANSWER_BYTES = 256 << 10
+TAIL_CHARS = 4096
+
+
+def tell_run(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -> Told:
+    spec, said = contract.spec, read_transcript(evidence.folder)
+    kind = _kind(contract)
+    diff = "" if kind == "answer" else _diff(evidence)
+    answer = _answer(evidence) if kind == "answer" else "" if kind == "session" else said.last_words
+    return Told(
+        brief=_brief(contract),
+        kind=kind,
+        expected_outcome=spec.expected_outcome,
+        notes=_notes(contract),
+        transcript=_lines(kind, said),
+        answer=answer,
+        diff=diff,
+        diff_truncated=len(diff) >= READ_BYTES,
+        max_diff_bytes=(spec.judge or Judge()).max_diff_bytes,
+        files_changed=len(evidence.changed_paths),
+        checks=_checks(contract, evidence, grades),
+        grades=_rows(grades),
+        stdout_tail=said.last_words if kind == "answer" and said.last_words != answer else "",
+        stderr_tail=said.errors,
+        exit_code=said.exit_code,
+    )
+
+
+def _kind(contract: Contract) -> Kind:
+    if contract.spec.workspace == "none":
+        return "answer"
+    return "session" if len(contract.messages) > 1 else "run"
+
+
+def _brief(contract: Contract) -> str:
+    """As the agent was given it; what came later is in the transcript."""
+    hints = "".join(f"\n- {hint}" for hint in contract.spec.hints)
+    return contract.messages[0] + (f"\n\nHints:{hints}\n" if hints else "")
+
+
+def _notes(contract: Contract) -> tuple[Note, ...]:
+    return tuple(
+        Note(entry.grader.rubric, entry.required, entry.name)
+        for entry in contract.graders
+        if isinstance(entry.grader, LlmJudge)
+    )
+
+
+def _lines(kind: Kind, said: Transcript) -> tuple[Line, ...]:
+    """The whole conversation where there is one; else only what was done, for brief and answer stand elsewhere."""
+    turns = sum(one.role == "user" for one in said.messages)
+    told = said.messages if kind == "session" or turns > 1 else _done(said.messages)
+    return tuple(Line(_role(one), one.text, index) for index, one in enumerate(told))
+
+
+def _done(messages: Sequence[Spoken]) -> list[Spoken]:
+    return [one for one in messages if one.role == "tool"]
+
+
+def _role(one: Spoken) -> str:
+    return f"{one.role}, step {one.step}" if one.step else one.role
+
+
+def _diff(evidence: Evidence) -> str:
+    try:
+        with open_plain(evidence.folder.file(PATCH)) as stream:
+            return stream.read(READ_BYTES).decode(errors="replace")
+    except OSError:  # a run that got no further
+        return ""
+
+
+def _answer(evidence: Evidence) -> str:
+    new = next((entry.new for entry in evidence.change.entries), None)
+    if new is None or not new.sha256:
+        return ""
+    with evidence.blobs.open(new.sha256) as stream:
+        return stream.read(ANSWER_BYTES).decode(errors="replace")
+
+
+def _checks(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -> tuple[CheckRow, ...]:
+    whys = {one.entry.name: one.grade.why for one in grades}
+    return tuple(
+        CheckRow(
+            name=entry.name,
+            command=_command(entry.grader),
+            outcome=str(outcome["outcome"]),
+            exit_code=outcome.get("exit"),
+            why=whys.get(entry.name, str(outcome.get("why", ""))),
+            output_tail=_tail(outcome) if _prints_nothing_hidden(contract, entry) else "",
+        )
+        for entry in contract.checks
+        if (outcome := evidence.outcomes.get(entry.name)) is not None
+    )
+
+
+def _command(grader: Any) -> str:
+    """As the contract says it; of a verifier the name of its script."""
+    said = (getattr(grader, name, None) for name in ("cmd", "command", "script"))
+    return next((one for one in said if isinstance(one, str) and one), str(grader.TYPE))
+
+
+def _prints_nothing_hidden(contract: Contract, entry: GraderEntry) -> bool:
+    """A live bench is one tree for every check: what one was given, the next may print."""
+    return not entry.options_files and contract.spec.bench == "fresh"
+
+
+def _tail(outcome: Mapping[str, Any]) -> str:
+    kept = (outcome.get(name) or {} for name in ("stdout", "stderr"))
+    return "".join(f"{one.get('prefix', '')}{one.get('tail', '')}" for one in kept)[-TAIL_CHARS:]
+
+
+def _rows(grades: Sequence[Graded]) -> tuple[GradeRow, ...]:
+    return tuple(
+        GradeRow(
+            one.entry.name,
+            one.entry.type,
+            one.grade.outcome,
+            one.grade.score,
+            required=one.entry.required,
+            why=one.grade.why,
+        )
+        for one in grades
+        if not isinstance(one.entry.grader, LlmJudge)
+    )

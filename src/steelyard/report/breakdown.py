@@ -1,0 +1,46 @@
+"""What a verifier said of its reward by parts -> lines for a person.
+
+    dimensions
+      drop   0.95          x1
+      unit   3 of 5        x2  the answer is in inches
+
+A rubric of ours has scores, maxima and weights; anything else is shown as the JSON that it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.text import Text
+
+from steelyard.report.plain import one_line
+
+MOST_ROWS, NAME_WIDTH = 30, 30
+
+
+def breakdown_of(result: Mapping[str, Any]) -> Iterator[Text]:
+    parts = result.get("breakdown") or {}
+    if not parts:
+        return
+    yield Text("\ndimensions", "bold")
+    width = max(len(one_line(name, NAME_WIDTH)) for name in list(parts)[:MOST_ROWS])
+    for name, part in list(parts.items())[:MOST_ROWS]:
+        yield Text(f"  {one_line(name, NAME_WIDTH):<{width}}  {_told(part)}".rstrip())
+    if len(parts) > MOST_ROWS:
+        yield Text(f"  and {len(parts) - MOST_ROWS} more")
+
+
+def _told(part: Any) -> str:
+    if not isinstance(part, dict) or not _is_number(part.get("score")):
+        return one_line(json.dumps(part, ensure_ascii=False), 120)
+    most, weight = part.get("max_score", 1), part.get("weight", 1)
+    of = f" of {most:g}" if _is_number(most) and most != 1 else ""
+    times = f" x{weight:g}" if _is_number(weight) and weight != 1 else ""
+    evidence = f"  {one_line(part['evidence'])}" if isinstance(part.get("evidence"), str) else ""
+    return f"{part['score']:g}{of}{times}{evidence}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

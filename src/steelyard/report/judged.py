@@ -1,0 +1,122 @@
+"""What models said of a run -> a card for a person; in a table a word.
+
+    judge FAIL, split: 1 of 2 agree
+      task completion 2.5  instruction adherence 3.0  efficiency 4.0  (of 5)
+      claude-opus-4-8 FAIL incomplete  2026-03-07T12:00:00+00:00
+      | Half of it is missing.
+      ✗ every test passes (checks)
+
+Models repeat what an agent wrote: every line of theirs is escaped, wrapped behind a bar, and bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from steelyard.contract.tree import shown
+from steelyard.judge.judgement import RUBRIC
+from steelyard.report.disagreeing import MEANING
+from steelyard.report.plain import one_line
+
+COLOURS = {"PASS": "green", "FAIL": "red"}
+UNDECIDED = "yellow"
+MOST_LINES, MOST_FACTS, MOST_CHARS = 40, 20, 10_000
+_SUPPORTED = {True: ("✓", "+", "green"), False: ("✗", "x", "red")}
+
+
+def judge_word(judge: Mapping[str, Any] | None) -> Text:
+    """For a table. A model that was steered said nothing that counts, and that is worth its own word."""
+    if judge is None:
+        return Text("-", "dim")
+    verdict = str(judge["verdict"])
+    word = "steered" if judge["steered"] and verdict not in COLOURS else verdict
+    return Text(f"{word} split" if judge["split"] else word, COLOURS.get(verdict, UNDECIDED))
+
+
+def gates_of(result: Mapping[str, Any]) -> Text:
+    """`checks FAIL  judge PASS  run PASS`: three gates, and none hides another."""
+    judge = result.get("judge")
+    return Text("  ").join(
+        [
+            Text.assemble("checks ", (result["checks"], COLOURS.get(result["checks"], UNDECIDED))),
+            Text.assemble("judge ", judge_word(judge) if judge else ("not asked", "dim")),
+            Text.assemble("run ", (result["badge"], COLOURS.get(result["badge"], UNDECIDED))),
+        ]
+    )
+
+
+def disagreement_of(result: Mapping[str, Any]) -> Iterator[Text]:
+    if meaning := MEANING.get(result.get("disagreement", "none"), ""):
+        yield Text(meaning, "yellow")
+
+
+def judge_card(judge: Mapping[str, Any], console: Console) -> Iterator[Text]:
+    opinions: Sequence[Mapping[str, Any]] = judge["opinions"]
+    yield Text.assemble(("judge ", "bold"), judge_word(judge), _agreeing(judge, opinions))
+    if not opinions:
+        yield from _behind(Text("  "), one_line(judge["why"]), console)
+    if judge["scores"]:
+        tiles = "  ".join(f"{name.replace('_', ' ')} {judge['scores'][name]:.1f}" for name in RUBRIC)
+        yield Text(f"  {tiles}  (of 5)")
+    for opinion in opinions:
+        yield from _opinion(opinion, console, alone=len(opinions) == 1)
+
+
+def _agreeing(judge: Mapping[str, Any], opinions: Sequence[Mapping[str, Any]]) -> str:
+    """Nothing of one model, which agrees with nobody."""
+    if len(opinions) < 2 or judge["agreement"] is None:  # one and its fellow
+        return ""
+    read = sum(one["verdict"] in COLOURS and not one["steered"] for one in opinions)
+    return f": {round(judge['agreement'] * read)} of {read} agree"
+
+
+def _opinion(opinion: Mapping[str, Any], console: Console, *, alone: bool) -> Iterator[Text]:
+    verdict = str(opinion["verdict"])
+    scores = "" if alone or not opinion["scores"] else _scores(opinion["scores"])
+    mode = f" {one_line(opinion['failure_mode'], 60)}" if opinion["failure_mode"] else ""
+    earlier = "  (from an earlier grading)" if opinion.get("reused") else ""
+    yield Text.assemble(
+        f"  {one_line(opinion['model'], 60)} ",
+        (verdict, COLOURS.get(verdict, UNDECIDED)),
+        f"{mode}{scores}  {one_line(opinion['at'], 40)}{earlier}",
+    )
+    if opinion["steered"]:
+        yield Text("  it obeyed words in the evidence, so it does not count", "bold yellow")
+    if opinion["error"]:
+        yield from _behind(Text("  "), one_line(opinion["error"]), console)
+    yield from _behind_bars(str(opinion["reasoning"]), console)
+    for fact in opinion["facts"][:MOST_FACTS]:
+        yield from _fact(fact, console)
+    if len(opinion["facts"]) > MOST_FACTS:
+        yield Text(f"  and {len(opinion['facts']) - MOST_FACTS} more claims")
+
+
+def _behind_bars(text: str, console: Console) -> Iterator[Text]:
+    bar = Text("  | ")
+    parts = [shown(part.expandtabs(4)) for part in text[:MOST_CHARS].splitlines()]
+    lines = [line for part in parts for line in _behind(bar, part, console, again=bar)]
+    yield from lines[:MOST_LINES]
+    if len(lines) > MOST_LINES or len(text) > MOST_CHARS:
+        yield Text("  | ... and more, in the grading")
+
+
+def _fact(fact: Mapping[str, Any], console: Console) -> Iterator[Text]:
+    mark, plain, colour = _SUPPORTED[bool(fact["supported"])]
+    where = f" ({one_line(fact['evidence'], 120)})" if fact["evidence"] else ""
+    head = Text.assemble("  ", (plain if console.options.ascii_only else mark, colour), " ")
+    yield from _behind(head, f"{one_line(fact['claim'])}{where}", console)
+
+
+def _behind(head: Text, text: str, console: Console, *, again: Text | None = None) -> Iterator[Text]:
+    """Foreign words after `head`, never at the start of a line: one that a terminal broke would pass for ours."""
+    lines = Text(text).wrap(console, max(20, console.width - head.cell_len))
+    for number, line in enumerate(lines):
+        yield (head if number == 0 else again or Text(" " * head.cell_len)) + line
+
+
+def _scores(scores: Mapping[str, Any]) -> str:
+    return " " + "/".join(str(scores[name]) for name in RUBRIC)

@@ -1,0 +1,180 @@
+"""One run in full: what was decided, by which gate, on which grounds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from steelyard.contract.tree import shown
+from steelyard.evidence.plain_file import open_plain
+from steelyard.report.breakdown import breakdown_of
+from steelyard.report.judged import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
+from steelyard.report.plain import one_line, quoted
+from steelyard.report.session import answer_of, conversation_of, steps_of
+from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
+
+TAIL_LINES = 20
+TAIL_BYTES = 64 << 10
+SHOWN_TESTS, SHOWN_CHARS = 10, 2000
+MAX_OUTCOME_BYTES = 64 << 20
+
+
+def print_run(console: Console, result: Mapping[str, Any]) -> None:
+    _print_verdict(console, result)
+    if result["gates"]:
+        console.print(_gates(result, console.width, unicode=not console.options.ascii_only))
+    for line in steps_of(result, unicode=not console.options.ascii_only):
+        console.print(line)
+    _print_session(console, result)
+    _print_grades(console, result)
+    _print_judge(console, result)
+    _print_findings(console, result)
+    _print_outputs(console, result)
+    console.print(Text(f"\nevidence in {shown(result['folder'])}", "dim"))
+
+
+def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
+    """Who, how it ended, and three gates side by side."""
+    ended = f" ({one_line(result['rationale'])})" if result.get("rationale") else ""
+    console.print(Text(result["run"], "bold"))
+    console.print(
+        Text.assemble(
+            f"contract {result['contract']['id']}  ",
+            (result["contract"]["digest"][:12], "dim"),
+            f"  agent {one_line(str(result['agent']))}  ended: {result['termination']}{ended}",
+        )
+    )
+    numbers = f"  score {number(result['score'])}  reward {number(result['reward'])}"
+    console.print(Text.assemble("verdict ", coloured(result["verdict"]), "  ", gates_of(result), numbers))
+    for line in disagreement_of(result):
+        console.print(line)
+    if result.get("acceptance") == "acceptance_error":
+        console.print(Text("acceptance error: a check could not be decided", "yellow"))
+    if result.get("refused"):
+        console.print(Text(f"refused: {result['refused']}", "bold yellow"))
+    console.print(Text(label_of(result["assurance"]), "dim"))
+
+
+def _print_grades(console: Console, result: Mapping[str, Any]) -> None:
+    """The card of the checks; of an answer there may be a verifier's word, and nothing else scores."""
+    if result["grades"]:
+        overall = (result["checks"], COLOURS.get(result["checks"], UNDECIDED))
+        mean = f", mean score {number(result.get('mean_score'))}"
+        console.print(Text.assemble(("\nchecks ", "bold"), overall, mean))
+        console.print(table_of_grades(result["grades"]))
+    for line in breakdown_of(result):
+        console.print(line)
+
+
+def _print_judge(console: Console, result: Mapping[str, Any]) -> None:
+    if judge := result.get("judge"):
+        console.print()
+        for line in judge_card(judge, console):
+            console.print(line)
+
+
+def _print_findings(console: Console, result: Mapping[str, Any]) -> None:
+    if result["findings"] and (result["grades"] or result.get("judge")):
+        console.print()
+    for finding in result["findings"]:
+        style = {"violation": "red", "warning": "yellow"}.get(finding["severity"], "dim")
+        said = f"{finding['id']} {one_line(finding['where'])}: {one_line(finding['why'])}"
+        console.print(Text(f"{finding['severity']}: {said}", style))
+
+
+def _print_outputs(console: Console, result: Mapping[str, Any]) -> None:
+    """Of what did not pass, and of an agent that did not end by itself."""
+    folder = Path(result["folder"])
+    for grade in result["grades"]:
+        if grade["outcome"] not in ("fail", "error"):
+            continue
+        if told := grade.get("output_tail") or told_by(folder, grade["name"]):
+            console.print(Text(f"\noutput of {grade['name']}:", "bold"))
+            console.print(Text(quoted(told)))
+    if tail := "" if result["termination"] == "completed" else _stderr_tail(folder):
+        console.print(Text("\nagent stderr (tail):", "bold"))
+        console.print(Text(quoted(tail)))
+
+
+def _print_session(console: Console, result: Mapping[str, Any]) -> None:
+    """What was said, where more than the brief was; the answer, where it is the output."""
+    folder = Path(result["folder"])
+    if result.get("turns", 1) > 1 and not result.get("steps"):
+        console.print()
+        for line in conversation_of(folder):
+            console.print(line)
+    if result.get("workspace") == "none":
+        console.print(Text("\nanswer:", "bold"))
+        console.print(Text(answer_of(folder) or "  none was given"))
+
+
+def _gates(result: Mapping[str, Any], width: int, *, unicode: bool) -> Text:
+    """A gate a line; a long reason goes on below itself."""
+    lines: list[Text] = []
+    for name in GATES:
+        head = Text.assemble("  ", gate_mark(result, name, unicode=unicode), f" {name:<11} ")
+        first, *more = wrap(one_line(result["why"][name]), max(20, width - head.cell_len)) or [""]
+        lines.append(head.append(first))
+        lines += [Text(" " * 16 + line) for line in more]
+    return Text("\n").join(lines)
+
+
+def _network(label: Mapping[str, Any]) -> str:
+    """`none`, or whose doors lead where: `agent api.example:443`."""
+    named = [
+        f"{who} {one_line(doors[0])}{f' and {len(doors) - 1} more' if len(doors) > 1 else ''}"
+        for who, doors in label.get("doors", {}).items()
+    ]
+    return ", ".join(named) or str(label["network"])
+
+
+def label_of(label: Mapping[str, Any]) -> str:
+    """`oracle twin (controls on 90% of the tests)`: coverage is worth a word only where there are controls."""
+    covered = label.get("control_coverage", 0.0)
+    controls = f" (controls on {covered:.0%} of the passed tests)" if label["oracle"] == "twin" else ""
+    runner = f", results by {label['runner']}" if "runner" in label else ""
+    tree = "live (not tamper-resistant)" if label["tree"] == "live" else label["tree"]
+    return (
+        f"assurance: isolation {label['isolation']}, tree {tree}, oracle {label['oracle']}{controls}"
+        f"{runner}, network {_network(label)}"
+    )
+
+
+def told_by(folder: Path, check: str) -> str:
+    """The tests of a check that failed, and the end of what it printed; from the record, which is the operator's."""
+    try:
+        with open_plain(folder / "checks" / check / "outcome.json") as file:
+            outcome = json.loads(file.read(MAX_OUTCOME_BYTES))
+        rows = (outcome.get("reported") or {}).get("results", [])
+        failed = [f"{one[0]}: {one[2] or one[1]}" for one in rows if one[1] in ("failed", "error")]
+        printed = "".join(outcome[name]["prefix"] + outcome[name]["tail"] for name in ("stdout", "stderr"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+    more = [f"and {len(failed) - SHOWN_TESTS} more"] if len(failed) > SHOWN_TESTS else []
+    return "\n".join([*failed[:SHOWN_TESTS], *more, _last_lines(printed)]).strip("\n")
+
+
+def _last_lines(printed: str) -> str:
+    """The end of a text, from the start of a line where it has one."""
+    tail = printed[-SHOWN_CHARS:]
+    cut = tail.find("\n") + 1 if len(printed) > len(tail) else 0
+    return tail[cut:]
+
+
+def _stderr_tail(folder: Path) -> str:
+    """The last lines that the agent's own process wrote, or nothing."""
+    try:
+        last = max((folder / "agent").glob("stderr*.txt"), key=lambda path: (len(path.name), path.name))
+        with open_plain(last) as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except (OSError, ValueError):  # there is none
+        return ""
+    return "\n".join(text.splitlines()[-TAIL_LINES:])

@@ -1,0 +1,27 @@
+"""What the checks said and what the judge said -> how they disagree, and what that usually means.
+
+None of them hides another: a disagreement changes no verdict, it says where somebody should look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from steelyard.graders.grade import Graded
+from steelyard.judge.judgement import Judgement
+
+Disagreement = Literal["none", "judge_pass_checks_fail", "checks_pass_judge_fail", "advisory_warning"]
+
+
+def disagreement(judge: Judgement | None, grades: Sequence[Graded], *, checks: bool | None) -> Disagreement:
+    """`checks`: did everything pass that must? None where nothing had to, and then there is nothing to compare."""
+    if judge is None or judge.verdict not in ("PASS", "FAIL") or checks is None:
+        return "none"
+    if judge.verdict == "PASS" and not checks:
+        return "judge_pass_checks_fail"
+    if judge.verdict == "FAIL" and checks:
+        return "checks_pass_judge_fail"
+    if checks and any(one.applies and not one.gates and one.grade.outcome == "fail" for one in grades):
+        return "advisory_warning"
+    return "none"

@@ -1,0 +1,249 @@
+"""The judge end to end, as a user meets it: a scripted model answers, and every word of it goes on record beside the rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from authoring import FIX, Author, Steelyard
+from scripted_judge import judged_by
+from steelyard.contract.load import load_contract
+from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.gradings import read_gradings
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.judge.scripted import FAIL, PASS
+from steelyard.report.result import result_line, result_schema
+from steelyard.study.judging import Judging
+from steelyard.study.record import grade_evidence
+
+NO_JSON = {"text": "I would rather not say."}
+
+
+def answering(author: Author, **keys: Any) -> Path:
+    """A contract without a workspace that only a judge can decide."""
+    folder: Path = author.write(**{"workspace": "none", "judge": {}, "oracle": {}, **keys})
+    text = (folder / "contract.yaml").read_text()
+    for line in ("repository:\n  tree: repo\n", "build: none\n", "oracle: {}\n"):
+        text = text.replace(line, "")
+    (folder / "contract.yaml").write_text(text)
+    return folder
+
+
+def test_a_run_is_judged_after_its_checks_and_the_verdict_does_not_know(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    note = {"type": "llm_judge", "rubric": "The README says so too.", "required": True}
+    contract = author.write(graders=[note])
+    with judged_by(steelyard, FAIL) as judged:
+        said = judged("run", contract, "--agent", script(f"{FIX}echo I added it.\n"), "--json")
+        shown = judged("show", said.line["run"]).out
+    line, (question,) = said.line, judged.questions
+    assert (said.code, line["verdict"], line["checks"], line["badge"]) == (0, "pass", "PASS", "PASS")
+    assert (line["judge"]["verdict"], line["disagreement"]) == ("FAIL", "checks_pass_judge_fail")
+    for told in (
+        "Make add() add.",
+        "+echo $(($1 + $2))",
+        "sh check.sh",
+        "I added it.",
+        "The README says so too.",
+    ):
+        assert told in question
+    assert "every rule was kept, and what was asked for was not convincingly done" in shown
+    assert "task completion 1.0  instruction adherence 2.0  efficiency 3.0" in shown
+    jsonschema.validate(line, result_schema())
+    assert judged("verify", line["run"]).code == 0
+    evaluation = read_gradings(load_evidence(Path(line["folder"])).folder)[-1]["evaluation"]
+    blamed = {"category": "incomplete", "description": "Half of it is missing.", "source": "judge"}
+    assert evaluation["error_taxonomy"] == [blamed]
+    assert evaluation["confidence"]["annotator_count"] == 1
+    assert evaluation["reward"] == line["reward"] == 1.0
+
+
+def test_a_judge_that_is_convinced_saves_nothing_that_failed(author: Author, steelyard: Steelyard) -> None:
+    with judged_by(steelyard, PASS) as judged:
+        said = judged("run", author.write(), "--agent", "noop", "--repeats", 2)
+        (line, _) = judged("show", "--json").lines
+    assert (line["verdict"], line["reward"], line["disagreement"]) == ("fail", 0.0, "judge_pass_checks_fail")
+    assert "judge PASS" in said.out
+    assert "2 of 2  100% [34%, 100%]" in said.out
+
+
+def test_nobody_is_asked_without_a_key_or_with_no_judge(author: Author, steelyard: Steelyard) -> None:
+    contract = author.write()
+    assert steelyard("run", contract, "--agent", "noop", "--json").line["judge"] is None
+    with judged_by(steelyard, PASS) as judged:
+        line = judged("run", contract, "--agent", "noop", "--no-judge", "--json").line
+    assert (line["judge"], judged.questions) == (None, [])
+    shown = steelyard("show", line["run"]).out
+    assert "judge not asked" in shown
+
+
+def test_a_contract_that_counts_on_a_judge_says_what_is_missing(author: Author, steelyard: Steelyard) -> None:
+    line = steelyard("run", author.write(judge={}), "--agent", "reference", "--json").line
+    assert (line["verdict"], line["judge"]["verdict"]) == ("pass", "N/A")
+    assert "ANTHROPIC_API_KEY" in line["judge"]["why"]
+
+
+@pytest.mark.parametrize("reply", [NO_JSON, {"status": 400}])
+def test_what_cannot_be_read_is_recorded_and_fails_nothing(
+    author: Author, steelyard: Steelyard, reply: Any
+) -> None:
+    with judged_by(steelyard, reply) as judged:
+        said = judged("run", author.write(), "--agent", "reference", "--json")
+    assert (said.code, said.line["verdict"], said.line["status"]) == (0, "pass", "scorable")
+    assert (said.line["judge"]["verdict"], said.line["disagreement"]) == ("UNPARSEABLE", "none")
+    jsonschema.validate(said.line, result_schema())
+
+
+def test_a_jury_that_is_split_is_a_fail_and_marked(author: Author, steelyard: Steelyard) -> None:
+    contract = author.write(judge={"models": ["claude-a", "gpt-b"]})
+    with judged_by(steelyard, by_model={"claude-a": [PASS], "gpt-b": [FAIL]}) as judged:
+        line = judged("run", contract, "--agent", "reference", "--json").line
+        shown = judged("show", line["run"]).out
+    assert (line["judge"]["verdict"], line["judge"]["split"], line["judge"]["agreement"]) == (
+        "FAIL",
+        True,
+        0.5,
+    )
+    assert "judge FAIL split: 1 of 2 agree" in shown
+    evaluation = read_gradings(load_evidence(Path(line["folder"])).folder)[-1]["evaluation"]
+    assert evaluation["confidence"]["inter_rater_agreement"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "reward"),
+    [(PASS, "pass", 1.0), (FAIL, "fail", 0.0), (NO_JSON, "ungraded", None)],
+)
+def test_an_answer_that_nothing_verifies_is_the_judges_to_decide(
+    author: Author, steelyard: Steelyard, reply: Any, verdict: str, reward: float | None
+) -> None:
+    with judged_by(steelyard, reply) as judged:
+        said = judged("run", answering(author), "--agent", "command:echo It is forty-two.", "--json")
+        assert judged("verify", said.line["run"]).code == 0
+    line = said.line
+    assert (line["verdict"], line["reward"], said.code == 0) == (verdict, reward, reward == 1.0), said.out
+    assert (line["gates"], line["checks"], line["score"], line["disagreement"]) == (
+        None,
+        "UNGRADED",
+        None,
+        "none",
+    )
+    assert "It is forty-two." in judged.questions[0]
+
+
+def test_a_verifier_of_an_answer_has_the_last_word(author: Author, steelyard: Steelyard) -> None:
+    check = {"id": "right", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30}
+    contract = answering(
+        author, oracle={"checks": [check]}, graders=[{"type": "llm_judge", "rubric": "Be brief."}]
+    )
+    (contract / "tests").mkdir()
+    (contract / "tests/test.sh").write_text("echo '{\"reward\": 0}' > /logs/verifier/reward.json\n")
+    with judged_by(steelyard, PASS) as judged:
+        line = judged("run", contract, "--agent", "command:echo 41", "--json").line
+    assert (line["verdict"], line["reward"], line["disagreement"]) == ("fail", 0.0, "judge_pass_checks_fail")
+    assert "Be brief." in judged.questions[0]
+
+
+def test_without_a_key_an_answer_stays_ungraded_and_says_why(author: Author, steelyard: Steelyard) -> None:
+    said = steelyard("run", answering(author), "--agent", "command:echo 42", "--json")
+    assert (said.line["verdict"], said.line["reward"]) == ("ungraded", None)
+    assert "no key" in said.line["reason"]
+
+
+def test_the_judge_of_a_session_reads_all_of_it(author: Author, steelyard: Steelyard) -> None:
+    contract = author.write(turns=["Which files?", "Thanks."])
+    with judged_by(steelyard, PASS) as judged:
+        judged("run", contract, "--agent", "command:echo answer {turn}", "--json")
+    (question,) = judged.questions
+    told = [
+        "user: Make add",
+        "assistant: answer 1",
+        "user: Which files?",
+        "assistant: answer 2",
+        "user: Thanks.",
+    ]
+    places = [question.index(part) for part in [*told, "assistant: answer 3"]]
+    assert places == sorted(places)
+    assert "session" in question
+
+
+def test_the_judge_of_steps_knows_which_was_which(author: Author, steelyard: Steelyard) -> None:
+    steps = [{"name": name, "brief": f"Do {name}.", "checks": [{"cmd": "true"}]} for name in ("one", "two")]
+    contract = author.write(steps=steps, brief=None, oracle={})
+    with judged_by(steelyard, PASS) as judged:
+        line = judged("run", contract, "--agent", "command:echo did {step}", "--json").line
+    assert line["verdict"] == "pass", line
+    (question,) = judged.questions
+    for said in ("user, step one: Do one.", "assistant, step one: did one", "assistant, step two: did two"):
+        assert said in question
+
+
+def test_a_run_that_was_stopped_is_not_judged(author: Author, steelyard: Steelyard) -> None:
+    with judged_by(steelyard, PASS) as judged:
+        line = judged("run", author.write(judge={}), "--agent", "command:exit 7", "--json").line
+    assert (line["judge"]["verdict"], judged.questions) == ("N/A", [])
+    assert "agent_crash" in line["judge"]["why"]
+
+
+def test_a_second_grading_asks_nobody_again(
+    author: Author, steelyard: Steelyard, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither does it pay again after a model that could not be read: that one alone is asked again."""
+    monkeypatch.setenv("STEELYARD_CACHE", str(cache))
+    contract = author.write(judge={"models": ["claude-a", "gpt-b"]})
+    with judged_by(steelyard, by_model={"claude-a": [FAIL, PASS], "gpt-b": [NO_JSON, FAIL]}) as judged:
+        line = judged("run", contract, "--agent", "reference", "--json").line
+        evidence = load_evidence(Path(line["folder"]))
+        loaded = load_contract(contract, installed_catalogue())
+        grade_evidence(loaded, evidence, judging=Judging(judged.env))
+        assert judged("verify", line["run"]).code == 0
+    asked = [one["body"]["model"] for one in judged.model.requests]
+    assert sorted(asked) == ["claude-a", "gpt-b", "gpt-b"]
+    second = result_line(evidence, read_gradings(evidence.folder)[-1])["judge"]
+    assert [(one["verdict"], one["reused"]) for one in second["opinions"]] == [
+        ("FAIL", True),
+        ("FAIL", False),
+    ]
+
+
+def test_a_refusal_is_the_right_answer_where_a_contract_says_so(author: Author, steelyard: Steelyard) -> None:
+    unchanged = {
+        "checks": [{"id": "unchanged", "cmd": "grep -q -- - add.sh"}],
+        "reference": "reference.patch",
+    }
+    contract = author.write(expected_outcome="refusal", judge={}, oracle=unchanged)
+    with judged_by(steelyard, PASS) as judged:
+        line = judged("run", contract, "--agent", "command:echo I will not do that.", "--json").line
+    assert (line["verdict"], line["judge"]["verdict"]) == ("pass", "PASS")
+    assert "The right outcome is a refusal" in judged.questions[0]
+
+
+def test_what_a_check_printed_of_a_hidden_file_is_not_told(author: Author, steelyard: Steelyard) -> None:
+    files = {"hidden/secret.sh": "# the answer is plus\n"}
+    checks = [
+        {"id": "hidden", "cmd": "cat secret.sh", "inject": ["hidden/secret.sh"]},
+        {"id": "open", "cmd": "cat README.md"},
+    ]
+    with judged_by(steelyard, PASS) as judged:
+        contract = author.write(files, oracle={"checks": checks, "reference": "reference.patch"})
+        judged("run", contract, "--agent", "noop", "--json")
+    (question,) = judged.questions
+    assert "the answer is plus" not in question
+    assert "$1 + $2" not in question
+    assert "add two numbers" in question
+
+
+def test_json_and_the_folder_have_every_word(author: Author, steelyard: Steelyard) -> None:
+    with judged_by(steelyard, PASS) as judged:
+        line = judged("run", author.write(), "--agent", "reference", "--json").line
+        again = judged("show", line["run"], "--json").line
+    assert again["judge"] == line["judge"]
+    (opinion,) = line["judge"]["opinions"]
+    assert opinion["facts"] == [{"claim": "it is done", "supported": True, "evidence": "diff"}]
+    assert opinion["at"].endswith("+00:00")
+    grading = json.loads(Path(line["folder"], "gradings/0001.json").read_text())
+    assert grading["verdict"]["judge"] == line["judge"]
