@@ -57,6 +57,7 @@ ROWS = [
     ),
     Row("efficiency", "acceptance", False, 1.0, {"target_tokens": 1}, {"target_cost_usd": None}),
     Row("llm_judge", "acceptance", False, 0.0, {"rubric": "Reads well."}, {}),
+    Row("model_judge", "acceptance", False, 1.0, {"rubric": "Reads well."}, {"model": None, "models": ()}),
 ]
 BY_TYPE = {row.type: row for row in ROWS}
 
@@ -99,6 +100,9 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("llm_judge", {"rubric": ...}, "rubric"),
     ("llm_judge", {"rubric": ""}, "rubric"),
     ("llm_judge", {"rubric": ["a"]}, "rubric"),
+    ("model_judge", {"rubric": ...}, "rubric"),
+    ("model_judge", {"rubric": "absent.md"}, "rubric"),
+    ("model_judge", {"models": "claude-a"}, "models"),
 ]
 
 

@@ -20,18 +20,19 @@ from steelyard.judge.panel import MOST_MODELS, Panel
 from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
 from steelyard.judge.wire import maker_of
 
-_FILE = re.compile(r"[\w.\-/]+\.(md|txt)")
+_FILE = re.compile(r"[\w.\-/]+\.(md|markdown|txt|rst)")
 
 
 @dataclass(frozen=True)
 class ModelJudge(Grader):
     """The mean of the scores, 0 to 1, that `model` or each of `models` gives the change by `rubric`.
 
-    `rubric` is a text, or a file of the contract (`*.md`, `*.txt`). A model is told rubric, brief and diff, and not how
-    the checks came out. Passes at 0.7 unless `pass_threshold` says otherwise. Without a key, or where nobody could be
-    reached, the grade is not applicable. A model that answers, but not as asked, or that obeys the change instead of
-    the rubric, is left out; where fewer than half are left the grade is an error, for otherwise a change could talk
-    its way out of a bad score. `model: claude-opus-4-8` if none is named ([judge](judge.md)).
+    `rubric` is a text, or a file of the contract (`*.md`, `*.txt`, `*.rst`). A model is told rubric, brief and diff,
+    and not how the checks came out. Passes at 0.7 unless `pass_threshold` says otherwise. Without a key, or where
+    nobody could be reached, the grade is not applicable. A model that answers, but not as asked, or that obeys the
+    change instead of the rubric, is left out; where fewer than half are left the grade is an error, for otherwise a
+    change could talk its way out of a bad score. Which models there are, and which is asked if none is named, is on
+    the page of the [judge](judge.md).
 
     Why: open-ended quality has readers and no test.
     Example: `{type: model_judge, rubric: ./graders/rubric.md, model: claude-opus-4-8, pass_threshold: 0.7}`
