@@ -93,6 +93,7 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
     if contract.spec.setup:
         snapshot = contract.snapshot
         box = _box(
+    _refuse_local_doors(contract, kind)
             contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), laid=(), env={}
         )
         # Setup may be shown files of the host's, which a read-only root could not take.
@@ -108,6 +109,15 @@ def _image(contract: Contract, kind: str) -> Image | None:
         from steelyard.bench.image_of import image_of  # noqa: PLC0415  # HTTP, and only for contracts with an image
 
         return image_of(contract)
+def _refuse_local_doors(contract: Contract, kind: str) -> None:
+    spec = contract.spec
+    named = [spec.environment.network, spec.setup_network, spec.oracle.network]
+    if kind == "local" and any(not isinstance(said, str) for said in named):
+        raise OperatorFault(
+            f"{contract.id} names what may be reached, and the local sandbox reaches everything; use bubblewrap"
+        )
+
+
     if declared.image or declared.build:
         raise OperatorFault(f"{contract.id} runs in an image, which the {kind} sandbox has not; use docker")
     return None

@@ -28,7 +28,17 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.contract.tree import is_within
 from steelyard.errors import AgentFault, InfraFault
-from steelyard.sandboxes.base import Command, Death, Finished, Laid, Place, Sandbox
+from steelyard.sandboxes.base import (
+    Box,
+    Command,
+    Death,
+    Finished,
+    Laid,
+    OnConnection,
+    Place,
+    Sandbox,
+    with_doors,
+)
 
 INFRASTRUCTURE_TRIES = 2
 T = TypeVar("T")
@@ -57,6 +67,7 @@ class Bench:
     env: dict[str, str]
     clock: Callable[[], int] = time.monotonic_ns  # ns since run start, in a run
     live: LiveTree | None = None  # where the change is already
+    on_connection: OnConnection | None = None
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
         """Run one check by the contract's replay rule, telling each execution; one stands for them all."""
@@ -235,7 +246,7 @@ class Bench:
         box = self.ground.box(laid=laid, places=places, env=self.env)
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:
-                with self.ground.backend.start(box) as sandbox:
+                with self.ground.backend.start(self._with_doors(box)) as sandbox:
                     used = use(sandbox)
                     death = sandbox.stop()
             except InfraFault:
@@ -251,6 +262,9 @@ class Bench:
 
 def check_environment(seed: int) -> dict[str, str]:
     """The variables that make a check repeatable; all of them are in its event."""
+    def _with_doors(self, box: Box) -> Box:
+        return with_doors(box, self.ground.contract.spec.oracle.network, self.on_connection)
+
     return {
         "PYTHONHASHSEED": str(seed),
         "SOURCE_DATE_EPOCH": "1772841600",

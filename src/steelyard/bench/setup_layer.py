@@ -25,7 +25,7 @@ from steelyard.contract.tree import Entry, is_within, prefixes
 from steelyard.errors import ContractFault, Problem
 from steelyard.evidence.change import Change
 from steelyard.evidence.importer import Caps, import_workspace
-from steelyard.sandboxes.base import HOME, WORKSPACE, Backend, Box, Command, Finished
+from steelyard.sandboxes.base import HOME, WORKSPACE, Backend, Box, Command, Finished, with_doors
 
 FORMAT = "steelyard.layer/1"
 SETUP_TIMEOUT_S = 3600
@@ -33,14 +33,14 @@ TAIL_CHARS = 2000
 # A virtual environment is larger than any patch.
 SETUP_CAPS = Caps(files=1_000_000, total_bytes=64 << 30, file_bytes=8 << 30)
 
+# How programs know that a host is who it says it is.
+TRUST_FILES = ("/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates.conf")
 # A setup that may fetch sees how this machine reaches the network; agents and the bench never do.
 NETWORK_FILES = (
     "/etc/resolv.conf",
     "/etc/hosts",
     "/etc/nsswitch.conf",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-    "/etc/ca-certificates.conf",
+    *TRUST_FILES,
     "/etc/pip.conf",
     "/etc/npmrc",
 )
@@ -71,12 +71,11 @@ def setup_layer(
     contract: Contract, box: Box, maker: Backend, toolchains: tuple[str, ...], cache: Cache
 ) -> SetupLayer:
     """The layer from the cache, or built now. A setup that fails is the contract's fault."""
-    fetched = contract.spec.setup_network == "host"
     facts = maker.facts(box)
     key = _key(contract, toolchains, f"{facts.materialise}/{facts.overlay}/{facts.run_uid}")
 
     def build(folder: Path) -> None:
-        _build(contract, replace(_with_network(box) if fetched else box, keep=folder), maker, folder)
+        _build(contract, replace(_connected(box, contract.spec.setup_network), keep=folder), maker, folder)
 
     folder = cache.build("setup", key, build)
     data = orjson.loads((folder / "layer.json").read_bytes())
@@ -117,7 +116,7 @@ def _build(contract: Contract, box: Box, maker: Backend, folder: Path) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
     layer = {
         "digest": change.digest,
-        "setup": "fetched" if box.network == "host" else "offline",
+        "setup": "fetched" if box.network == "host" or box.doors else "offline",
         "roots": sorted(_new_roots(change, contract.snapshot.entries)),
         "change": orjson.loads(change.to_bytes()),
     }
@@ -136,18 +135,33 @@ def _new_roots(change: Change, baseline: Mapping[str, Entry]) -> set[str]:
 def _failure(contract: Contract, index: int, line: str, finished: Finished) -> Problem:
     how = "took longer than an hour" if finished.timed_out else f"ended with exit code {finished.exit_code}"
     tail = (finished.stdout.text + finished.stderr.text)[-TAIL_CHARS:].strip()
-    offline = contract.spec.setup_network == "none"
     return Problem(
         where=str(contract.folder / "contract.yaml"),
         field=f"setup[{index}]",
         message=f"`{_first_line(line)}` {how}\n{tail}",
-        fix="setup runs offline; vendor what it needs, or say `setup_network: host`" if offline else "",
+        fix=_reaching(contract.spec.setup_network),
     )
 
 
 def _first_line(command: str) -> str:
     first, *more = command.strip().split("\n")
     return f"{first} ..." if more else first
+
+
+def _reaching(said: str | tuple[str, ...]) -> str:
+    if said == "none":
+        return "setup runs offline; vendor what it needs, or say `setup_network: host`"
+    return "" if isinstance(said, str) else f"setup reaches nothing but {', '.join(said)}"
+
+
+def _connected(box: Box, said: str | tuple[str, ...]) -> Box:
+    """What the key says. Behind doors it is the contract that names hosts, and no configuration of this machine."""
+    if said == "host":
+        return _with_network(box)
+    if isinstance(said, str):
+        return box
+    files = {name: Path(name) for name in TRUST_FILES if Path(name).exists()}
+    return replace(with_doors(box, said), host_files=files)
 
 
 def _with_network(box: Box) -> Box:

@@ -50,7 +50,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("workspace.change", "capture.start", "capture.end", "workspace.captured", "patch.apply"),
         *("check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
-        *("cost", "termination"),
+        *("network.connection", "cost", "termination"),
     }
 )
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER

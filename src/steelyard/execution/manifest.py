@@ -18,7 +18,7 @@ from steelyard.agents.base import Agent
 from steelyard.bench.ground import Ground
 from steelyard.contract.tree import path_to_json
 from steelyard.plan.trial import PROTOCOL_SEED, Trial
-from steelyard.sandboxes.base import HOME, WORKSPACE, Facts
+from steelyard.sandboxes.base import HOME, WORKSPACE, Door, Facts
 from steelyard.sandboxes.package_managers import package_managers
 
 SCHEMA = "steelyard.manifest/1"
@@ -76,6 +76,7 @@ def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, fact
         "configuration": {
             "bench": contract.spec.bench,
             "oracle": contract.spec.oracle.mode,
+            "oracle_network": contract.spec.model_dump(mode="json")["oracle"]["network"],
             "reruns": contract.spec.oracle.reruns.model_dump(mode="json"),
             "budget": contract.spec.budget.model_dump(mode="json"),
             "enforced_caps": ["wall_s"],
@@ -129,7 +130,7 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
         "image": None if image is None else {"id": image.id, "reference": image.reference},
         "materialise": facts.materialise,
         "overlay": facts.overlay or None,
-        "network": facts.network,
+        "network": list(declared.network) if facts.network == "doors" else facts.network,
         "run_uid": facts.run_uid,
         "workspace": WORKSPACE,
         "home": HOME,
@@ -156,6 +157,7 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
         else {
             "digest": ground.setup.digest,
             "network": ground.setup.network,
+            "doors": [str(door) for door in Door.each(ground.contract.spec.setup_network)],
             "commands": list(ground.contract.spec.setup),
         },
     }

@@ -13,16 +13,18 @@ from steelyard.bench.run_verifier import LOGS, TESTS, TOOLS
 from steelyard.errors import InfraFault
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.folder import RunFolder, new_run_id
+from steelyard.execution.connected import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
 from steelyard.execution.ready import await_ready
 from steelyard.plan.trial import Trial
-from steelyard.sandboxes.base import Place
+from steelyard.sandboxes.base import Place, with_doors
 
 
 def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
-    facts = ground.backend.facts(ground.box(git=True))
+    box = with_doors(ground.box(git=True), trial.contract.spec.environment.network)
+    facts = ground.backend.facts(box)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name))
     manifest = orjson.dumps(
         build_manifest(folder.run_id, trial, agent, ground, facts),
@@ -40,7 +42,9 @@ def prepare(run: LiveRun) -> None:
     run.delivery = run.agent.deliver(run.ground, run.blobs)
     if run.delivery is None:
         places = (*run.agent.places(), *_live_places(run))
-        run.box = run.ground.backend.start(run.ground.box(git=_has_git(run), places=places))
+        reached = run.trial.contract.spec.environment.network
+        box = run.ground.box(git=_has_git(run), places=places)
+        run.box = run.ground.backend.start(with_doors(box, reached, connection_log(run.events, "agent")))
         await_ready(run.box, run.trial.contract.spec.environment.ready)
     run.events.append("stage.enter", "harness", {"stage": "write"})
 

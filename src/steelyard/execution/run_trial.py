@@ -52,7 +52,8 @@ def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = 
 
 def _terminate(run: LiveRun) -> None:
     ending = run.ending or Ending("infrastructure", "the run never reached its agent")
-    if run.ground.box().network == "none":
+    reached = run.trial.contract.spec.environment.network
+    if run.ground.box().network == "none" and reached == "none":
         # No network, no door to a model: nothing can have been spent.
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
     run.events.append("termination", "harness", {"code": ending.code, "rationale": ending.rationale})

@@ -101,9 +101,16 @@ def brief(run: LiveRun, message: Message) -> None:
             "step": message.step or None,
             "text": message.text,
             "hints": list(contract.spec.hints) if message.index == 0 else [],
-            "obligations": {"allowed_paths": list(contract.spec.policy.allowed_paths), "network": "none"},
+            "obligations": {
+                "allowed_paths": list(contract.spec.policy.allowed_paths),
+                "network": _reachable(contract.spec.environment.network),
+            },
         },
     )
+
+
+def _reachable(said: str | tuple[str, ...]) -> str | list[str]:
+    return said if isinstance(said, str) else list(said)
 
 
 def _worked(run: LiveRun, message: Message) -> Ending:

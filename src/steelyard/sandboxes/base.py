@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, Self
 
@@ -67,6 +67,11 @@ class Door(NamedTuple):
         host, _, port = text.rpartition(":")
         return cls(host, int(port))
 
+    @classmethod
+    def each(cls, said: str | tuple[str, ...]) -> tuple[Door, ...]:
+        """Those of a contract's key; one that says `none` or `host` names none."""
+        return () if isinstance(said, str) else tuple(cls.of(text) for text in said)
+
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
@@ -123,6 +128,11 @@ class Box:
 
 def addresses(doors: tuple[Door, ...]) -> dict[str, str]:
     """Host -> its address in the sandbox, on the loopback device."""
+def with_doors(box: Box, said: str | tuple[str, ...], told: OnConnection | None = None) -> Box:
+    """The same with what a contract's key lets it reach."""
+    return replace(box, doors=Door.each(said), on_connection=told)
+
+
     hosts = dict.fromkeys(door.host for door in doors)
     return {host: f"127.0.1.{number}" for number, host in enumerate(hosts, start=1)}
 

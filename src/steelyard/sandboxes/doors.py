@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from steelyard.errors import InfraFault
 from steelyard.sandboxes import frames
-from steelyard.sandboxes.base import Box, Connection, Door, OnConnection, addresses
+from steelyard.sandboxes.base import Connection, Door, OnConnection, addresses
 from steelyard.sandboxes.door_stream import Stream
 from steelyard.sandboxes.frames import Frame
 from steelyard.sandboxes.wire import Wire
@@ -156,7 +156,3 @@ def _together(before: Connection, one: Connection) -> Connection:
         failed=one.failed or before.failed,  # the last reason stands for all
         count=before.count + one.count,
     )
-
-
-def doors_of(box: Box, wire: Wire) -> Doors:
-    return Doors(wire, box.doors, box.on_connection)

@@ -1,0 +1,157 @@
+"""Named doors through the command line: who may reach what, and what is written down about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from containers import in_docker
+from far_hosts import echo, pour, serving
+
+from authoring import FIX, Author, Steelyard, payloads
+
+SANDBOXES = ["bubblewrap", "docker"]
+HOST = "host.internal"
+LIMITS = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
+
+# `sh say PORT WORD`: what an echo at the door says to it; exit 1 where there is none.
+SAY = (
+    """/usr/bin/python3 -I -c '
+import socket, sys
+with socket.create_connection(("%s", int(sys.argv[1])), 20) as made:
+    made.sendall(sys.argv[2].encode()); made.shutdown(socket.SHUT_WR); print(made.recv(99).decode())
+' "$@" 2>/dev/null
+"""
+    % HOST
+)  # noqa: UP031  # braces are the script's
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with serving(echo) as found:
+        yield found
+
+
+def environment(kind: str, **keys: Any) -> dict[str, Any]:
+    return {**LIMITS, **(in_docker() if kind == "docker" else {}), **keys}
+
+
+def check(line: str) -> dict[str, Any]:
+    return {"id": "adds", "cmd": line, "timeout_s": 60}
+
+
+def test_an_agent_reaches_what_the_contract_names_and_checks_do_not(
+    kind: str, port: int, author: Author, steelyard: Steelyard
+) -> None:
+    """The door is the agent's alone; the record says what went through it, and claims less for the run."""
+    doors = [f"{HOST}:{port}"]
+    contract = author.write(
+        {"repo/say": SAY},
+        environment=environment(kind, network=doors),
+        oracle={"checks": [check(f"grep -q word said && ! sh say {port} x")]},
+    )
+    said = steelyard("run", contract, "--agent", f"command:sh say {port} word > said", "--json")
+    assert (said.line["verdict"], said.line["assurance"]["network"]) == ("pass", "doors"), said
+    assert said.line["assurance"]["doors"] == {"agent": doors}
+    assert said.line["cost"]["usd"] is None
+    (one,) = payloads(said.line, "network.connection")
+    assert one.pop("opened") > 0
+    assert one == {
+        "by": "agent", "to": doors[0], "out_bytes": 4, "in_bytes": 4, "failed": None, "count": 1, "refused": 0,
+    }  # fmt: skip
+    (brief,) = payloads(said.line, "brief")
+    assert brief["obligations"]["network"] == doors
+    manifest = json.loads(Path(said.line["folder"], "manifest.json").read_bytes())
+    assert manifest["environment"]["network"] == doors
+    report = json.loads(next(Path(said.line["folder"]).rglob("report.json")).read_bytes())
+    assert report["replayable"] is False
+    shown = steelyard("show", said.line["folder"])
+    assert f"network agent {doors[0]}" in " ".join(shown.out.split())
+
+
+def test_setup_reaches_what_it_names_and_agents_do_not(
+    kind: str, author: Author, steelyard: Steelyard
+) -> None:
+    """And nothing else: with a list there is no network of the host's behind it."""
+    with serving(pour(3)) as port:
+        fetch = f"""/usr/bin/python3 -I -c '
+import socket
+print([name for _, name in socket.if_nameindex()], socket.create_connection(("{HOST}", {port}), 9).recv(9).decode())
+' > fetched"""
+        contract = author.write(
+            environment=environment(kind),
+            setup=[fetch],
+            setup_network=[f"{HOST}:{port}"],
+            oracle={"checks": [check("""grep -qF "['lo'] yyy" fetched""")]},
+        )
+        said = steelyard("run", contract, "--agent", f"command:! getent hosts {HOST}", "--json")
+    assert said.line["verdict"] == "pass", said
+    assert said.line["assurance"]["network"] == "none"
+    manifest = json.loads(Path(said.line["folder"], "manifest.json").read_bytes())
+    assert manifest["environment"]["setup"]["network"] == "fetched"
+    assert manifest["environment"]["setup"]["doors"] == [f"{HOST}:{port}"]
+
+
+def test_a_check_reaches_what_the_oracle_names_and_the_label_says_so(
+    kind: str, port: int, author: Author, steelyard: Steelyard
+) -> None:
+    """Who does not want to believe such a verdict can refuse it."""
+    contract = author.write(
+        {"repo/say": SAY},
+        environment=environment(kind),
+        oracle={
+            "checks": [check(f"sh check.sh && sh say {port} tool | grep -q tool")],
+            "network": [f"{HOST}:{port}"],
+        },
+    )
+    said = steelyard("run", contract, "--agent", f"command:{FIX}! getent hosts {HOST}", "--json")
+    assert said.line["verdict"] == "pass", said
+    label = said.line["assurance"]
+    assert (label["network"], label["doors"]) == ("doors", {"checks": [f"{HOST}:{port}"]})
+    (one,) = payloads(said.line, "network.connection")
+    assert (one["by"], one["out_bytes"], one["failed"]) == ("check", 4, None)
+    if kind == "bubblewrap":
+        words = ("--agent", f"command:{FIX}", "--require-assurance", "network=none", "--json")
+        refused = steelyard("run", contract, *words)
+        assert (refused.line["verdict"], refused.line["refused"]) == (
+            "ungraded",
+            "assurance: network doors < none",
+        )
+
+
+def test_setup_that_wants_more_than_its_doors_is_told_which_there_are(
+    author: Author, steelyard: Steelyard
+) -> None:
+    contract = author.write(setup=["getent hosts other.example"], setup_network=["some.example:443"])
+    said = steelyard("run", contract, "--agent", "noop")
+    assert "setup reaches nothing but some.example:443" in said.err + said.out
+
+
+def test_the_local_sandbox_has_no_doors(author: Author, steelyard: Steelyard) -> None:
+    """Everything is open there, so a list would be a lie."""
+    contract = author.write(environment={**LIMITS, "network": ["some.example:443"]})
+    said = steelyard("run", contract, "--agent", "noop", "--sandbox", "local")
+    assert said.code == 2
+    assert "the local sandbox reaches everything" in said.err + said.out
+
+
+def test_steps_each_find_the_door_again(port: int, author: Author, steelyard: Steelyard) -> None:
+    """It is shut while what a step left is read, and open for the next."""
+    steps = [
+        {"name": name, "brief": "Say it.", "checks": [{**check(f"grep -q {name} said"), "id": name}]}
+        for name in ("one", "two")
+    ]
+    contract = author.write(
+        {"repo/say": SAY},
+        environment={**LIMITS, "network": [f"{HOST}:{port}"]},
+        brief=None,
+        oracle={},
+        steps=steps,
+    )
+    agent = f"command:sh say {port} $STEELYARD_STEP >> said; cat said"
+    said = steelyard("run", contract, "--agent", agent, "--json")
+    assert said.line["verdict"] == "pass", said
+    assert [one["out_bytes"] for one in payloads(said.line, "network.connection")] == [3, 3]
