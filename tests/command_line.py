@@ -8,8 +8,8 @@ has imported every verb and done nothing else. One server a test process, starte
     here --STREAM--> server     u64 length + [stdout, stderr], then JSON: {"words": [..], "cwd": "..", "env": {..}}
     server --> here             i64 exit code, negative for a signal
 
-What an interpreter reads only when it starts (PYTHONPATH, LANG, ...) a fork would not notice: a command for which
-that differs is started anew.
+Some variables must be there when a process starts: what an interpreter reads only then, and secrets, which lie open in
+/proc/PID/environ. Commands with other values of those have another server.
 """
 
 from __future__ import annotations
@@ -32,67 +32,63 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "MALLOC_", "OPENSSL_")
+_FROM_THE_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "MALLOC_", "OPENSSL_", "OPERATOR_")
 
 
 def run_command(
     *words: object, cwd: Path, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     variables = {**os.environ, **(env or {})}
-    line = [str(word) for word in words]
-    if _read_at_start(variables) != _read_at_start(os.environ):
-        command = [sys.executable, "-m", "steelyard.cli.main", *line]
-        return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, check=False)
-    server = _server()
+    key = _key(variables)
+    if key not in _SERVERS:
+        _SERVERS[key] = _Server.start(variables)
     try:
-        return server.answer(line, cwd, variables)
+        return _SERVERS[key].answer([str(word) for word in words], cwd, variables)
     except BaseException:
-        _SERVERS.pop(_key()).close()  # which ends the command too: somebody lost patience with it
+        _SERVERS.pop(key).close()  # which ends the command too: somebody lost patience with it
         raise
+
+
+def _key(variables: Mapping[str, str]) -> object:
+    return os.getpid(), frozenset(item for item in variables.items() if item[0].startswith(_FROM_THE_START))
 
 
 class _Server(NamedTuple):
     process: subprocess.Popen[bytes]
     control: socket.socket
 
+    @classmethod
+    def start(cls, env: Mapping[str, str]) -> _Server:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-P", __file__, str(theirs.fileno())],
+                env=env,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,  # of the kind that commands write to; nothing comes out but its last words
+                stderr=subprocess.STDOUT,
+            )
+        server = cls(process, ours)
+        atexit.register(server.close)
+        return server
+
     def answer(
         self, words: list[str], cwd: Path, env: Mapping[str, str]
     ) -> subprocess.CompletedProcess[bytes]:
         order = json.dumps({"words": words, "cwd": str(cwd), "env": env}).encode()
         out, err = _ask(self.control, order)
-        (code,) = struct.unpack("q", self.control.recv(8, socket.MSG_WAITALL))
-        return subprocess.CompletedProcess(words, code, out, err)
+        code = self.control.recv(8, socket.MSG_WAITALL)
+        if not code:
+            raise RuntimeError(self.process.communicate()[0].decode())
+        return subprocess.CompletedProcess(words, struct.unpack("q", code)[0], out, err)
 
     def close(self) -> None:
         self.control.close()
-        self.process.wait()
+        self.process.communicate()
 
 
 _SERVERS: dict[object, _Server] = {}
-
-
-def _key() -> object:
-    """A test that changes what an interpreter reads gets a server that has read it."""
-    return os.getpid(), tuple(sorted(_read_at_start(os.environ).items()))
-
-
-def _server() -> _Server:
-    if _key() not in _SERVERS:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-P", __file__, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-            )
-        _SERVERS[_key()] = server = _Server(process, ours)
-        atexit.register(server.close)
-    return _SERVERS[_key()]
-
-
-def _read_at_start(variables: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in variables.items() if name.startswith(_READ_AT_START)}
 
 
 def _ask(control: socket.socket, order: bytes) -> tuple[bytes, bytes]:
