@@ -13,10 +13,8 @@ nothing of it runs. What they plant for others to run touches CANARY and nothing
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +23,7 @@ from typing import Any, TypeVar
 import pytest
 import yaml
 
+from command_line import run_command
 from offline_pytest import ARCHIVE, SETUP, pytest_archive
 
 Line = dict[str, Any]
@@ -123,13 +122,9 @@ class House:
         return f"script:{path}"
 
     def steelyard(self, *arguments: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [sys.executable, "-m", "steelyard.cli.main", *map(str, arguments)],
-            cwd=self.root,
-            env={**os.environ, "STEELYARD_CACHE": str(self.cache), "OPERATOR_API_KEY": SECRET},
-            capture_output=True,
-            check=False,
-        )
+        variables = {"STEELYARD_CACHE": str(self.cache), "OPERATOR_API_KEY": SECRET}
+        said: subprocess.CompletedProcess[bytes] = run_command(*arguments, cwd=self.root, env=variables)
+        return said
 
     def run(self, scripts: Mapping[str, str]) -> dict[str, Line]:
         """Try every script; name -> the line of its last run."""
