@@ -114,4 +114,6 @@ say "installing $lock"
 # Wheels only: a source package would bring build tools that no lock names.
 .venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r "$lock" </dev/null
 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . </dev/null
+# pip compiles what it copies, and an editable project stays where it is: without this each start might compile again.
+.venv/bin/python -m compileall -q src/steelyard </dev/null || true
 fingerprint >"$stamp"
