@@ -1,4 +1,8 @@
-"""What end-to-end tests share: the command as a user types it, and small contracts to type it on."""
+"""What end-to-end tests share: the command as a user types it, and small contracts to type it on.
+
+A module that says `SANDBOXES = ["bubblewrap", "docker"]` has its tests that ask for `kind`, or for a bench, run in each;
+the second is skipped where no engine answers.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +65,24 @@ def home_of_pytest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    sandboxes = getattr(metafunc.module, "SANDBOXES", None)
+    if sandboxes is not None and "kind" in metafunc.fixturenames:
+        metafunc.parametrize("kind", sandboxes, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def kind(request: pytest.FixtureRequest) -> str:
+    """Which sandbox a test is about: bubblewrap, unless its module says otherwise."""
+    return str(getattr(request, "param", "bubblewrap"))
+
+
 @pytest.fixture
-def python_bench(tmp_path: Path, home_of_pytest: Path, monkeypatch: pytest.MonkeyPatch) -> PythonBench:
+def python_bench(
+    tmp_path: Path, home_of_pytest: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> PythonBench:
     """Run the tests of a small tree in a sandbox, as the bench does."""
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "tree"
     folder.mkdir()
-    return PythonBench(folder, home_of_pytest)
+    return PythonBench(folder, home_of_pytest, kind)

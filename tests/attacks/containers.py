@@ -1,4 +1,7 @@
-"""A container engine for tests, if one answers, and a small image made of this machine's own programs."""
+"""A container engine for tests, if one answers, and a small image made of this machine's own programs.
+
+It has a shell, git, the system's Python, and node with npm where this machine has them: what the contracts of tests need.
+"""
 
 from __future__ import annotations
 
@@ -25,40 +28,55 @@ from steelyard.sandboxes.docker.api import Engine, Refused, engine
 from steelyard.sandboxes.docker.image import Image, find_image
 
 PROGRAMS = [
-    "sh",
+    "awk",
+    "base64",
+    "basename",
     "bash",
     "cat",
     "chmod",
     "chown",
+    "cmp",
+    "comm",
     "cp",
     "cut",
     "date",
     "dd",
     "df",
+    "diff",
+    "dirname",
     "du",
     "echo",
     "env",
+    "expr",
     "false",
     "find",
     "getent",
     "git",
     "grep",
+    "gzip",
     "head",
     "hostname",
     "id",
+    "install",
     "kill",
+    "ldd",
     "ln",
     "ls",
+    "mawk",
     "mkdir",
     "mkfifo",
     "mknod",
+    "mktemp",
     "mount",
     "mv",
+    "nohup",
     "nproc",
     "od",
     "pgrep",
+    "printf",
     "ps",
     "pwd",
+    "python3",
     "readlink",
     "rm",
     "rmdir",
@@ -66,11 +84,15 @@ PROGRAMS = [
     "seq",
     "setpriv",
     "setsid",
+    "sh",
     "sha256sum",
     "sleep",
     "sort",
     "stat",
+    "sync",
+    "tac",
     "tail",
+    "tar",
     "tee",
     "test",
     "timeout",
@@ -80,19 +102,17 @@ PROGRAMS = [
     "truncate",
     "umount",
     "uname",
+    "uniq",
     "unshare",
     "wc",
     "whoami",
     "xargs",
     "yes",
-    "python3",
 ]
-NAME = f"localhost/steelyard-tests:{hashlib.sha256(' '.join(PROGRAMS).encode()).hexdigest()[:12]}-2"
+NPM = "usr/lib/node_modules/npm"
 _LIBRARY = re.compile(r"(/\S+)")
 # Nothing of the standard library that a test could miss, and nothing large.
-_LEFT_OUT = re.compile(
-    r"/(test|tests|idlelib|tkinter|__pycache__|dist-packages|lib2to3|ensurepip|config-\S+)(/|$)"
-)
+_LEFT_OUT = re.compile(r"/(test|tests|idlelib|tkinter|dist-packages|lib2to3|ensurepip|config-\S+)(/|$)")
 
 
 @functools.cache
@@ -116,31 +136,53 @@ def container_engine() -> Engine:
 @functools.cache
 def image() -> Image:
     """The image, made once for an engine, whichever process of the tests comes first."""
-    found = container_engine()
+    found, name = container_engine(), _name()
     with Path(tempfile.gettempdir(), f"steelyard-tests-image-{os.getuid()}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not _is_there(found):
+        if not _is_there(found, name):
             with tempfile.TemporaryFile() as tar:
                 _write(tar)
-                _import(found, tar)
-    return find_image(found, NAME)
+                _import(found, tar, name)
+    return find_image(found, name)
 
 
-def _is_there(found: Engine) -> bool:
+def _name() -> str:
+    """What is to be in it is in its name: an engine outlives the tests."""
+    wanted = " ".join([*PROGRAMS, *map(str, (_node(), _npm()))])
+    return f"localhost/steelyard-tests:{hashlib.sha256(wanted.encode()).hexdigest()[:12]}-5"
+
+
+def _is_there(found: Engine, name: str) -> bool:
     try:
-        found.call("GET", f"/images/{NAME}/json")
+        found.call("GET", f"/images/{name}/json")
     except Refused:
         return False
     return True
 
 
-def _import(found: Engine, tar: BinaryIO) -> None:
+def _import(found: Engine, tar: BinaryIO, name: str) -> None:
     with found.opened("POST", "/images/create", tar, {"fromSrc": "-"}, timeout_s=300) as answer:
         ident = json.loads(answer.read().splitlines()[-1])["status"]
-    name, _, tag = NAME.partition(":")
+    repo, _, tag = name.partition(":")
     found.call(
-        "POST", f"/images/{ident}/tag", None, {"repo": name, "tag": tag}
+        "POST", f"/images/{ident}/tag", None, {"repo": repo, "tag": tag}
     )  # Podman's import knows no tags
+
+
+def in_docker() -> dict[str, str]:
+    """The keys of a contract's environment that put it into the tests' image; skips the test where there is no engine."""
+    return {"sandbox": "docker", "image": image().id}
+
+
+def _node() -> str | None:
+    return shutil.which("node")
+
+
+def _npm() -> Path | None:
+    """The folder of npm, if it brings all that it needs along."""
+    found = shutil.which("npm")
+    folder = Path(os.path.realpath(found)).parents[1] if found else Path()
+    return folder if (folder / "node_modules").is_dir() else None
 
 
 def in_image(box: Box) -> Box:
@@ -151,29 +193,31 @@ def in_image(box: Box) -> Box:
 
 def _write(into: object) -> None:
     with tarfile.open(fileobj=into, mode="w", format=tarfile.GNU_FORMAT) as tar:  # type: ignore[call-overload]
-        for name, target in (
-            ("bin", "usr/bin"),
-            ("sbin", "usr/sbin"),
-            ("lib", "usr/lib"),
-            ("lib64", "usr/lib64"),
-        ):
-            link = tarfile.TarInfo(name)
-            link.type, link.linkname = tarfile.SYMTYPE, target
-            tar.addfile(link)
-        for name, mode in (
-            ("etc", 0o755),
-            ("tmp", 0o1777),
-            ("var/tmp", 0o1777),
-            ("srv", 0o1777),
-            ("run", 0o755),
-            ("root", 0o700),
-        ):
-            folder = tarfile.TarInfo(name)
-            folder.type, folder.mode = tarfile.DIRTYPE, mode
-            tar.addfile(folder)
+        for name in ("bin", "sbin", "lib", "lib64"):
+            _add(tar, name, link=f"usr/{name}")
+        for name in ("tmp", "var/tmp", "srv"):
+            _add(tar, name, mode=0o1777)
+        for name, mode in (("etc", 0o755), ("run", 0o755), ("root", 0o700)):
+            _add(tar, name, mode=mode)
         # By where the links of a merged /usr lead: one name must not be there twice.
         for name, path in sorted({_merged(path): path for path in _files()}.items()):
             tar.add(os.path.realpath(path), name, recursive=False)
+        _add_node(tar)
+
+
+def _add(tar: tarfile.TarFile, name: str, *, link: str = "", mode: int = 0o755) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname, entry.mode = tarfile.SYMTYPE if link else tarfile.DIRTYPE, link, mode
+    tar.addfile(entry)
+
+
+def _add_node(tar: tarfile.TarFile) -> None:
+    """Wherever it is on this machine, it is beside the other programs in the image."""
+    if node := _node():
+        tar.add(os.path.realpath(node), "usr/bin/node")
+    if npm := _npm():
+        tar.add(npm, NPM)
+        _add(tar, "usr/bin/npm", link=f"/{NPM}/bin/npm-cli.js")
 
 
 def _merged(path: str) -> str:
@@ -186,8 +230,15 @@ def _files() -> set[str]:
     libraries = [path for path in Path("/usr/lib").glob("python3.*") if path.is_dir()]
     files = {str(path) for top in libraries for path in _below(top)}
     modules = {path for path in files if path.endswith(".so")}
-    needed = {"/etc/nsswitch.conf", *programs, *files, *needed_libraries([*programs, *modules])}
+    linked = [*programs, *modules, *filter(None, [_node()])]
+    needed = {"/etc/nsswitch.conf", *_beside_programs(), *programs, *files, *needed_libraries(linked)}
     return {path for path in needed if Path(path).is_file()}
+
+
+def _beside_programs() -> Iterator[str]:
+    """What programs read: the locale of every sandbox, and the parts of git that are scripts."""
+    for pattern in ("locale/C.*/**/*", "git-core/git-submodule", "git-core/git-sh-*"):
+        yield from map(str, Path("/usr/lib").glob(pattern))
 
 
 def _below(top: Path) -> Iterator[Path]:

@@ -1,23 +1,48 @@
-"""One house for all tests of the corpus: contracts, setup layers and grounds are made once a session."""
+"""One house of each kind for all tests of the corpus: contracts, setup layers and grounds are made once a session.
+
+`house` is of bubblewrap sandboxes; a module that imports `house_of_each_kind as house` is tried in containers too.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from corpus.house import SECRET, House
+from containers import container_engine
+from corpus.house import SECRET, House, Kind
+
+Houses = Callable[[Kind], House]
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Houses]:
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # one cache for all workers
     before = {name: os.environ.get(name) for name in ("STEELYARD_CACHE", "OPERATOR_API_KEY")}
     os.environ.update({"STEELYARD_CACHE": str(Path(shared) / "corpus-cache"), "OPERATOR_API_KEY": SECRET})
-    opened = House(tmp_path_factory.mktemp("corpus")).open()
-    yield opened
-    assert opened.untouched()
+    opened: dict[Kind, House] = {}
+
+    def house(kind: Kind) -> House:
+        if kind not in opened:
+            opened[kind] = House(tmp_path_factory.mktemp(f"corpus-{kind}"), kind).open()
+        return opened[kind]
+
+    yield house
+    assert all(one.untouched() for one in opened.values())
     for name, value in before.items():
         os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+@pytest.fixture
+def house(houses: Houses) -> House:
+    return houses("bubblewrap")
+
+
+@pytest.fixture(params=["bubblewrap", "docker"])
+def house_of_each_kind(request: pytest.FixtureRequest, houses: Houses) -> House:
+    """Skips the test where no engine answers."""
+    if request.param == "docker":
+        container_engine()
+    return houses(request.param)

@@ -5,9 +5,10 @@
     @agent("echo x > tests/guard.sh")
     def test_editing_the_frozen_test(line: Line) -> None: ...
 
-All agents of a module are tried in one command on one contract; `line` is what it printed about this test's
-agent. The agents are as hostile as they can be, so each begins with GUARD: where a sandbox fails to be one,
-nothing of it runs. What they plant for others to run touches CANARY and nothing else.
+All agents of a module are tried in one command on one contract, in bubblewrap sandboxes and again in containers where
+an engine answers; `line` is what it printed about this test's agent. The agents are as hostile as they can be, so each
+begins with GUARD: where a sandbox fails to be one, nothing of it runs. What they plant for others to run touches
+CANARY and nothing else.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, TypeVar
 
 import pytest
 import yaml
+from containers import in_docker
 
 from command_line import run_command
 from offline_pytest import ARCHIVE, SETUP, pytest_archive
@@ -76,6 +78,10 @@ CONTRACT: dict[str, Any] = {
 }
 
 
+# What is otherwise in a container; docs/containers.md says how.
+bubblewrap_only = pytest.mark.parametrize("house", ["bubblewrap"], indirect=True)
+
+
 def agent(script: str) -> Callable[[Test], Test]:
     """The script that this test's agent runs; CANARY in it becomes a folder of the host."""
 
@@ -102,12 +108,12 @@ class House:
     def canary(self) -> Path:
         return self.root / "canary"
 
-    def build(self, keys: Mapping[str, Any], files: Mapping[str, str]) -> None:
+    def build(self, contract: Mapping[str, Any], files: Mapping[str, str]) -> None:
         for name, text in {**FILES, **files}.items():
             path = self.contract / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        (self.contract / "contract.yaml").write_text(yaml.safe_dump({**CONTRACT, **keys}, sort_keys=False))
+        (self.contract / "contract.yaml").write_text(yaml.safe_dump(dict(contract), sort_keys=False))
         self.canary.mkdir()
         (self.canary / "victim").write_text("untouched\n")
 
@@ -160,16 +166,17 @@ def stage(
 ) -> tuple[Any, Any]:
     """The fixtures `house` and `line` of a module, on a contract with these keys and files changed."""
 
-    @pytest.fixture(scope="module")
+    @pytest.fixture(scope="module", params=["bubblewrap", "docker"])
     def house(
         request: pytest.FixtureRequest, cache: Path, tmp_path_factory: pytest.TempPathFactory
     ) -> Iterator[House]:
+        where = in_docker() if request.param == "docker" else {}
         made = House(tmp_path_factory.mktemp("house"), cache)
         if brings_pytest:
             made.bring_pytest()
-        made.build({**({"setup": [SETUP]} if brings_pytest else {}), **(keys or {})}, files or {})
-        here = [item for item in request.session.items if getattr(item, "module", None) is request.module]
-        tests = [item.function for item in here if isinstance(item, pytest.Function)]
+        wanted = {**CONTRACT, **({"setup": [SETUP]} if brings_pytest else {}), **(keys or {})}
+        made.build({**wanted, "environment": {**wanted["environment"], **where}}, files or {})
+        tests = [item.function for item in _of_this_house(request)]
         scripts = {test.__name__: test.__dict__["script"] for test in tests if "script" in test.__dict__}
         if scripts:
             made.lines.update(made.run(scripts))
@@ -185,6 +192,13 @@ def stage(
         return said
 
     return house, line
+
+
+def _of_this_house(request: pytest.FixtureRequest) -> Iterator[pytest.Function]:
+    """The tests of the module that asks, which are to be played where it asks for."""
+    here = [item for item in request.session.items if getattr(item, "module", None) is request.module]
+    tests = [item for item in here if isinstance(item, pytest.Function) and hasattr(item, "callspec")]
+    yield from (test for test in tests if test.callspec.params.get("house") == request.param)
 
 
 def failed(line: Line, gate: str, *names: str) -> bool:

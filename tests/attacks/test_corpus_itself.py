@@ -13,11 +13,11 @@ from corpus.case import FAMILIES
 from corpus.every import ATTACKS, HONEST
 from corpus.house import House
 from corpus.tasks import Mode
-from corpus_stage import house
+from corpus_stage import house, houses
 
 from steelyard import api
 
-__all__ = ["house"]
+__all__ = ["house", "houses"]
 pytestmark = pytest.mark.timeout(180)
 LIMITS = Path(__file__).parents[2] / "docs" / "limits.md"
 

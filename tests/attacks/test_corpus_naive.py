@@ -10,9 +10,9 @@ import pytest
 from corpus.case import Case
 from corpus.every import ATTACKS, HONEST
 from corpus.house import House
-from corpus_stage import house
+from corpus_stage import house, houses
 
-__all__ = ["house"]
+__all__ = ["house", "houses"]
 pytestmark = pytest.mark.timeout(120)
 TRIES = 3
 

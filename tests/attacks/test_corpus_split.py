@@ -10,9 +10,10 @@ from corpus.case import Case
 from corpus.every import ATTACKS, HONEST
 from corpus.house import House
 from corpus.judge import wrongs
-from corpus_stage import house
+from corpus_stage import house_of_each_kind as house
+from corpus_stage import houses
 
-__all__ = ["house"]
+__all__ = ["house", "houses"]
 pytestmark = pytest.mark.timeout(180)
 INSIDE = [case for case in ATTACKS if case.family in "BNX"]
 

@@ -8,7 +8,7 @@ sandbox, to the importer or, through the code it left, to the bench.
 from __future__ import annotations
 
 import pytest
-from e2e_stage import CONTRACT, Line, agent, failed, found, stage
+from e2e_stage import CONTRACT, Line, agent, bubblewrap_only, failed, found, stage
 
 pytestmark = pytest.mark.timeout(300)
 house, line = stage(
@@ -79,6 +79,7 @@ def test_nothing_left_at_all(line: Line) -> None:
     assert failed(line, "safety", "tests/guard.sh")
 
 
+@bubblewrap_only  # in a container no file may be as large
 @agent("truncate -s 9223372036854775807 a.pyc b.pyc c.pyc; truncate -s 9223372036854775807 d e f")
 def test_sizes_that_no_number_can_hold(line: Line) -> None:
     """The agent leaves empty files that claim eight exabytes each, so that their sum breaks whoever writes it down."""

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 import pytest
-from e2e_stage import FIX, Line, agent, failed, found, passed, stage
+from e2e_stage import FIX, Line, agent, bubblewrap_only, failed, found, passed, stage
 
 pytestmark = pytest.mark.timeout(300)
 house, line = stage()
@@ -24,6 +24,7 @@ def changed(line: Line) -> set[str]:
     return {entry["path"] for entry in change["entries"] if isinstance(entry["path"], str)}
 
 
+@bubblewrap_only  # in a container no file may be as large
 @agent(FIX + "truncate -s 100G huge")
 def test_a_sparse_file_of_a_hundred_gigabytes(line: Line) -> None:
     """The agent makes a file that costs it nothing and would fill every disk it is copied to."""
@@ -48,6 +49,7 @@ def test_thousands_of_files(line: Line) -> None:
     assert len(changed(line)) == 3001
 
 
+@bubblewrap_only  # a container with too many files is ended
 @agent(FIX + "i=0; while : > lib/$i; do i=$((i + 1)); done 2> /dev/null; rm -rf lib; mkdir lib; exit 0")
 def test_every_inode_taken_and_given_back(line: Line) -> None:
     """The agent uses up all inodes and deletes them again; what it left is what counts."""
@@ -55,6 +57,7 @@ def test_every_inode_taken_and_given_back(line: Line) -> None:
     assert "lib/words.txt" in changed(line)
 
 
+@bubblewrap_only  # a container that is over its disk is ended
 @agent("head -c 100000000 /dev/zero > junk; head -c 100000000 /dev/zero > ~/junk; rm -f junk ~/junk\n" + FIX)
 def test_the_disk_filled_and_emptied(line: Line) -> None:
     """The agent fills its disk, deletes it all, and works on."""

@@ -8,6 +8,7 @@ where the hidden test is, and tries to carry it out.
 from __future__ import annotations
 
 import os
+import re
 import select
 import socket
 from collections.abc import Iterator
@@ -95,7 +96,9 @@ def test_the_place_of_the_run_folder(line: Line) -> None:
     """The agent looks for the host's path of its run, its cache and its contract."""
     assert Path(line["folder"]).name not in printed(line)
     assert "/house" not in printed(line)
-    assert ".steelyard" not in printed(line)
+    assert not re.search(
+        r"\.steelyard(/|:|$)", printed(line), re.MULTILINE
+    )  # its own brief is called .steelyard-brief
 
 
 @agent(

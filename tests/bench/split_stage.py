@@ -6,21 +6,18 @@ outcomes(ran)   {"test_f": "passed"}
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from small_sandbox import planted, small_sandbox
 from steelyard.bench.command_words import command_words
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.split.run_split import InSandbox, SplitBench, run_split
 from steelyard.bench.suite import Suite
-from steelyard.contract.owner import run_uid
-from steelyard.sandboxes.base import Box, Death, Laid, Limits, Sandbox
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes.base import Death, Laid, Sandbox
 
-SMALL = Limits(cpu=2, memory_mb=512, guaranteed_mb=64, disk_mb=64, tmp_mb=16, processes=64)
 PYTEST = "python3 -m pytest -q -p no:cacheprovider tests"
 UNITTEST = "python3 -m unittest discover -s tests"
 
@@ -29,6 +26,7 @@ UNITTEST = "python3 -m unittest discover -s tests"
 class SplitStage:
     folder: Path
     home: Path  # has pytest
+    kind: str = "bubblewrap"
 
     def run(  # noqa: PLR0913  # what a split is made of
         self,
@@ -53,7 +51,7 @@ class SplitStage:
             objects=objects,
             work=self._laid("change", change or {}),
             hidden=self._laid("hidden", tests),
-            in_sandbox=self._in_sandbox(self._tree(baseline)),
+            in_sandbox=self._in_sandbox(planted(self.folder / "tree", baseline)),
         )
         scratch = self.folder / "scratch"
         scratch.mkdir(exist_ok=True)
@@ -62,22 +60,10 @@ class SplitStage:
 
     def _in_sandbox(self, tree: Path) -> InSandbox:
         def run(laid: tuple[Laid, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, Death]:
-            box = Box(layers=(tree,), home_layers=(self.home,), laid=laid, limits=SMALL)
-            with BubblewrapBackend().start(box) as sandbox:
+            with small_sandbox(self.kind, tree, home=(self.home,), laid=laid) as sandbox:
                 return use(sandbox), sandbox.stop()
 
         return run
-
-    def _tree(self, files: Mapping[str, str]) -> Path:
-        root = self.folder / "tree"
-        root.mkdir(exist_ok=True)
-        for name, text in files.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
-        if os.geteuid() == 0:
-            for path in (root, *root.rglob("*")):
-                os.chown(path, run_uid(), run_uid())
-        return root
 
     def _laid(self, kind: str, files: Mapping[str, str]) -> tuple[Laid, ...]:
         laid = []

@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from small_sandbox import planted, small_sandbox
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.node import Node
 from steelyard.bench.suite import Suite
-from steelyard.contract.owner import run_uid
-from steelyard.sandboxes.base import Box, Limits
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
-SMALL = Limits(cpu=2, memory_mb=512, guaranteed_mb=64, disk_mb=64, tmp_mb=16, processes=64)
+SANDBOXES = ["bubblewrap", "docker"]
 RunNode = Callable[..., Ran]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunNode:
+def run(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> RunNode:
     """Run a command on a tree of these files."""
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
 
     def go(
         files: dict[str, str], command: str = "node --test", *, timeout_s: float = 60, cwd: str = ""
     ) -> Ran:
-        root = tmp_path / "layer"
-        for name, text in files.items():
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        if os.geteuid() == 0:
-            for path in (root, *root.rglob("*")):
-                os.chown(path, run_uid(), run_uid())
         suite = Suite(command, timeout_s=timeout_s, cwd=cwd)
         assert Node().claims(suite)
-        with BubblewrapBackend().start(Box(layers=(root,), limits=SMALL)) as sandbox:
+        with small_sandbox(kind, planted(tmp_path / "layer", files)) as sandbox:
             return Node().run(sandbox, suite)
 
     return go

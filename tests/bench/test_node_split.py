@@ -14,6 +14,7 @@ from steelyard.contract.owner import run_uid
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
+SANDBOXES = ["bubblewrap", "docker"]
 COMMAND = "node --test test/hidden.test.js"
 HEAD = "const test = require('node:test'); const assert = require('node:assert');\n"
 SLUG = "exports.slugify = (text) => String(text).toLowerCase().replace(/\\s+/g, '-');\n"
@@ -25,13 +26,13 @@ SLUG_TESTS = (
 
 
 @pytest.fixture
-def split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SplitStage:
+def split(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> SplitStage:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
     home = tmp_path / "home"
     home.mkdir()
     if os.geteuid() == 0:
         os.chown(home, run_uid(), run_uid())
-    return SplitStage(tmp_path, home)
+    return SplitStage(tmp_path, home, kind)
 
 
 def outcomes(ran: Ran) -> dict[str, str]:

@@ -5,29 +5,28 @@ The tools are small scripts that do what the real ones do; `test_runner_real_too
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from small_sandbox import SMALL, planted, small_sandbox
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners import reporting
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.suite import Suite
-from steelyard.contract.owner import run_uid
-from steelyard.sandboxes.base import Box, Limits
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
 
-SMALL = Limits(cpu=2, memory_mb=512, guaranteed_mb=64, disk_mb=64, tmp_mb=64, processes=64)
+SANDBOXES = ["bubblewrap", "docker"]
+ROOMY = replace(SMALL, tmp_mb=64)
 PASSED = "<testsuite name='s'><testcase name='a'/></testsuite>"
 FAILED = "<testsuite name='s'><testcase name='a'><failure message='no'/></testcase></testsuite>"
 RunTool = Callable[..., Ran]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunTool:
+def run(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> RunTool:
     """Run a command on a tree of these files; `ctest` in it is the script of that name."""
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
 
@@ -39,18 +38,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunTool:
         timeout_s: float = 30,
         **keys: str,
     ) -> Ran:
-        root = tmp_path / "layer"
-        for path_name, text in (files or {"readme": ""}).items():
-            path = root / path_name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-            path.chmod(0o755)
-        if os.geteuid() == 0:
-            for path in (root, *root.rglob("*")):
-                os.chown(path, run_uid(), run_uid())
+        tree = planted(tmp_path / "layer", files or {"readme": ""}, mode=0o755)
         suite = Suite(command, timeout_s=timeout_s, report=keys.get("report", ""))
         runner = runner_for(suite, name)
-        with BubblewrapBackend().start(Box(layers=(root,), limits=SMALL)) as sandbox:
+        with small_sandbox(kind, tree, limits=ROOMY) as sandbox:
             return runner.run(sandbox, suite)
 
     return go

@@ -11,16 +11,18 @@ from split_stage import SplitStage, details, outcomes
 
 from steelyard.bench.runners.base import Ran
 
+SANDBOXES = ["bubblewrap", "docker"]
+
 
 def names(text: str) -> list[str]:
     return re.findall(r"^def (test_\w+)", text, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory, home_of_pytest: Path) -> Ran:
+def ran(tmp_path_factory: pytest.TempPathFactory, home_of_pytest: Path, kind: str) -> Ran:
     """All of it in one suite: a sandbox takes longer to start than a test to run."""
     hidden = {"tests/test_works.py": WORKS, "tests/test_refused.py": REFUSED, "tests/test_around.py": AROUND}
-    stage = SplitStage(tmp_path_factory.mktemp("split"), home_of_pytest)
+    stage = SplitStage(tmp_path_factory.mktemp("split"), home_of_pytest, kind)
     ran = stage.run(TREE, hidden, change=CHANGE, objects=OBJECTS)
     assert not ran.reported.problems, ran.finished.stderr.text
     assert not ran.reported.tampering

@@ -13,12 +13,14 @@ from split_stage import UNITTEST, SplitStage, all_passed, details, outcomes
 from steelyard.bench.split.answering import answer_anew
 from steelyard.bench.split.talk import MAX_FRAME
 
+SANDBOXES = ["bubblewrap", "docker"]
+
 
 @pytest.fixture
-def split(tmp_path: Path, home_of_pytest: Path, monkeypatch: pytest.MonkeyPatch) -> SplitStage:
+def split(tmp_path: Path, home_of_pytest: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> SplitStage:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
     (tmp_path / "split").mkdir()
-    return SplitStage(tmp_path / "split", home_of_pytest)
+    return SplitStage(tmp_path / "split", home_of_pytest, kind)
 
 
 # Answers in place of the worker, on whichever descriptor the channel is.

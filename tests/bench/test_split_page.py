@@ -44,9 +44,12 @@ WRONG = {
 }
 
 
+SANDBOXES = ["bubblewrap", "docker"]
+
+
 @pytest.fixture
-def split(tmp_path: Path, home_of_pytest: Path) -> SplitStage:
-    return SplitStage(tmp_path, home_of_pytest)
+def split(tmp_path: Path, home_of_pytest: Path, kind: str) -> SplitStage:
+    return SplitStage(tmp_path, home_of_pytest, kind)
 
 
 def test_the_page_shows_a_function_a_program_files_and_a_server() -> None:

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from split_stage import UNITTEST, SplitStage, all_passed, details, outcomes
 
+SANDBOXES = ["bubblewrap", "docker"]
 OLD = {"tests/test_old.py": "def test_old():\n    assert True\n"}
 
 
 @pytest.fixture
-def split(tmp_path: Path, home_of_pytest: Path, monkeypatch: pytest.MonkeyPatch) -> SplitStage:
+def split(tmp_path: Path, home_of_pytest: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> SplitStage:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
     (tmp_path / "split").mkdir()
-    return SplitStage(tmp_path / "split", home_of_pytest)
+    return SplitStage(tmp_path / "split", home_of_pytest, kind)
 
 
 def test_modules_in_src_and_tests_inside_a_package(split: SplitStage) -> None:

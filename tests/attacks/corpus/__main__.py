@@ -1,6 +1,6 @@
 """`make attacks`: the whole corpus against the product and against somebody naive -> one table.
 
-    python -m corpus [--json] [--jobs N] [--modes twin,split] [--only A,B07]
+    python -m corpus [--json] [--jobs N] [--modes twin,split] [--only A,B07] [--sandbox docker]
 
 Exit 1 when anything is wrong: an attack that passes, a look-alike that does not, a secret that got out, a host that
 was touched, or a recorded number that is not true any more.
@@ -25,7 +25,7 @@ from rich.table import Table
 
 from corpus.case import FAMILIES, Case
 from corpus.every import ATTACKS, HONEST
-from corpus.house import SECRET, House
+from corpus.house import SECRET, House, Kind
 from corpus.judge import passes_as_told, wrongs
 
 Column = Literal["naive", "in_process", "twin", "split"]
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="steelyard-attacks-") as folder:
         os.environ.setdefault("STEELYARD_CACHE", f"{folder}/cache")
         os.environ["OPERATOR_API_KEY"] = SECRET
-        house = House(Path(folder)).open()
+        house = House(Path(folder), options.sandbox).open()
         tried = list(_try_all(house, cases, columns, options.jobs, progress))
         touched = [] if house.untouched() else ["something reached the host"]
     if options.json:
@@ -73,6 +73,7 @@ def _options(arguments: Sequence[str] | None) -> Any:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--modes", default="twin,split", help="of the oracle (default: %(default)s)")
     parser.add_argument("--only", default="", help="ids or families, with commas between them")
+    parser.add_argument("--sandbox", default="bubblewrap", choices=get_args(Kind))
     options = parser.parse_args(arguments)
     unknown = [*_unknown_cases(options.only), *_unknown_modes(options.modes)]
     if unknown:

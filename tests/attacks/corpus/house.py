@@ -2,6 +2,7 @@
 
     House(root).tried(case, "twin")   the result line: agent in its sandbox, capture, bench, grading
     House(root).naive(case)           whether a naive grader says pass, in a sandbox too
+    House(root, "docker")             the same in containers
 
 Everything hostile runs in a sandbox; GUARD ends it where a sandbox fails to be one. CANARY in a script is a folder of
 the host that nobody may reach.
@@ -13,7 +14,9 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from containers import in_docker
 
 from corpus.case import Case
 from corpus.tasks import SENTINEL, SOLUTION, TASKS, Mode, write_contract
@@ -23,6 +26,7 @@ from steelyard.contract.contract import Contract
 from steelyard.sandboxes.base import Command, Sandbox
 
 Line = dict[str, Any]
+Kind = Literal["bubblewrap", "docker"]
 
 GUARD = '[ "$(hostname)" = sandbox ] && [ "$(pwd)" = /workspace ] && [ "$(id -u)" = 1000 ] || exit 97\n'
 NAIVE_S = 8.0
@@ -34,6 +38,7 @@ class House:
     """Where trials happen: contracts are written and grounds laid once, for whoever comes first."""
 
     root: Path
+    sandbox: Kind = "bubblewrap"
 
     @property
     def canary(self) -> Path:
@@ -48,7 +53,7 @@ class House:
         return {path.name: path.read_text() for path in self.canary.iterdir()} == {"victim": "untouched\n"}
 
     def contract(self, task: str, mode: Mode) -> Contract:
-        return _contract(self.root, task, mode)
+        return _contract(self.root, self.sandbox, task, mode)
 
     def script(self, case: Case) -> Path:
         path = self.root / "scripts" / f"{case.id}.sh"
@@ -62,7 +67,7 @@ class House:
 
     def naive(self, case: Case) -> bool:
         """The hidden test copied into the live tree of the agent, its command run there, its exit code believed."""
-        ground = _ground(self.root, case.task)
+        ground = _ground(self.root, self.sandbox, case.task)
         with ground.backend.start(ground.box(git=True)) as sandbox:
             script = self.script(case).read_bytes()
             done = sandbox.run(Command(("/bin/bash", "-s"), stdin=script, timeout_s=NAIVE_S))
@@ -95,11 +100,12 @@ def accused(line: Line) -> tuple[str, ...]:
 
 
 @functools.cache
-def _contract(root: Path, task: str, mode: Mode) -> Contract:
+def _contract(root: Path, sandbox: Kind, task: str, mode: Mode) -> Contract:
     folder = root / "contracts" / f"{task}-{mode}"
-    return api.load_contract(write_contract(folder, task, mode))  # type: ignore[arg-type]  # of the two names
+    where = in_docker() if sandbox == "docker" else None
+    return api.load_contract(write_contract(folder, task, mode, where))  # type: ignore[arg-type]  # of the two names
 
 
 @functools.cache
-def _ground(root: Path, task: str) -> Ground:
-    return lay_ground(_contract(root, task, "in_process"))
+def _ground(root: Path, sandbox: Kind, task: str) -> Ground:
+    return lay_ground(_contract(root, sandbox, task, "in_process"))

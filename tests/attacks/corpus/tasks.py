@@ -127,6 +127,7 @@ NODE_FILES = {
 HIDDEN_NODE = "test/sums.test.js"
 
 ENVIRONMENT = {"memory_mb": {"guaranteed": 64, "limit": 768}, "disk_mb": 96, "processes": 96}
+TOOLCHAINS = {"python": {"python": "3"}, "node": {"node": "20"}}
 COMMON: dict[str, Any] = {
     "repository": {"tree": "repo"},
     "build": "none",
@@ -172,8 +173,10 @@ NODE = Task(
 TASKS = {"python": PYTHON, "node": NODE}
 
 
-def write_contract(folder: Path, name: Literal["python", "node"], mode: Mode) -> Path:
-    """A contract's folder, ready to load."""
+def write_contract(
+    folder: Path, name: Literal["python", "node"], mode: Mode, where: Mapping[str, Any] | None = None
+) -> Path:
+    """A contract's folder, ready to load; `where` names an image to run it in."""
     task = TASKS[name]
     for path, text in task.files.items():
         place = folder / path
@@ -182,7 +185,12 @@ def write_contract(folder: Path, name: Literal["python", "node"], mode: Mode) ->
     if name == "python":
         (folder / "repo/tools.tar").write_bytes(pytest_archive())
     (folder / "reference.patch").write_text(_reference(task))
-    contract = {"id": f"{name}-{mode.replace('_', '-')}", **COMMON, **(_PARTS[name](mode))}
+    contract = {
+        "id": f"{name}-{mode.replace('_', '-')}",
+        **COMMON,
+        "environment": {**(where or {"toolchains": TOOLCHAINS[name]}), **ENVIRONMENT},
+        **(_PARTS[name](mode)),
+    }
     (folder / "contract.yaml").write_text(yaml.safe_dump(contract, sort_keys=False))
     return folder
 
@@ -202,7 +210,6 @@ def _python(mode: Mode) -> dict[str, Any]:
     }
     return {
         "brief": "chunks() drops a rest, and pages() forgets the last page. Mend both.",
-        "environment": {"toolchains": {"python": "3"}, **ENVIRONMENT},
         "setup": [
             "python3 -m venv --without-pip .venv",
             "tar -xf tools.tar -C .venv/lib/python3*/site-packages",
@@ -233,7 +240,6 @@ def _node(mode: Mode) -> dict[str, Any]:
     }
     return {
         "brief": "seconds() reads only the first part of a span. Mend it.",
-        "environment": {"toolchains": {"node": "20"}, **ENVIRONMENT},
         "oracle": {"checks": [check], "mode": mode, "reference": "reference.patch"},
         "graders": [{"type": "baseline_unmodified", "paths": ["ci/pipeline.yml"]}, {"type": "no_new_skips"}],
     }
