@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,10 @@ def _stored(blobs: Blobs, text: str) -> Entry:
 
 
 @pytest.fixture
-def grade(case: Case, court: Sits, monkeypatch: pytest.MonkeyPatch) -> Grades:
+def grade(case: Case, court: Sits) -> Grades:
     def graded(replies: Any, *models: str, rubric: str = "Has a nice comment.") -> tuple[Grade, Court]:
         here = court(replies)
-        for name, value in here.env.items():
-            monkeypatch.setenv(name, value)
-        return ModelJudge(rubric, models=models).grade(case), here
+        return ModelJudge(rubric, models=models).grade(replace(case, keys=here.env)), here
 
     return graded
 
@@ -101,9 +100,7 @@ def test_where_nobody_can_be_reached_nobody_is_blamed(grade: Grades) -> None:
     assert (given.outcome, given.why) == ("not_applicable", "claude-opus-4-8: HTTP 404: ")
 
 
-def test_without_a_key_it_is_left_out(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+def test_without_a_key_it_is_left_out(case: Case) -> None:
     given = ModelJudge("Reads well.").grade(case)
     assert (given.outcome, given.why) == ("not_applicable", "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY")
 

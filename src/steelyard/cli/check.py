@@ -113,6 +113,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=["bubblewrap", "docker", "local"],
         help="for what is tried, instead of the contract's; bubblewrap runs many a Harbor task without its image",
     )
+    parser.add_argument(
+        "--no-judge",
+        action="store_true",
+        help="ask no model, not even for what is tried on a contract that only a judge decides",
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="keep the runs of what is tried here")
     parser.add_argument("--json", action="store_true", help="one JSON object a contract")
     add_task_options(parser)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from steelyard.errors import ContractFault, Problem
 from steelyard.report.one_run import told_by
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
+from steelyard.study.judging import Judging
 from steelyard.study.rehearse import Rehearsal, Tried, fixtures_of
 
 SHOWN_LINES = 20  # of what a check printed
@@ -59,8 +61,9 @@ def _problem(contract: Contract, one: Tried) -> Problem:
     where = str(contract.folder / "contract.yaml")
     field, message, fix = f"{place}.reference", f"must pass, and came out as {one.got}{because}", ""
     if one.name == "noop":
-        field, message = f"{place}.checks", f"no change at all must fail, and came out as {one.got}{because}"
+        field, message = f"{place}.checks", f"no change at all must {one.wanted}, and came out as {one.got}{because}"
         fix = "let a check fail on the snapshot as it is" if one.got == "pass" else ""
+        fix = "who refuses changes nothing" if one.wanted == "pass" else fix
     elif one.name != "reference":
         where, field = str(contract.folder / one.name), ""
         message = f"must score {one.wanted}, and " + (
@@ -94,5 +97,8 @@ def _rehearsal(args: argparse.Namespace) -> Iterator[Rehearsal]:
         if args.out is not None:
             check_out(args.out)
         yield Rehearsal(
-            args.out or folder, args.sandbox, on_start=lambda name: status.update(one_line(name, 60))
+            args.out or folder,
+            args.sandbox,
+            None if args.no_judge else Judging(os.environ),
+            on_start=lambda name: status.update(one_line(name, 60)),
         )

@@ -46,6 +46,9 @@ class Case:
     brief: str = ""
     trace: Summary = field(default_factory=Summary)
     root: str = WORKSPACE  # where the tree lies in a sandbox; "" of a whole system
+    keys: Mapping[str, str] = field(
+        default_factory=dict, repr=False
+    )  # of models that may be asked, by variable
 
 
 class Grader:

@@ -7,7 +7,7 @@ does so now, on a fresh bench: that is why regrading an old run is a loop and no
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -35,11 +35,19 @@ PATCH_GATE = GraderEntry(
 )
 
 
-def grade_run(contract: Contract, evidence: Evidence, ground: Callable[[], Ground]) -> list[Graded]:
-    """All grades of a run, the built-in patch gate first. `ground` is laid only for a grader that needs it."""
+def grade_run(
+    contract: Contract,
+    evidence: Evidence,
+    ground: Callable[[], Ground],
+    keys: Mapping[str, str] | None = None,
+) -> list[Graded]:
+    """All grades of a run, the built-in patch gate first. `ground` is laid only for a grader that needs it.
+
+    `keys` are those of models; without any, none is asked.
+    """
     # Without a workspace there is no patch that could apply.
     built_in = (PATCH_GATE,) if contract.spec.workspace == "code" else ()
-    grading = _Grading(contract, evidence, ground)
+    grading = _Grading(contract, evidence, ground, keys or {})
     return [grading.of(entry) for entry in (*built_in, *contract.checks, *contract.graders)]
 
 
@@ -50,6 +58,7 @@ class _Grading:
     contract: Contract
     evidence: Evidence
     ground: Callable[[], Ground]
+    keys: Mapping[str, str]
 
     def of(self, entry: GraderEntry) -> Graded:
         try:
@@ -102,6 +111,7 @@ class _Grading:
             brief=next((step.brief for step in contract.steps if step.name == entry.step), contract.brief),
             trace=evidence.summary,
             root=contract.spec.environment.root,
+            keys=self.keys,
         )
 
     def _final_tree(self, change: Change, step: str | None) -> FinalTree:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ class ModelJudge(Grader):
         return (Doubt("rubric", f"{self.rubric} is empty or longer than {RUBRIC_BYTES} bytes", fatal=True),)
 
     def grade(self, case: Case) -> Grade:
-        panel = Panel.from_environment(self._models, os.environ)
+        panel = Panel.from_environment(self._models, case.keys)
         if isinstance(panel, str):
             return Grade.not_applicable(panel)
         from steelyard.judge.score import prompt_id, scored  # noqa: PLC0415  # loaded by those alone who ask

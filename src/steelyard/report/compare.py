@@ -86,6 +86,7 @@ def _facts(folder: RunFolder, evidence: Evidence) -> dict[str, str]:
         return {**facts, "verdict": "never graded"}
     verdict = gradings[-1]["verdict"]
     facts |= {key: str(verdict[key]) for key in ("verdict", "checks", "score", "reward")}
+    facts |= {"judge": str(verdict["judge"]["verdict"])} if verdict.get("judge") else {}
     facts |= {f"gate {name}": gate["outcome"] for name, gate in (verdict["gates"] or {}).items()}
     facts |= {f"step {step['name']}": step["outcome"] for step in verdict.get("steps", ())}
     facts |= {f"grade {grade['name']}": grade["outcome"] for grade in gradings[-1]["grades"]}

@@ -51,7 +51,8 @@ def grade_evidence(
     lazily = functools.cache(ground or (lambda: lay_ground(contract)))
     status = _status(contract, evidence)
     scorable = status.status == "scorable"
-    grades = tuple(grade_run(contract, evidence, lazily)) if scorable else ()
+    keys = judging.env if judging else {}
+    grades = tuple(grade_run(contract, evidence, lazily, keys)) if scorable else ()
     judge = judging.judge(contract, evidence, grades) if judging and scorable else None
     record = _decided(contract, evidence, grades, status, judge)
     append_grading(evidence.folder, grading_of(record), signer)

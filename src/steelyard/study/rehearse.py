@@ -3,9 +3,9 @@
     fixtures/pass/*   every verifier gives at least 0.95 (`fixtures.pass_at_least`)
     fixtures/fail/*   one verifier gives at most 0.5 (`fixtures.fail_at_most`)
     reference         passes
-    noop              fails, and is not merely an error
+    noop              fails, and is not merely an error; where a refusal is right, it passes
 
-Real trials in a real sandbox; nothing of an agent's.
+Real trials in a real sandbox; nothing of an agent's. Models are asked only where nothing but a judge decides.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from steelyard.graders.grade import Graded
 from steelyard.graders.verifier import FixtureScores, Verifier
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
+from steelyard.study.judging import Judging
 from steelyard.study.record import Record
 
-AGENTS = ("reference", "noop")
 Came = Literal["as_expected", "otherwise", "error", "invalid"]
 TAIL_CHARS = 200
 
@@ -53,6 +53,7 @@ class Rehearsal:
 
     out: Path
     sandbox: str | None = None
+    judging: Judging | None = None
     on_start: Callable[[str], None] = field(default=lambda _: None)
 
     def fixtures(self, contract: Contract, fixtures: list[Fixture]) -> Iterator[Tried]:
@@ -66,18 +67,27 @@ class Rehearsal:
         """What can be tried is; a reference that is missing is told afterwards."""
         steps = contract.steps
         known = contract.spec.oracle.reference is not None or any(step.reference for step in steps)
-        for agent, wanted in zip(AGENTS, ("pass", "fail"), strict=True):
+        for agent, wanted in _wanted(contract).items():
             if known or agent != "reference":
                 yield _judged(agent, wanted, self._run(contract, agent, agent))
-        if not known:
+        if not known and contract.spec.expected_outcome == "completion":
             where, field = str(contract.folder / "contract.yaml"), "steps" if steps else "oracle.reference"
             fix = "reference: reference.patch, which `git diff` writes of a solution"
             raise ContractFault(Problem(where, field, "there is no reference to try", fix))
 
     def _run(self, contract: Contract, agent: str, name: str) -> Record:
         self.on_start(f"{contract.id} x {name}")
-        ((_, records),) = Engine(self.out, sandbox=self.sandbox).run([Trial(contract, agent)])
+        judging = None if contract.checks else self.judging
+        engine = Engine(self.out, sandbox=self.sandbox, judging=judging)
+        ((_, records),) = engine.run([Trial(contract, agent)])
         return records[-1]
+
+
+def _wanted(contract: Contract) -> dict[str, str]:
+    """Agent -> verdict. Whoever refuses changes nothing; but who says nothing either has not refused."""
+    if contract.spec.expected_outcome == "completion":
+        return {"reference": "pass", "noop": "fail"}
+    return {"reference": "pass", **({"noop": "pass"} if contract.spec.workspace == "code" else {})}
 
 
 def verifiers(contract: Contract) -> list[GraderEntry]:
@@ -149,6 +159,8 @@ def _judged(agent: str, wanted: str, record: Record) -> Tried:
     why, check = ("", "") if verdict.verdict == "pass" else _why_not(record)
     if verdict.status == "invalid":
         return Tried(agent, wanted, "invalid", "invalid", shown(verdict.reason), folder)
+    if verdict.verdict == "ungraded" and not record.contract.checks:  # nobody could be asked, or be read
+        return Tried(agent, wanted, "ungraded", "invalid", shown(verdict.reason), folder)
     if verdict.verdict == "fail" and verdict.acceptance == "acceptance_error":
         return Tried(agent, wanted, "error", "error", why, folder, check)
     return Tried(agent, wanted, verdict.verdict, _came(fits=verdict.verdict == wanted), why, folder, check)
