@@ -14,7 +14,7 @@ from authoring import ROOT, Steelyard
 
 TASKS = ROOT / "tests/harbor_tasks"
 HERE = ("hello-file", "many-rewards", "settings", "two-steps")  # what goes without an image
-ALL = (*HERE, "image-only", "whole-system")
+ALL = (*HERE, "image-only", "own-user", "whole-system")
 
 CHEATS = {
     "reward.sh": (
@@ -65,7 +65,7 @@ def trials(steelyard: Steelyard, tmp_path: Path, task: str, sandbox: str) -> dic
     """The reference, nothing, and each cheat: agent -> its result."""
     agents = ["reference", "noop"]
     for name, text in CHEATS.items():
-        (tmp_path / name).write_text(f"{text}\n")
+        (tmp_path / name).write_text(f"{text}\nexit 0\n")
         agents.append(f"script:{tmp_path / name}")
     words = [word for agent in agents for word in ("--agent", agent)]
     said = steelyard("run", TASKS / task, *words, "--sandbox", sandbox, "--json", "--jobs", "2")
@@ -167,3 +167,25 @@ def test_problems_of_a_task_name_the_folder_that_was_typed(steelyard: Steelyard,
     assert told[0].startswith(f"  {folder}: oracle.reference: must pass, and came out as fail")
     assert any(f"warning: {folder}/tests/broken.py:1: is not valid Python" in line for line in told), said.out
     assert "imported" not in said.out
+
+
+def test_a_user_whose_home_is_not_there_works_all_the_same(steelyard: Steelyard, tmp_path: Path) -> None:
+    tagged()
+    shutil.copytree(TASKS / "own-user", tmp_path / "own-user")
+    path = tmp_path / "own-user/environment/Dockerfile"
+    path.write_text(
+        path.read_text().replace("chown 1234:1234 /app /home/ann", "chown 1234 /app; rm -r /home/ann")
+    )
+    (tmp_path / "mine.sh").write_text("id -un > /app/name\n")
+    said = steelyard("run", tmp_path / "own-user", "--agent", f"script:{tmp_path / 'mine.sh'}", "--json")
+    assert said.line["verdict"] == "pass", said.out + said.err
+
+
+def test_a_user_that_the_image_has_not_is_the_contracts_fault(steelyard: Steelyard, tmp_path: Path) -> None:
+    tagged()
+    shutil.copytree(TASKS / "own-user", tmp_path / "own-user")
+    path = tmp_path / "own-user/task.toml"
+    path.write_text(path.read_text().replace('"ann"', '"bob"'))
+    said = steelyard("run", tmp_path / "own-user", "--agent", "noop")
+    assert said.code == 2
+    assert "environment.user: the image has no user bob" in said.err

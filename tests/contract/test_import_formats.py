@@ -445,6 +445,23 @@ def test_steps_reach_what_their_task_reaches(task: Path) -> None:
     )
 
 
+def test_users_of_a_task_are_those_of_the_image(task: Path) -> None:
+    def users(text: str, dockerfile: str = DOCKERFILE, sandbox: str | None = None) -> tuple[Any, Any]:
+        put(task, {"task.toml": text, "environment/Dockerfile": dockerfile})
+        contract = harbor.convert(task, Options(sandbox=sandbox)).contract
+        return contract["environment"].get("user"), contract["oracle"]["checks"][0].get("user")
+
+    assert users(TASK.replace("[agent]", '[agent]\nuser = "ann"')) == ("ann", None)
+    assert users(TASK.replace("[verifier]", "[verifier]\nuser = 1234")) == (None, 1234)
+    assert users(TASK, f"{DOCKERFILE}USER bob\nUSER ann:staff\n") == ("ann:staff",) * 2
+    assert users(TASK.replace("[agent]", '[agent]\nuser = "root"'), f"{DOCKERFILE}USER ann\n") == (
+        None,
+        "ann",
+    )
+    assert users(TASK, f"{DOCKERFILE}USER $WHO\n") == (None, None)
+    assert users(TASK.replace("[agent]", '[agent]\nuser = "ann"'), PLAIN, "bubblewrap") == (None, None)
+
+
 def test_what_a_task_says_of_itself_may_be_more_than_is_known(task: Path) -> None:
     (task / "task.toml").write_text(f'{TASK}\n[task]\nname = "ann/hello"\nworkstream = "w"\n')
     described = harbor.convert(task, Options()).contract["metadata"]["harbor"]["task"]
@@ -480,16 +497,13 @@ def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> Non
         Wrong(("cpus = 1", 'workdir = "app"'), ":14:1", "environment.workdir", ""),
         Wrong(("cpus = 1", 'mcp_servers = [{name = "a"}]'), ":14:1", "environment.mcp_servers", "MCP"),
         Wrong(("cpus = 1", 'healthcheck = {command = "x", cmd = "x"}'), ":14:1", "environment.healthcheck.cmd", "unknown key"),
-        Wrong(("timeout_sec = 120.0", 'user = "nobody"'), ":8:1", "verifier.user", "root of the container"),
         Wrong(("timeout_sec = 120.0", 'env = {A = "${A}"}'), ":8:1", "verifier.env.A", "from this machine"),
         Wrong(("timeout_sec = 120.0", 'environment_mode = "separate"'), ":8:1", "verifier.environment_mode", "image of its own"),
         Wrong(("timeout_sec = 120.0", "timeout_sec = 7200"), ":8:1", "verifier.timeout_sec", ""),
-        Wrong(("timeout_sec = 900.0", 'user = "agent"'), ":11:1", "agent.user", "root of the container"),
         Wrong(("version =", 'artifacts = [{source = "/app/x", to = "x"}]\nversion ='), ":1:1", "artifacts[0].to", "unknown key"),
         Wrong(("version =", "min_reward = 0.5\nversion ="), ":1:1", "min_reward", "unknown key"),
         Wrong(("version =", 'multi_step_reward_strategy = "mean"\nversion ='), ":1:1", "multi_step_reward_strategy", "no steps"),
         Wrong(("[agent]", '[[steps]]\nname = "a"\n[agent]'), ":10:1", "steps[0].name", "there is no steps/a"),
-        Wrong(("[agent]", '[[steps]]\nname = "a"\n[steps.agent]\nuser = "x"\n[agent]'), "", "steps[0].agent.user", "root"),
         Wrong(("[agent]", '[solution.env]\nA = "${A}"\n[agent]'), ":11:1", "solution.env.A", "from this machine"),
         Wrong(("cpus = 1", "cpus = = 1"), ":14:8", "", "not valid TOML"),
         Wrong(("cpus = 1", "cpus = nan"), "task.toml", "", "not valid TOML"),
@@ -603,6 +617,7 @@ def test_steps_have_their_own_instruction_tests_and_solution(task: Path, tmp_pat
     ("change", "said"),
     [
         (("{reward = 0.5}", "{style = 0.5}"), "only the reward decides"),
+        (("{timeout_sec = 30}", '{user = "ann"}'), "the same user"),
         (("{timeout_sec = 30}", '{allowed_hosts = ["a.example"]}'), "reaches the same"),
     ],
 )

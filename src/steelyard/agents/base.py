@@ -53,8 +53,12 @@ class Session:
     turn: int = 1  # which message of the run's this is about
 
     def put(self, name: str, content: bytes) -> str:
-        """Write a file into HOME, which no other sandbox shares and no capture reads; its path inside."""
-        file = f'f="$HOME/.steelyard-{name}"; rm -rf -- "$f"'
+        """Write a file into HOME, which no other sandbox shares and no capture reads; its path inside.
+
+        A user of an image may have a home that is not there, or not his.
+        """
+        place = 'h="$HOME"; [ -d "$h" ] && [ -w "$h" ] || h=/tmp'
+        file = f'{place}; f="$h/.steelyard-{name}"; rm -rf -- "$f"'
         script = f'umask 077; {file}; cat > "$f" && chmod 700 "$f" && printf %s "$f"'
         done = self.sandbox.run(Command(("/bin/sh", "-c", script), stdin=content, timeout_s=60))
         if done.exit_code != 0 and self.turn > 1 and not done.lost:

@@ -44,7 +44,9 @@ class Ground:
         places: tuple[Place, ...] = (),
         git: bool = False,
         env: Mapping[str, str] | None = None,
+        user: str = "",
     ) -> Box:
+        """`git` is for agents, who are the contract's user in a whole system; others are `user`, or root."""
         snapshot = self.contract.snapshot
         # Above the setup layer, which may be a whole tree and would hide it.
         layers = [snapshot.git] if git else []
@@ -58,7 +60,11 @@ class Ground:
             places=places,
             env=env or {},
         )
-        return _in_image(box, self.contract, self.image, f"{git}/{self.setup.identity if self.setup else ''}")
+        layered = f"{git}/{self.setup.identity if self.setup else ''}"
+        agent = str(self.contract.spec.environment.user or "")
+        return replace(
+            _in_image(box, self.contract, self.image, layered), user=agent if git else user, owner=agent
+        )
 
     def real_name(self, path: str) -> str:
         """A path below the contract's `workdir` by the name that the workspace has everywhere."""
@@ -87,13 +93,13 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
     kind = sandbox or contract.spec.environment.sandbox
     cache = cache or Cache.default()
     maker = backend(kind)
+    _refuse_local_doors(contract, kind)
     image = _image(contract, kind)
     toolchains = resolve({str(name): wanted for name, wanted in contract.spec.environment.toolchains.items()})
     layer = None
     if contract.spec.setup:
         snapshot = contract.snapshot
         box = _box(
-    _refuse_local_doors(contract, kind)
             contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), laid=(), env={}
         )
         # Setup may be shown files of the host's, which a read-only root could not take.
@@ -103,12 +109,6 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
     return Ground(contract, maker, kind, toolchains, layer, cache, image)
 
 
-def _image(contract: Contract, kind: str) -> Image | None:
-    declared = contract.spec.environment
-    if kind == "docker":
-        from steelyard.bench.image_of import image_of  # noqa: PLC0415  # HTTP, and only for contracts with an image
-
-        return image_of(contract)
 def _refuse_local_doors(contract: Contract, kind: str) -> None:
     spec = contract.spec
     named = [spec.environment.network, spec.setup_network, spec.oracle.network]
@@ -118,6 +118,12 @@ def _refuse_local_doors(contract: Contract, kind: str) -> None:
         )
 
 
+def _image(contract: Contract, kind: str) -> Image | None:
+    declared = contract.spec.environment
+    if kind == "docker":
+        from steelyard.bench.image_of import image_of  # noqa: PLC0415  # HTTP, and only for contracts with an image
+
+        return image_of(contract)
     if declared.image or declared.build:
         raise OperatorFault(f"{contract.id} runs in an image, which the {kind} sandbox has not; use docker")
     return None

@@ -176,6 +176,7 @@ class Bench:
             lambda sandbox: run_verifier(sandbox, contract, options, self.env),
             lambda ran: ran.finished,
             places=verifier_places(contract, options),
+            user=str(options.user or ""),
         )
         judged = _ended_badly(finished, death, options.timeout_s) or _rewarded(verified, entry.pass_threshold)
         outcome = self._outcome(entry, finished, death, judged, start)
@@ -226,10 +227,11 @@ class Bench:
         use: Callable[[Sandbox], T],
         finished: Callable[[T], Finished],
         places: tuple[Place, ...] = (),
+        user: str = "",
     ) -> tuple[T, Death]:
         """A fresh sandbox, or the agent's own when the contract says `bench: live`."""
         if self.live is None:
-            return self._in_a_fresh_sandbox(laid, use, finished, places)
+            return self._in_a_fresh_sandbox(laid, use, finished, places, user)
         self.live.lay(laid, places)
         used = use(self.live.sandbox)
         if not finished(used).lost:
@@ -242,8 +244,9 @@ class Bench:
         use: Callable[[Sandbox], T],
         finished: Callable[[T], Finished],
         places: tuple[Place, ...] = (),
+        user: str = "",
     ) -> tuple[T, Death]:
-        box = self.ground.box(laid=laid, places=places, env=self.env)
+        box = self.ground.box(laid=laid, places=places, env=self.env, user=user)
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:
                 with self.ground.backend.start(self._with_doors(box)) as sandbox:
@@ -259,12 +262,12 @@ class Bench:
             break
         return used, death
 
-
-def check_environment(seed: int) -> dict[str, str]:
-    """The variables that make a check repeatable; all of them are in its event."""
     def _with_doors(self, box: Box) -> Box:
         return with_doors(box, self.ground.contract.spec.oracle.network, self.on_connection)
 
+
+def check_environment(seed: int) -> dict[str, str]:
+    """The variables that make a check repeatable; all of them are in its event."""
     return {
         "PYTHONHASHSEED": str(seed),
         "SOURCE_DATE_EPOCH": "1772841600",

@@ -41,6 +41,7 @@ class VerifierOptions(Protocol):
     details_path: str
     timeout_s: float
     env: Mapping[str, str]
+    user: str | int | None
 
 
 class VerifierRan(NamedTuple):

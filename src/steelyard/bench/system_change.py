@@ -42,7 +42,8 @@ OURS = (
     "solutions/*",
     "run/steelyard",
     "run/steelyard/*",
-    "root/.steelyard-*",
+    ".steelyard-*",
+    "*/.steelyard-*",  # of whichever HOME
     ".dockerenv",
 )
 PLACES = ("tests", "tests/*", "logs", "logs/*", "opt/steelyard", "opt/steelyard/*")

@@ -22,6 +22,7 @@ RELEASE_PATTERN = r"^\d+(\.\d+){0,2}$"
 IMAGE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_./:@-]*$"
 PINNED_PATTERN = r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$"
 MODEL_PATTERN = r"^(?:(?:anthropic|openai):[A-Za-z0-9]|claude-|gpt-|chatgpt-|o\d)[A-Za-z0-9._:/@+-]{0,150}$"
+USER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?$"
 WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]  # also the name of a folder
@@ -36,6 +37,7 @@ Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]
 Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
 ModelName = Annotated[str, Field(pattern=MODEL_PATTERN)]
+User = Annotated[str, Field(pattern=USER_PATTERN)] | Annotated[int, Field(ge=0, le=0xFFFF_FFFE)]  # of an image
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
@@ -121,6 +123,7 @@ class Environment(Strict):
     build: NonEmpty | None = None
     allow_unpinned: bool = False
     workdir: Workdir | None = None
+    user: User | None = None
     toolchains: dict[Literal["python", "node"], Release] = Field(default_factory=dict)
     env: dict[Variable, str] = Field(default_factory=dict)
     secrets: tuple[Secret, ...] = ()
@@ -143,12 +146,14 @@ class Environment(Strict):
     def _of_containers(self) -> Environment:
         """What an image needs, and what needs an image."""
         own = {"image": self.image, "build": self.build, "allow_unpinned": self.allow_unpinned,
-               "read_only": self.read_only, "scope: system": self.scope == "system"}  # fmt: skip
+               "read_only": self.read_only, "user": self.user is not None, "scope: system": self.scope == "system"}  # fmt: skip
         _check_workdir(self)
         if self.sandbox != "docker":
             if given := [key for key, value in own.items() if value]:
                 raise ValueError(f"`{given[0]}` needs `sandbox: docker`")
             return self
+        if self.user is not None and self.scope != "system":
+            raise ValueError("`user` needs `scope: system`; elsewhere every agent is a user of its own")
         if self.scope == "system" and self.read_only:
             raise ValueError("`scope: system` is about what can be written everywhere; `read_only` is not")
         if (self.image is None) == (self.build is None):

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict
 
 from steelyard.bench.run_verifier import LOGS
 from steelyard.contract.catalogue import Doubt, Material
-from steelyard.contract.model import Fraction, NonEmpty, Variable
+from steelyard.contract.model import Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Evaluated, Grade
@@ -56,7 +56,8 @@ class Verifier(Grader):
     """`script` writes a reward between 0 and 1 to `reward_path`; that is the score, as written.
 
     It runs in /workspace on a fresh bench, with its folder of the contract at /tests (read-only), an empty /logs and the
-    variables of `env`, which no agent sees. Every process is dead before the reward is read. A missing or broken reward
+    variables of `env`, which no agent sees; with `scope: system` as root, or as the image's `user` that is named. Every
+    process is dead before the reward is read. A missing or broken reward
     is an error and not a zero. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a
     regular expression, a JSON Schema): a reward above 0 for an output that does not parse is refused. Golden answers
     beside the contract, in `fixtures/pass` and `fixtures/fail`, try the script (`steelyard check --fixtures`) and
@@ -81,6 +82,7 @@ class Verifier(Grader):
     output: Output | None = None
     timeout_s: TimeoutS = 900.0
     env: dict[Variable, str] = field(default_factory=dict)
+    user: User | None = None
     fixtures: FixtureScores = FixtureScores()
 
     @property

@@ -121,18 +121,20 @@ class Box:
     scope: Scope = (
         "workspace"  # docker: system: the agent is root of the image, and all of that is the workspace
     )
+    user: str = ""  # of a whole system: who runs commands in it, instead of root
+    owner: str = ""  # of a whole system: whose files are laid in it
     read_only: bool = (
         False  # docker: nothing but workspace, HOME, places and temporary folders can be written
     )
 
 
-def addresses(doors: tuple[Door, ...]) -> dict[str, str]:
-    """Host -> its address in the sandbox, on the loopback device."""
 def with_doors(box: Box, said: str | tuple[str, ...], told: OnConnection | None = None) -> Box:
     """The same with what a contract's key lets it reach."""
     return replace(box, doors=Door.each(said), on_connection=told)
 
 
+def addresses(doors: tuple[Door, ...]) -> dict[str, str]:
+    """Host -> its address in the sandbox, on the loopback device."""
     hosts = dict.fromkeys(door.host for door in doors)
     return {host: f"127.0.1.{number}" for number, host in enumerate(hosts, start=1)}
 

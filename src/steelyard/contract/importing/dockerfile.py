@@ -19,6 +19,8 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from steelyard.contract.model import USER_PATTERN
+
 _HEREDOC = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
 _PINNED = re.compile(r"^[^@\s]+@sha256:[0-9a-f]{64}$")
 _WILD = frozenset("*?[]$")
@@ -72,6 +74,13 @@ def is_pinned(text: str) -> bool:
     """Whether every FROM names a digest. Raises DockerfileError for what no container of ours would do."""
     _, bases = _stage(text)
     return _is_pinned(bases)
+
+
+def user_of(text: str) -> str | None:
+    """Who commands of the image are run as; None where only the engine can tell, or nobody is named."""
+    stage, _ = _stage(text)
+    named = [one.rest.strip().strip("\"'") for one in stage if one.word == "USER"]
+    return named[-1] if named and re.fullmatch(USER_PATTERN, named[-1]) else None
 
 
 def part(text: str, is_folder: Callable[[str], bool | None], workdir: str | None = None) -> Parted:

@@ -23,6 +23,7 @@ from steelyard.contract.importing.dockerfile import NEEDS, DockerfileError, Part
 from steelyard.contract.importing.harbor_model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
 from steelyard.contract.importing.harbor_network import reach_of
 from steelyard.contract.importing.harbor_steps import Given, Stepped, converted_steps, ready_of
+from steelyard.contract.importing.harbor_users import Users
 from steelyard.contract.importing.harbor_variables import resolved
 from steelyard.contract.importing.reading import fault, read_text, read_toml, validated
 from steelyard.contract.importing.task import (
@@ -67,11 +68,8 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     name = checked_id(_id(task, folder), source.where(("task", "name")), "task.name")
     reach = reach_of(task, source, options)
     container = _container(task, source, folder, options)
-    asked = (
-        converted_steps(Given(task, source, folder, options))
-        if task.steps
-        else _asked(task, source, folder, options, aec=aec)
-    )
+    given = Given(task, source, folder, options, _users(task, source, folder, options))
+    asked = converted_steps(given) if task.steps else _asked(given, aec=aec)
     contract: dict[str, Any] = {
         "id": name,
         **({"repository": {"tree": REPO}} if container.environment["sandbox"] == "bubblewrap" else {}),
@@ -81,6 +79,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
             **_variables(task, source, options, container),
             **_ready(task),
             **reach.environment,
+            **given.users.agent(),
         },
         **options.setup(*container.setup),
         **({"setup_network": options.setup_network or container.network} if container.network else {}),
@@ -127,12 +126,18 @@ def _check(task: HarborTask, source: Source, folder: Path) -> None:
         raise fault(source.where(place), place[0], "there are no steps")
 
 
-def _asked(task: HarborTask, source: Source, folder: Path, options: Options, *, aec: bool) -> Stepped:
+def _users(task: HarborTask, source: Source, folder: Path, options: Options) -> Users:
+    with _told(folder):
+        return Users(task, source, folder, options)
+
+
+def _asked(given: Given, *, aec: bool) -> Stepped:
     """What a task in one step asks for, and how it is verified."""
+    task, source, folder, options, _ = given
     if not (folder / "tests" / "test.sh").is_file():
         raise fault(f"{folder}/tests/test.sh", "", "does not exist, so nothing would verify the work")
     instruction = read_text(folder, "instruction.md")
-    oracle: dict[str, Any] = {"checks": [_verifier(task, source, options, instruction if aec else "")]}
+    oracle: dict[str, Any] = {"checks": [_verifier(given, instruction if aec else "")]}
     copied = {"tests": Copied(folder / "tests", folder)}
     if (folder / "solution").is_dir():
         copied["solution"] = Copied(folder / "solution", folder)
@@ -268,7 +273,8 @@ def _ready(task: HarborTask) -> dict[str, Any]:
     return {} if wanted is None else {"ready": ready_of(wanted)}
 
 
-def _verifier(task: HarborTask, source: Source, options: Options, instruction: str) -> dict[str, Any]:
+def _verifier(given: Given, instruction: str) -> dict[str, Any]:
+    task, source, _, options, users = given
     output = next((path for path in reversed(_OUTPUT.findall(instruction)) if ".." not in path), None)
     env = resolved(task.verifier.env, ("verifier", "env"), source, options)
     return {
@@ -277,6 +283,7 @@ def _verifier(task: HarborTask, source: Source, options: Options, instruction: s
         "script": "tests/test.sh",
         **({"expected_output_path": output} if output else {}),
         **({"env": env} if env else {}),
+        **users.verifier(),
         "timeout_s": task.verifier.timeout_sec,
     }
 

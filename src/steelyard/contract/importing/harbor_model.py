@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from steelyard.contract.importing.reading import Unsupported
-from steelyard.contract.model import MOST_STEPS, Name, NonEmpty, Strict, Variable, Workdir
+from steelyard.contract.model import MOST_STEPS, Name, NonEmpty, Strict, User, Variable, Workdir
 from steelyard.contract.yaml_source import Place
 
 VERSIONS = ("1.0", "1.1", "1.2", "1.3", "1.4")
@@ -67,7 +67,7 @@ class Environment(Strict):
 class Phase(Strict):
     """What agents and verifiers may both be told."""
 
-    user: str | int | None = None
+    user: User | None = None
     network_mode: NetworkMode | None = None
     allowed_hosts: tuple[str, ...] | None = None
 
@@ -151,18 +151,12 @@ def _more_than_zero(value: Any) -> bool:
     return isinstance(value, int) and value > 0
 
 
-def _other_user(value: Any) -> bool:
-    return value not in (None, "root", 0, "0")
-
-
-_USER = "everybody is root of the container here"
 _OWN_IMAGE = "a verifier has no image of its own here yet"
 
 
 def _of_phases(at: Place) -> tuple[Unsupported, ...]:
     """What neither a task nor one of its steps may ask of its agent and its verifier."""
     return (
-        *(Unsupported((*at, phase, "user"), _USER, _other_user) for phase in ("agent", "verifier")),
         Unsupported((*at, "verifier", "environment"), _OWN_IMAGE, _asks),
         Unsupported((*at, "verifier", "environment_mode"), _OWN_IMAGE, lambda value: value == "separate"),
         Unsupported((*at, "verifier", "collect"), "collect hooks are not supported yet", _asks),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.importing.harbor_model import HarborTask, Healthcheck, Step
+from steelyard.contract.importing.harbor_users import Users
 from steelyard.contract.importing.harbor_variables import resolved
 from steelyard.contract.importing.reading import fault, read_text
 from steelyard.contract.importing.task import Copied, Options, brief_of
@@ -31,6 +32,7 @@ class Given(NamedTuple):
     source: Source
     folder: Path
     options: Options
+    users: Users
 
 
 class Stepped(NamedTuple):
@@ -42,7 +44,7 @@ class Stepped(NamedTuple):
 
 
 def converted_steps(given: Given) -> Stepped:
-    task, source, folder, _ = given
+    task, source, folder = given[:3]
     steps: list[dict[str, Any]] = []
     files: dict[str, bytes] = {}
     copied: dict[str, Copied] = {}
@@ -71,7 +73,7 @@ def converted_steps(given: Given) -> Stepped:
 
 
 def _step(given: Given, step: Step, number: int) -> dict[str, Any]:
-    task, source, folder, options = given
+    task, source, folder, options, users = given
     own = f"steps/{step.name}"
     wall_s = step.agent.timeout_sec or task.agent.timeout_sec
     env = {
@@ -87,6 +89,7 @@ def _step(given: Given, step: Step, number: int) -> dict[str, Any]:
                 "type": "verifier",
                 "script": f"{own}/tests/test.sh",
                 **({"env": env} if env else {}),
+                **users.verifier(step.verifier),
                 "timeout_s": step.verifier.timeout_sec,
             }
         ],

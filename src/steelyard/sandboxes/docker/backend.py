@@ -19,7 +19,7 @@ from pathlib import Path
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.owner import is_stale, owner_tag
-from steelyard.errors import InfraFault
+from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import Box, Facts, Scope, network_of
 from steelyard.sandboxes.docker.api import Engine, Query, Refused, engine
@@ -97,10 +97,13 @@ def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) 
         wire = _attached(found, ident)
         inside = _reached(found, ident, token, box.scope)
         if inside is not None:
-            inside.lay(box.laid, box.places, host_pieces(box))
+            inside.lay(box, host_pieces(box))
         return Container(found, ident, wire, inside, ticket, scratch)
     except BaseException as error:
         _abandon(found, ident, wire, inside)
+        if box.user and isinstance(error, Refused) and "user" in str(error):
+            message = f"the image has no user {box.user}"
+            raise ContractFault(Problem("contract.yaml", "environment.user", message)) from error
         if isinstance(error, OSError):
             raise InfraFault(f"the workspace could not be laid: {error.strerror}") from error
         raise

@@ -35,7 +35,7 @@ def creation(engine: Engine, box: Box, image: str, token: str) -> dict[str, Any]
     return {
         "Image": image,
         "Hostname": HOSTNAME,
-        "User": "0:0" if box.scope == "system" else f"{AGENT_ID}:{AGENT_ID}",
+        "User": (box.user or "0:0") if box.scope == "system" else f"{AGENT_ID}:{AGENT_ID}",
         "WorkingDir": "/",
         "Entrypoint": [INIT],
         "Cmd": _rlimits(box, limits),

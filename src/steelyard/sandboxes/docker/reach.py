@@ -18,8 +18,9 @@ from typing import Any
 
 from steelyard.contract.cache import Cache
 from steelyard.evidence.remains import Remains
-from steelyard.sandboxes.base import HOME, WORKSPACE, Laid, Place, Scope
+from steelyard.sandboxes.base import HOME, WORKSPACE, Box, Laid, Scope
 from steelyard.sandboxes.docker.creation import TOKEN
+from steelyard.sandboxes.docker.people import person
 from steelyard.sandboxes.lay import Owner, lay, remove
 from steelyard.sandboxes.mounts import MS_RDONLY, enter_private_mounts, mount
 
@@ -37,18 +38,25 @@ class Reach:
     home: int
     groups: list[Path]  # its control groups
 
-    def lay(self, laid: Sequence[Laid], places: Sequence[Place], files: Sequence[Laid]) -> None:
-        """As data, before anything but init runs; `files` are relative to the root."""
-        agent = _owner(self.workspace)
-        lay(self.workspace, laid, agent)
+    def lay(self, box: Box, files: Sequence[Laid]) -> None:
+        """What a box lays, as data, before anything but init runs; `files` are relative to the root."""
+        lay(self.workspace, box.laid, self._named(box.owner))
         lay(self.root, files, _owner(self.root))
-        for place in places:
-            owner = _owner(self.root) if place.read_only else agent
+        for place in box.places:
+            owner = _owner(self.root) if place.read_only else self._named(box.user)
             folder = _emptied(self.root, place.path, owner)
             try:
                 lay(folder, place.laid, owner)
             finally:
                 os.close(folder)
+
+    def _named(self, user: str) -> Owner:
+        """That user of a whole system; without a name whoever the workspace belongs to."""
+        top = _owner(self.workspace)
+        if not user:
+            return top
+        one = person(self.root, user)
+        return Owner(top.uid + one.uid, top.gid + one.gid)
 
     def kill(self) -> None:
         """Process 1, and by that every other; needs no engine."""

@@ -23,7 +23,6 @@ from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import (
     HOME,
-    ROOT_HOME,
     WORKSPACE,
     Box,
     Command,
@@ -35,6 +34,7 @@ from steelyard.sandboxes.base import (
 from steelyard.sandboxes.copying import COMPLETE, copy_layers
 from steelyard.sandboxes.docker.api import NO_ROOM, Engine, Refused
 from steelyard.sandboxes.docker.archive import Caps, baseline, fetch
+from steelyard.sandboxes.docker.people import ROOT, person
 from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, system_uppers, uppers
 from steelyard.sandboxes.docker.room import has_too_many, holds_more, is_full
 from steelyard.sandboxes.doors import Doors
@@ -81,7 +81,7 @@ class DockerSandbox:
         self._container = container
         is_system = box.scope == "system"
         self._folder = box.workdir or ("/" if is_system else WORKSPACE)
-        home = {"HOME": ROOT_HOME, "USER": "root"} if is_system else {"HOME": HOME}
+        home = _home(box, container) if is_system else {"HOME": HOME}
         self._env = {**BASE_ENV, **box.image_env, **home, **box.env}
         if box.workdir:
             self._env.setdefault("PWD", box.workdir)  # a shell believes it, and says that name
@@ -286,6 +286,12 @@ class DockerSandbox:
     def _has_too_many(self, told: dict[str, Any]) -> bool:
         reach = self._container.reach
         return reach is not None and has_too_many(told, self._box.limits.disk_mb * _MB)
+
+
+def _home(box: Box, container: Container) -> dict[str, str]:
+    """Of whoever is given a whole system; without a look into it there is none but root."""
+    one = person(container.reach.root, box.user) if container.reach is not None else ROOT
+    return {"HOME": one.home, "USER": one.name}
 
 
 def remove_container(engine: Engine, container: str) -> None:
