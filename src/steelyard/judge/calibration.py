@@ -1,0 +1,167 @@
+"""Runs that people labelled, and what a judge said of them -> how far the judge can be relied on.
+
+    python -m steelyard.judge.calibration LABELS.jsonl
+
+Each line of LABELS.jsonl is one run, with the judge's word or with where it can be read (`model` picks one of a jury):
+
+    {"human": "PASS", "judge": "FAIL"}
+    {"human": "FAIL", "run": "runs/2026-...", "model": "claude-opus-4-8"}
+
+A judge is ready when all of `THRESHOLDS` hold. What it passes and people failed counts most: that is how a judge lets
+somebody through.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from steelyard.errors import OperatorFault
+from steelyard.evidence.folder import RunFolder
+from steelyard.evidence.gradings import read_gradings
+from steelyard.judge.judgement import Judgement, Opinion
+from steelyard.stats.agreement import Kappa, Table, cohens_kappa
+from steelyard.stats.interval import Rate, wilson
+
+Human = Literal["PASS", "FAIL"]
+SAID = frozenset({"PASS", "FAIL", "UNPARSEABLE", "N/A"})
+
+
+class Labelled(NamedTuple):
+    human: Human
+    judge: str  # PASS, FAIL, or nothing that counts
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    labelled: int = 50  # readable ones
+    of_each: int = 10  # that people passed, and that people failed
+    kappa_low: float = 0.6  # the lower end of the interval; "substantial", as Landis and Koch (1977) have it
+    false_pass_high: float = 0.2  # the upper end of the interval
+    unreadable: float = 0.05
+
+
+THRESHOLDS = Thresholds()
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The counts are of runs that the judge said PASS or FAIL of; `unreadable` are the others."""
+
+    table: Table  # one: people; other: the judge; yes: PASS
+    unreadable: Rate
+    agreement: Rate
+    kappa: Kappa
+    false_pass: Rate  # of those that people failed
+    false_fail: Rate  # of those that people passed
+    missing: tuple[str, ...] = ()  # what it would take to be ready
+
+    @property
+    def ready(self) -> bool:
+        return not self.missing
+
+    def to_json(self) -> dict[str, Any]:
+        named = {name: getattr(self, name)._asdict() for name in _NAMED}
+        return {"ready": self.ready, "missing": list(self.missing), **named, "thresholds": asdict(THRESHOLDS)}
+
+
+_NAMED = ("table", "agreement", "kappa", "false_pass", "false_fail", "unreadable")
+
+
+def calibrated(labelled: Iterable[Labelled], thresholds: Thresholds = THRESHOLDS) -> Calibration:
+    pairs = list(labelled)
+    read = [pair for pair in pairs if pair.judge in {"PASS", "FAIL"}]
+    table = Table(*(read.count(Labelled(human, judge)) for human, judge in _CELLS))
+    found = Calibration(
+        table,
+        unreadable=wilson(len(pairs) - len(read), len(pairs)),
+        agreement=wilson(table.both + table.neither, table.total),
+        kappa=cohens_kappa(table),
+        false_pass=wilson(table.only_other, table.only_other + table.neither),
+        false_fail=wilson(table.only_one, table.only_one + table.both),
+    )
+    return replace(found, missing=tuple(_missing(found, thresholds)))
+
+
+_CELLS: tuple[tuple[Human, str], ...] = (
+    ("PASS", "PASS"),
+    ("PASS", "FAIL"),
+    ("FAIL", "PASS"),
+    ("FAIL", "FAIL"),
+)
+
+
+def _missing(found: Calibration, wanted: Thresholds) -> Iterable[str]:
+    if found.table.total < wanted.labelled:
+        yield f"{found.table.total} labelled runs, {wanted.labelled} are needed"
+    for name, rate in (("passed", found.false_fail), ("failed", found.false_pass)):
+        if rate.trials < wanted.of_each:
+            yield f"{rate.trials} runs that people {name}, {wanted.of_each} are needed"
+    if found.kappa.kappa is None or found.kappa.low < wanted.kappa_low:
+        yield f"kappa may be as low as {found.kappa.low:.2f}, {wanted.kappa_low:g} is needed"
+    if found.false_pass.high > wanted.false_pass_high:
+        high = f"{found.false_pass.high:.0%}"
+        yield f"of what people failed it may pass up to {high}, {wanted.false_pass_high:.0%} is allowed"
+    if (found.unreadable.rate or 0.0) > wanted.unreadable:
+        yield f"{found.unreadable.rate:.0%} could not be read, {wanted.unreadable:.0%} is allowed"
+
+
+def read_labels(path: Path) -> list[Labelled]:
+    """A file of labels; the run folders that it names are relative to it."""
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, ValueError) as error:
+        raise OperatorFault(f"{path}: cannot be read: {error}") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                found.append(_labelled(json.loads(line), path.parent))
+            except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+                raise OperatorFault(f"{path}:{number}: {error}") from error
+    return found
+
+
+def _labelled(data: Mapping[str, Any], folder: Path) -> Labelled:
+    if not isinstance(data, dict) or data.get("human") not in {"PASS", "FAIL"}:
+        raise ValueError('say {"human": "PASS" or "FAIL", "judge": ... or "run": ...}')
+    judge = data["judge"] if "judge" in data else _judge_of(folder / str(data["run"]), data.get("model"))
+    if judge not in SAID:
+        raise ValueError(f"judge is one of {', '.join(sorted(SAID))}, not {judge!r}")
+    return Labelled(data["human"], judge)
+
+
+def _judge_of(run: Path, model: str | None) -> str:
+    """What the newest grading that was judged says; of a model of the jury, what that one said."""
+    judged = [data for one in read_gradings(RunFolder(run)) if (data := one["verdict"].get("judge"))]
+    if not judged:
+        raise ValueError(f"{run} was not judged")
+    judgement = Judgement.from_json(judged[-1])
+    if model is None:
+        return judgement.verdict
+    said: dict[str, Opinion] = {one.model: one for one in judgement.opinions}
+    if model not in said:
+        raise ValueError(f"{run}: {model} was not asked")
+    return said[model].verdict if said[model].readable else "UNPARSEABLE"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m steelyard.judge.calibration", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("labels", type=Path, metavar="LABELS.jsonl")
+    given = parser.parse_args()
+    try:
+        found = calibrated(read_labels(given.labels))
+    except OperatorFault as fault:
+        sys.exit(f"steelyard: {fault}")
+    sys.stdout.write(json.dumps(found.to_json(), indent=2) + "\n")
+    sys.exit(0 if found.ready else 1)
+
+
+if __name__ == "__main__":
+    main()
