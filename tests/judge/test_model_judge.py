@@ -100,6 +100,11 @@ def test_where_nobody_can_be_reached_nobody_is_blamed(grade: Grades) -> None:
     assert (given.outcome, given.why) == ("not_applicable", "claude-opus-4-8: HTTP 404: ")
 
 
+def test_a_jury_of_which_most_are_away_is_none(grade: Grades) -> None:
+    given, _ = grade({"claude-a": [score(1)], "*": [AWAY]}, *JURY)
+    assert given.outcome == "not_applicable"
+
+
 def test_without_a_key_it_is_left_out(case: Case) -> None:
     given = ModelJudge("Reads well.").grade(case)
     assert (given.outcome, given.why) == ("not_applicable", "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY")

@@ -98,7 +98,7 @@ def _mean(jury: list[Scoring], prompt: str) -> Grade:
     said = "; ".join(f"{one.model}: {_in_words(one)}" for one in jury)
     if read and 2 * len(read) >= len(jury):
         return Grade.share(sum(read) / len(read), said, data=data)
-    if any(one.answered for one in jury):
+    if any(one.answered and not one.readable for one in jury):
         return Grade.error(said, data=data)
     return Grade("not_applicable", None, said, data=data)
 
