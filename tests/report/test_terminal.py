@@ -4,46 +4,13 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
+from shown_results import WIDTHS, printed, result
 
 from steelyard.report.one_run import print_run
-from steelyard.report.terminal import LEGEND, reason, table_of_results
-
-WIDTHS = (60, 80, 118, 200)
-
-
-def result(**keys: Any) -> dict[str, Any]:
-    return {
-        "run": "20260307T120000123Z-python-discount-noop-3fa9c1",
-        "contract": {"id": "python-discount", "digest": "0" * 64},
-        "agent": "script:edit-tests-discount.sh",
-        "termination": "completed",
-        "rationale": "the agent ended by itself",
-        "verdict": "fail",
-        "checks": "FAIL",
-        "badge": "PASS",
-        "reason": "a gate failed",
-        "gates": {"patch": "pass", "build": "pass", "acceptance": "fail", "safety": "pass"},
-        "why": {"patch": "applies", "build": "none", "acceptance": "adds: exit 1", "safety": "in scope"},
-        "score": 0.25,
-        "reward": 0.0,
-        "grades": [],
-        "findings": [],
-        "assurance": {"isolation": "bubblewrap", "tree": "fresh", "oracle": "split", "network": "none"},
-        "folder": "runs/20260307T120000123Z-python-discount-noop-3fa9c1",
-        **keys,
-    }
-
-
-def printed(width: int, *results: dict[str, Any], encoding: str = "utf-8", **keys: Any) -> str:
-    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
-    Console(width=width, file=file, color_system=None).print(table_of_results(results, **keys))
-    file.flush()
-    file.seek(0)
-    return file.read()
+from steelyard.report.terminal import LEGEND, reason
 
 
 def test_every_cell_is_there_at_every_width() -> None:

@@ -25,6 +25,7 @@ from steelyard.report.plain import one_line
 COLOURS = {"PASS": "green", "FAIL": "red"}
 UNDECIDED = "yellow"
 MOST_LINES, MOST_FACTS, MOST_CHARS = 40, 20, 10_000
+INDENT, LEAST = 4, 8
 _SUPPORTED = {True: ("✓", "+", "green"), False: ("✗", "x", "red")}
 
 
@@ -55,6 +56,20 @@ def disagreement_of(result: Mapping[str, Any]) -> Iterator[Text]:
 
 
 def judge_card(judge: Mapping[str, Any], console: Console) -> Iterator[Text]:
+    """Lines that fit: what is too long goes on below, further in, so that nothing of it begins where ours do."""
+    for line in _card(judge, console):
+        first, *rest = (
+            line.wrap(console, max(LEAST, console.width - INDENT)) if _is_long(line, console) else [line]
+        )
+        yield first
+        yield from (Text(" " * INDENT) + one for one in rest)
+
+
+def _is_long(line: Text, console: Console) -> bool:
+    return line.cell_len > console.width
+
+
+def _card(judge: Mapping[str, Any], console: Console) -> Iterator[Text]:
     opinions: Sequence[Mapping[str, Any]] = judge["opinions"]
     yield Text.assemble(("judge ", "bold"), judge_word(judge), _agreeing(judge, opinions))
     if not opinions:
@@ -113,7 +128,7 @@ def _fact(fact: Mapping[str, Any], console: Console) -> Iterator[Text]:
 
 def _behind(head: Text, text: str, console: Console, *, again: Text | None = None) -> Iterator[Text]:
     """Foreign words after `head`, never at the start of a line: one that a terminal broke would pass for ours."""
-    lines = Text(text).wrap(console, max(20, console.width - head.cell_len))
+    lines = Text(text).wrap(console, max(LEAST, console.width - head.cell_len))
     for number, line in enumerate(lines):
         yield (head if number == 0 else again or Text(" " * head.cell_len)) + line
 

@@ -1,0 +1,146 @@
+"""The judge stands beside the checks: what it says changes a verdict only where nothing else could look."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.model import Under
+from steelyard.evidence.finding import Finding
+from steelyard.graders.grade import Grade, Graded
+from steelyard.judge.judgement import RUBRIC, Judgement, Opinion, rule
+from steelyard.report.disagreeing import MEANING
+from steelyard.verdict.disagreement import Disagreement
+from steelyard.verdict.evaluation import evaluate
+from steelyard.verdict.status import Status
+from steelyard.verdict.verdict import Rule, Verdict, decide
+
+SUCCESS = Status("scorable", "success", "every check passed")
+NOTHING = Status("scorable", None, "nothing was asked of it")
+ANSWER = Rule(workspace="none")
+OUTCOMES = ("pass", "fail", "error", "not_applicable")
+
+
+def graded(outcome: str = "pass", *, required: bool = True, under: Under = "acceptance") -> Graded:
+    entry = GraderEntry("a", "command", None, under=under, required=required, weight=1.0 if required else 0.0)
+    return Graded(entry, Grade(outcome, {"pass": 1.0, "fail": 0.0}.get(outcome), "why"))  # type: ignore[arg-type]
+
+
+def opinion(verdict: str, **rest: object) -> Opinion:
+    scores = {} if verdict == "UNPARSEABLE" else dict.fromkeys(RUBRIC, 3)
+    mode = "incomplete" if verdict == "FAIL" else None
+    return replace(Opinion("m", verdict, scores, mode, "words"), **rest)  # type: ignore[arg-type]
+
+
+def jury(*verdicts: str) -> Judgement:
+    return rule([opinion(one) for one in verdicts])
+
+
+judgements = st.lists(st.sampled_from(["PASS", "FAIL", "UNPARSEABLE"]), max_size=4).map(
+    lambda said: jury(*said)
+)
+many_grades = st.lists(st.builds(graded, st.sampled_from(OUTCOMES), required=st.booleans()), max_size=4)
+
+
+def decided(grades: list[Graded], judge: Judgement | None, rule: Rule = ANSWER) -> Verdict:
+    return decide(grades, [], SUCCESS if grades else NOTHING, "completed", rule, judge=judge)
+
+
+@given(many_grades, judgements)
+def test_with_a_workspace_the_judge_changes_nothing_but_what_it_says(
+    grades: list[Graded], judge: Judgement
+) -> None:
+    with_judge, without = decided(grades, judge, Rule()), decided(grades, None, Rule())
+    assert replace(with_judge, judge=None, disagreement="none") == without
+
+
+@given(many_grades, judgements)
+def test_whoever_verified_an_answer_outranks_the_judge(grades: list[Graded], judge: Judgement) -> None:
+    without = decided(grades, None)
+    if without.verdict != "ungraded":
+        assert replace(decided(grades, judge), judge=None, disagreement="none") == without
+
+
+@pytest.mark.parametrize(
+    ("judge", "verdict", "reward"),
+    [
+        (jury("PASS"), "pass", 1.0),
+        (jury("FAIL"), "fail", 0.0),
+        (jury("PASS", "FAIL"), "fail", 0.0),
+        (jury("UNPARSEABLE"), "ungraded", None),
+        (jury(), "ungraded", None),
+        (rule([opinion("PASS", steered=True)]), "ungraded", None),
+        (None, "ungraded", None),
+    ],
+)
+@pytest.mark.parametrize("how", ["combined", "binary"])
+def test_an_answer_that_nothing_verified_is_the_judges(
+    judge: Judgement | None, verdict: str, reward: float | None, how: str
+) -> None:
+    made = decided([graded("not_applicable", required=False)], judge, Rule(reward=how, workspace="none"))
+    assert (made.verdict, made.reward, made.gates, made.checks) == (verdict, reward, None, "UNGRADED")
+    assert made.score is None
+    if judge is not None:
+        assert made.reason.startswith("judge")
+
+
+@pytest.mark.parametrize(
+    ("judge", "grades", "expected"),
+    [
+        (jury("PASS"), [graded("fail")], "judge_pass_checks_fail"),
+        (jury("PASS"), [graded("error")], "judge_pass_checks_fail"),
+        (jury("FAIL"), [graded("pass")], "checks_pass_judge_fail"),
+        (jury("PASS"), [graded("pass"), graded("fail", required=False)], "advisory_warning"),
+        (jury("FAIL"), [graded("fail")], "none"),
+        (jury("PASS"), [graded("pass"), graded("not_applicable")], "none"),
+        (jury("PASS"), [], "none"),
+        (jury("UNPARSEABLE"), [graded("fail")], "none"),
+        (None, [graded("fail"), graded("fail", required=False)], "none"),
+    ],
+)
+def test_how_they_disagree(judge: Judgement | None, grades: list[Graded], expected: str) -> None:
+    assert decided(grades, judge, Rule()).disagreement == expected
+
+
+def test_a_broken_policy_counts_as_a_check_that_failed() -> None:
+    """The seven checks pass, and the change has a finding that fails the safety gate."""
+    broken = [Finding("escape", "violation", "a", "why")]
+    made = decide([graded()], broken, SUCCESS, "completed", Rule(), judge=jury("PASS"))
+    assert made.disagreement == "judge_pass_checks_fail"
+
+
+def test_every_disagreement_has_its_meaning_in_words() -> None:
+    assert set(MEANING) == set(get_args(Disagreement))
+
+
+def test_the_blame_of_a_judge_is_marked_as_its_opinion() -> None:
+    made = decided([graded()], jury("FAIL", "FAIL", "PASS"), Rule())
+    evaluation = evaluate(made, [graded()])
+    assert evaluation is not None
+    assert evaluation.reward == 1.0
+    assert [(tag.category, tag.source) for tag in evaluation.error_taxonomy or ()] == [
+        ("incomplete", "judge")
+    ]
+    assert evaluation.confidence is not None
+    assert evaluation.confidence.annotator_count == 3
+    assert evaluation.confidence.inter_rater_agreement == pytest.approx(2 / 3)
+
+
+def test_one_model_agrees_with_nobody() -> None:
+    evaluation = evaluate(decided([graded()], jury("PASS", "UNPARSEABLE"), Rule()), [graded()])
+    assert evaluation is not None
+    assert evaluation.confidence is not None
+    assert (evaluation.confidence.annotator_count, evaluation.confidence.inter_rater_agreement) == (1, None)
+    without = evaluate(decided([graded()], jury("UNPARSEABLE"), Rule()), [graded()])
+    assert without is not None
+    assert without.confidence is None
+
+
+def test_a_run_that_does_not_count_is_not_judged() -> None:
+    made = decide([], [], Status("invalid", None, "x"), "completed", Rule(), judge=jury("PASS"))
+    assert (made.verdict, made.judge) == ("invalid", None)
