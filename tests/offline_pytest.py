@@ -7,9 +7,11 @@ pytest_archive(folder)       a zip, for the snapshot of a contract whose `setup`
 from __future__ import annotations
 
 import functools
+import io
 import os
 import shutil
 import subprocess
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from importlib import metadata
@@ -19,11 +21,9 @@ from steelyard.contract.owner import run_uid
 
 ARCHIVE = "tools/pytest.zip"
 LEXERS = ("/__init__.py", "/_mapping.py", "/python.py", "/diff.py", "/special.py")
-# Into HOME, which setup may write and the bench has again; compiled once, for checks cannot keep what they compile.
-SETUP = (
-    f"python3 -c \"import site, zipfile; zipfile.ZipFile('{ARCHIVE}').extractall(site.getusersitepackages())\""
-    ' && python3 -m compileall -q "$(python3 -m site --user-site)"'
-)
+PYTHON = "/usr/bin/python3"
+# Into HOME, which setup may write and the bench has again.
+SETUP = f"python3 -c \"import site, zipfile; zipfile.ZipFile('{ARCHIVE}').extractall(site.getusersitepackages())\""
 
 
 @functools.cache
@@ -53,21 +53,35 @@ def files() -> Iterator[tuple[Path, str]]:
 
 def pytest_archive(folder: Path) -> Path:
     path = folder / "pytest.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for file, name in files():
-            archive.write(file, name)
+    path.write_bytes(_archived())
     return path
 
 
-def home_with_pytest(folder: Path, python: str = "/usr/bin/python3") -> Path:
+@functools.cache
+def _archived() -> bytes:
+    archived = io.BytesIO()
+    with tempfile.TemporaryDirectory() as made, zipfile.ZipFile(archived, "w") as archive:
+        packages = Path(made)
+        _install(packages, PYTHON)
+        for file in sorted(packages.rglob("*")):
+            archive.write(file, file.relative_to(packages))
+    return archived.getvalue()
+
+
+def home_with_pytest(folder: Path, python: str = PYTHON) -> Path:
     asked = [python, "-I", "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"]
     version = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
-    packages = folder / ".local" / "lib" / version / "site-packages"
-    for file, name in files():
-        (packages / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, packages / name)
-    subprocess.run([python, "-I", "-m", "compileall", "-q", packages], check=True)
+    _install(folder / ".local" / "lib" / version / "site-packages", python)
     if os.geteuid() == 0:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, run_uid(), run_uid(), follow_symlinks=False)
     return folder
+
+
+def _install(packages: Path, python: str) -> None:
+    """Compiled, for checks cannot keep what they compile; known by what is in a file, not by when it was unpacked."""
+    for file, name in files():
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, packages / name)
+    compiled = ["compileall", "-q", "--invalidation-mode", "checked-hash", str(packages)]
+    subprocess.run([python, "-I", "-m", *compiled], check=True)

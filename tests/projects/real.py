@@ -230,6 +230,7 @@ class Shop:
             "setup": [
                 "python3 -m venv --without-pip .venv",
                 "tar -xf tools.tar -C .venv/lib/python3*/site-packages",
+                "python3 -m compileall -q .venv/lib",
             ],
             "build": "none",
             "oracle": {
