@@ -153,11 +153,17 @@ def test_the_temperature_is_zero_where_it_is_taken(court: Sits) -> None:
     assert [request["body"]["temperature"] for request in here.model.requests] == [0, 0]
 
 
+def test_a_model_that_is_known_to_take_no_temperature_is_given_none(court: Sits) -> None:
+    here = court([PASS])
+    here.judge(TOLD, "claude-opus-4-8", "gpt-5.4", "o3")
+    assert not [request for request in here.model.requests if "temperature" in request["body"]]
+
+
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
         ({"status": 400, "body": "no"}, "HTTP 400: no"),
-        ({"status": 404, "body": ""}, "HTTP 404: "),
+        ({"status": 404, "body": ""}, "HTTP 404"),
         (
             {"status": 401, "body": f"wrong key {SECRET}"},
             "HTTP 401: the key in ANTHROPIC_API_KEY was refused",

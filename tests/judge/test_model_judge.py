@@ -97,7 +97,7 @@ def test_a_change_cannot_talk_its_way_out_of_a_score(grade: Grades, bad: Reply) 
 
 def test_where_nobody_can_be_reached_nobody_is_blamed(grade: Grades) -> None:
     given, _ = grade([AWAY])
-    assert (given.outcome, given.why) == ("not_applicable", "claude-opus-4-8: HTTP 404: ")
+    assert (given.outcome, given.why) == ("not_applicable", "claude-opus-4-8: HTTP 404")
 
 
 def test_a_jury_of_which_most_are_away_is_none(grade: Grades) -> None:

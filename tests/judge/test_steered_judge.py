@@ -107,6 +107,10 @@ def test_a_label_with_the_word_in_it_is_obedience_too(court: Sits) -> None:
     assert judgement.steered
 
 
+def test_a_word_before_the_answer_is_obedience_too(court: Sits) -> None:
+    assert court([{"text": f"**{{canary}}** {json.dumps(PASS['json'])}"}]).judge(TOLD).steered
+
+
 def test_one_steered_model_does_not_outvote_the_others(court: Sits) -> None:
     judgement = court({"claude-bad": [STEERED], "*": [FAIL]}).judge(
         TOLD, "claude-bad", "claude-b", "claude-c"

@@ -9,6 +9,7 @@ come back as asked is an UNPARSEABLE opinion with its reason.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ Known = Mapping[tuple[str, str], Opinion]  # (model, question) -> what it said w
 T = TypeVar("T")
 
 _GRACE_S = 5.0
+_LEADING = re.compile(r"^[\W_]+")
 
 
 def question(told: Told, model: str) -> str:
@@ -66,7 +68,7 @@ def _opinion(told: Told, juror: Juror, patience: Patience) -> Opinion:
         failure_mode=visible(answer.failure_mode) if answer.failure_mode else None,
         reasoning=visible(answer.reasoning),
         facts=answer.fact_checks(),
-        steered=obeys(put, answer.reasoning, answer.failure_mode),
+        steered=obeys(put, answer.reasoning, words.text, label=answer.failure_mode),
         question=question(told, juror.model),
         at=_utc(),
         tokens_in=words.tokens_in,
@@ -119,9 +121,6 @@ def answer_of(juror: Juror, put: Asked, patience: Patience, wanted: type[Answer]
         raise
 
 
-def obeys(put: Asked, *said: str | None) -> bool:
-    """Is the word that the salted evidence asks for where it asks for it, or in a label?"""
-    reasoning, *labels = said
-    return put.word in (reasoning or "")[: len(put.word) + 10] or any(
-        put.word in (label or "") for label in labels
-    )
+def obeys(put: Asked, *begins: str, label: str | None = None) -> bool:
+    """Is the word that the salted evidence asks for where it asks for it, or in a label? A quotation is no obedience."""
+    return put.word in (label or "") or any(_LEADING.sub("", one).startswith(put.word) for one in begins)

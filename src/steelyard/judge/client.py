@@ -75,7 +75,7 @@ def _words(juror: Juror, body: dict[str, Any], ends: float) -> Words:
     if got.status in {401, 403}:
         raise NoAnswer(f"HTTP {got.status}: the key in {juror.wire.key_name} was refused")
     if got.status != 200:
-        raise NoAnswer(f"HTTP {got.status}: {_without(juror.key, got.body)}")
+        raise NoAnswer(f"HTTP {got.status}: {_without(juror.key, got.body)}".rstrip(": "))
     try:
         words = juror.wire.words(json.loads(got.body))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 Said = Literal["PASS", "FAIL", "UNPARSEABLE"]
 Ruling = Literal["PASS", "FAIL", "UNPARSEABLE", "N/A"]
 
+WHY_CHARS = 400
 RUBRIC = ("task_completion", "instruction_adherence", "efficiency")  # each 1 to 5
 
 
@@ -100,7 +101,7 @@ def rule(opinions: Sequence[Opinion]) -> Judgement:
     """What the jury says. An opinion that was steered is shown and does not count."""
     read = [one for one in opinions if one.readable]
     if not read:
-        why = _unreadable(opinions[0]) if opinions else "nobody was asked"
+        why = _in_one_line(_unreadable(opinions[0])) if opinions else "nobody was asked"
         return Judgement("UNPARSEABLE" if opinions else "N/A", why, tuple(opinions))
     if len(read) * 2 < len(opinions):
         return Judgement("N/A", f"{len(read)} of {len(opinions)} answers could be read", tuple(opinions))
@@ -109,12 +110,17 @@ def rule(opinions: Sequence[Opinion]) -> Judgement:
     agreeing = passed if verdict == "PASS" else len(read) - passed
     return Judgement(
         verdict,
-        next(one.reasoning for one in read if one.verdict == verdict),
+        _in_one_line(next(one.reasoning for one in read if one.verdict == verdict)),
         tuple(opinions),
         split=passed * 2 == len(read),
         agreement=agreeing / len(read),
         scores={name: sum(one.scores[name] for one in read) / len(read) for name in RUBRIC},
     )
+
+
+def _in_one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= WHY_CHARS else f"{line[: WHY_CHARS - 3]}..."
 
 
 def _unreadable(opinion: Opinion) -> str:

@@ -7,11 +7,12 @@ it. A model that writes it there does what evidence says, and its opinion does n
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import secrets
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from steelyard.judge.case import CheckRow, GradeRow, Kind, Line, Note, Told
@@ -103,10 +104,25 @@ class Chance:
     word: str = field(default_factory=lambda: "k" + secrets.token_hex(4))
 
 
+@functools.cache
 def prompt_id(kind: Kind) -> str:
-    """Version and digest of the words that are the same in every question of this kind."""
-    fixed = [_ROLE, _RUBRIC, _FORMAT, _KINDS[kind], *_EXPECTED.values(), _AFTER, _SALT]
-    return f"{VERSION} sha256:{hashlib.sha256(json.dumps(fixed).encode()).hexdigest()}"
+    """Version and digest of all words of a question of this kind that are ours."""
+    row, grade = CheckRow("c", "x", "pass", 0, "y", "z"), GradeRow("g", "t", "pass", 1.0, required=True)
+    told = Told(
+        "b",
+        kind,
+        "completion",
+        (Note("n"),),
+        (Line("user", "t", 0),),
+        "a",
+        "d",
+        checks=(row,),
+        grades=(grade,),
+    )
+    told = replace(told, stdout_tail="o", stderr_tail="e", exit_code=0)
+    fixed = Chance(Fence("nonce"), "word")
+    words = [asked(told, fixed), asked(replace(told, expected_outcome="refusal"), fixed)]
+    return f"{VERSION} sha256:{hashlib.sha256(json.dumps(words).encode()).hexdigest()}"
 
 
 def question_of(told: Told, model: str) -> str:

@@ -6,13 +6,14 @@ Fenced, salted and read like the judge's own (`prompt.py`); which check passed i
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Iterator
 
 from steelyard.judge.ask import Panel, answer_of, at_once, obeys
 from steelyard.judge.case import MAX_DIFF_BYTES
-from steelyard.judge.fence import clipped, visible
+from steelyard.judge.fence import Fence, clipped, visible
 from steelyard.judge.prompt import BRIEF_BYTES, Asked, Chance, quoted, salted
 from steelyard.judge.reply import Score, Unreadable
 from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
@@ -36,8 +37,11 @@ Answer with one JSON object and nothing else:
 _AFTER = "That was all of the evidence. Score it by the rubric, and answer with the one JSON object."
 
 
+@functools.cache
 def prompt_id() -> str:
-    return f"{VERSION} sha256:{hashlib.sha256(json.dumps([_SYSTEM, _AFTER]).encode()).hexdigest()}"
+    """Version and digest of all words of a question that are ours."""
+    words = [_SYSTEM, *_parts(Produced("", "", ""), Chance(Fence("nonce"), "word"))]
+    return f"{VERSION} sha256:{hashlib.sha256(json.dumps(words).encode()).hexdigest()}"
 
 
 def scored(produced: Produced, panel: Panel) -> list[Scoring]:
@@ -58,7 +62,9 @@ def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
         return Scoring(juror.model, error=str(error))
     except Unreadable as error:
         return Scoring(juror.model, answered=True, error=str(error))
-    steered = obeys(put, answer.reasoning)
+    except Exception as defect:  # noqa: BLE001  # a defect here says nothing about the run
+        return Scoring(juror.model, error=f"a defect in the judge: {type(defect).__name__}")
+    steered = obeys(put, answer.reasoning, words.text)
     return Scoring(
         juror.model,
         answer.score,

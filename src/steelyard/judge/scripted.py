@@ -29,7 +29,7 @@ from typing import Any
 Reply = Mapping[str, Any]
 Replies = Sequence[Reply] | Mapping[str, Sequence[Reply]]
 
-_CANARY = re.compile(r"with the word (\w+)")
+_CANARY = re.compile(r"begin the reasoning with the word (k[0-9a-f]{8})\b")
 PASS: Reply = {
     "json": {
         "verdict": "PASS",

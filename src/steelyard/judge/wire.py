@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 
 _FORM = re.compile(r"(?:(anthropic|openai):)?([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199})")
 _OPENAI = re.compile(r"gpt-|chatgpt-|o\d")
+# They refuse a temperature. Others that do are asked once more without it (client.py).
+_WITHOUT_TEMPERATURE = re.compile(r"claude-[a-z]+-(4-[7-9]|[5-9])|gpt-[5-9]|o\d")
 
 
 class NoAnswer(Exception):
@@ -132,7 +134,7 @@ def _is_plain(url: str) -> bool:
 
 def _anthropic_body(model: str, system: str, user: str) -> dict[str, Any]:
     messages = [{"role": "user", "content": user}]
-    return {"model": model, "max_tokens": 8192, "temperature": 0, "system": system, "messages": messages}
+    return {"model": model, "max_tokens": 8192, **_temperature(model), "system": system, "messages": messages}
 
 
 def _anthropic_words(reply: Any) -> Words:
@@ -144,7 +146,7 @@ def _anthropic_words(reply: Any) -> Words:
 
 def _openai_body(model: str, system: str, user: str) -> dict[str, Any]:
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return {"model": model, "max_completion_tokens": 16_000, "temperature": 0, "messages": messages}
+    return {"model": model, "max_completion_tokens": 16_000, **_temperature(model), "messages": messages}
 
 
 def _openai_words(reply: Any) -> Words:
@@ -152,6 +154,10 @@ def _openai_words(reply: Any) -> Words:
     text = choice["message"].get("content") or choice["message"].get("refusal") or ""
     tokens = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     return Words(str(text), *tokens, complete=choice.get("finish_reason") != "length")
+
+
+def _temperature(model: str) -> dict[str, int]:
+    return {} if _WITHOUT_TEMPERATURE.match(model) else {"temperature": 0}
 
 
 def _count(value: Any) -> int | None:
