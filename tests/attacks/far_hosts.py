@@ -30,7 +30,9 @@ def pour(size: int) -> Talk:
     """So many bytes and the end, whatever the client says."""
 
     def talk(sock: socket.socket) -> None:
-        sock.sendall(b"y" * size)
+        piece = b"y" * (1 << 16)
+        for left in range(size, 0, -len(piece)):
+            sock.sendall(piece[:left])
 
     return talk
 

@@ -17,7 +17,7 @@ from containers import container_engine, in_image
 
 from steelyard.contract.owner import run_uid
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Command, Death, Facts, Finished, Limits, Sandbox
+from steelyard.sandboxes.base import Box, Command, Connection, Death, Door, Facts, Finished, Limits, Sandbox
 from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
 from steelyard.sandboxes.docker.sandbox import DockerSandbox
 
@@ -46,6 +46,8 @@ class Stage:
     limits: Limits = SMALL
     toolchains: tuple[Path, ...] = ()
     kind: str = ""
+    doors: tuple[Door, ...] = ()
+    told: list[Connection] = field(default_factory=list)  # of what went through them
     sandbox: Sandbox = field(init=False)
 
     def __enter__(self) -> Self:
@@ -55,7 +57,13 @@ class Stage:
         if os.geteuid() == 0:
             for path in (readme.parent, readme):
                 os.chown(path, run_uid(), run_uid())
-        box = Box(layers=(Path(self._folder.name),), limits=self.limits, toolchains=self.toolchains)
+        box = Box(
+            layers=(Path(self._folder.name),),
+            limits=self.limits,
+            toolchains=self.toolchains,
+            doors=self.doors,
+            on_connection=self.told.append,
+        )
         kind = self.kind or _kind[0]
         self.sandbox = backend(kind).start(in_image(box) if kind == "docker" else box)
         return self

@@ -18,15 +18,13 @@ HOST = "host.internal"
 LIMITS = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
 
 # `sh say PORT WORD`: what an echo at the door says to it; exit 1 where there is none.
-SAY = (
-    """/usr/bin/python3 -I -c '
+SAY = f"""/usr/bin/python3 -I -c '
 import socket, sys
-with socket.create_connection(("%s", int(sys.argv[1])), 20) as made:
-    made.sendall(sys.argv[2].encode()); made.shutdown(socket.SHUT_WR); print(made.recv(99).decode())
+with socket.create_connection(("{HOST}", int(sys.argv[1])), 20) as made:
+    made.sendall(sys.argv[2].encode()); made.shutdown(socket.SHUT_WR)
+    while part := made.recv(99): print(part.decode())
 ' "$@" 2>/dev/null
 """
-    % HOST
-)  # noqa: UP031  # braces are the script's
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,11 @@ class Stream:
                 self._client_gone = True
             self._ring()
 
+    @property
+    def is_ending(self) -> bool:
+        """Nothing more comes from the client."""
+        return self._client_done or self._client_gone
+
     def end(self, why: str) -> None:
         """From outside, for everybody: nothing more goes through."""
         with self._lock:

@@ -25,6 +25,7 @@ from steelyard.sandboxes.wire import Wire
 MOST_STREAMS = 128  # twice what init lets in: one that ended there may be ending here
 MOST_TOLD = 1000  # connections that are told one by one
 _ANSWER_S = 10.0
+_GRACE_S = 0.5
 
 
 class Doors:
@@ -36,7 +37,7 @@ class Doors:
         self._told = told
         self._changing = threading.Lock()  # whoever opens or shuts
         self._open = False
-        self._lock = threading.Lock()  # of what follows
+        self._lock = threading.Condition()  # of what follows; notified when a stream has ended
         self._streams: dict[int, Stream] = {}
         self._count = 0
         self._more: dict[Door, Connection] = {}  # of each door what came after the first thousand
@@ -61,11 +62,19 @@ class Doors:
         with self._changing:
             if not self._open:
                 return
+            self._let_end()
             self._open = False
             answer = None if self._wire.gone else self._wire.ask(b"u", b"", _ANSWER_S)
             refused = frames.unpack_counts(answer) if answer else []
             self._end_all("open when the doors were shut")
             self._tell_more(dict(zip(self._doors, refused, strict=False)))
+
+    def _let_end(self) -> None:
+        """A client that has said all, and is gone maybe, is not cut off in the middle of it; but nobody waits long."""
+        with self._lock:
+            self._lock.wait_for(
+                lambda: self._wire.gone or not any(one.is_ending for one in self._streams.values()), _GRACE_S
+            )
 
     def _listen(self, door: Door, address: str) -> None:
         answer = self._wire.ask(b"l", frames.pack_door(address, door.port), _ANSWER_S)
@@ -118,6 +127,7 @@ class Doors:
         if self._streams.pop(stream.number, None) is None:
             return
         one = Connection(str(stream.door), stream.opened, stream.out_bytes, stream.in_bytes, failed)
+        self._lock.notify_all()
         self._count += 1
         if self._count <= MOST_TOLD:
             self._tell(one)

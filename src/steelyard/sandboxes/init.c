@@ -51,6 +51,7 @@ enum {
     MAX_DOORS = 64,
     MAX_STREAMS = 64,
     STREAM_WINDOW = 1 << 16, /* likewise of a stream, and each way */
+    STREAM_BUFFER = 1 << 17, /* of a socket: or what nobody reads would be the kernel's to keep, by the megabyte */
     BACKLOG = 64,
 };
 
@@ -279,11 +280,13 @@ static void lose_client(struct stream *stream) {
 
 static int bound_to(const char *address, uint16_t port) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
-    const int yes = 1;
+    const int yes = 1, buffer = STREAM_BUFFER;
     memcpy(&to.sin_addr, address, 4);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes); /* of a step before may be left TIME_WAITs */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer); /* whoever is let in inherits both */
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     if (bind(fd, (struct sockaddr *)&to, sizeof to) == 0 && listen(fd, BACKLOG) == 0) return fd;
     int error = errno;
     close(fd);
