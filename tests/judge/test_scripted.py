@@ -1,0 +1,27 @@
+"""The scripted model, as somebody without a network starts it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from steelyard.judge.ask import Panel, judged
+from steelyard.judge.case import Told
+from steelyard.judge.scripted import PASS
+
+
+def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path) -> None:
+    (tmp_path / "replies.json").write_text(json.dumps([PASS]))
+    command = [sys.executable, "-m", "steelyard.judge.scripted", "replies.json", "--requests", "asked.jsonl"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        lines = [server.stdout.readline().removeprefix("export ").strip() for _ in range(4)]
+        panel = Panel.from_environment((), dict(line.split("=", 1) for line in lines))
+        assert isinstance(panel, Panel)
+        assert judged(Told("Add two numbers."), panel).verdict == "PASS"
+        server.terminate()
+    (request,) = map(json.loads, (tmp_path / "asked.jsonl").read_text().splitlines())
+    assert request["headers"]["x-api-key"] == "given"
+    assert "> Add two numbers." in request["body"]["messages"][0]["content"]
