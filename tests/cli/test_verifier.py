@@ -159,7 +159,8 @@ def test_a_reward_by_a_verifier_needs_a_verifier(author: Author, steelyard: Stee
 
 def test_a_verifier_may_use_the_rubric(graded: Graded) -> None:
     rubric = 'echo \'{"dimensions": {"a": {"score": 3, "max_score": 4}}}\' | python3 -m steelyard.rubric\n'
-    assert graded(rubric)["reward"] == 0.75
+    line = graded(rubric)
+    assert (line["reward"], line["breakdown"]["a"]["score"]) == (0.75, 3)
 
 
 def test_a_rubric_started_by_its_path_takes_nothing_of_the_candidates(graded: Graded) -> None:

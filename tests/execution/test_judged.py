@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from authoring import FIX, Author, Steelyard
 from scripted_judge import judged_by
 from steelyard.contract.load import load_contract
 from steelyard.evidence.evidence import load_evidence
-from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.gradings import append_grading, read_gradings
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.judge.scripted import FAIL, PASS
 from steelyard.report.result import result_line, result_schema
@@ -247,3 +248,47 @@ def test_json_and_the_folder_have_every_word(author: Author, steelyard: Steelyar
     assert opinion["at"].endswith("+00:00")
     grading = json.loads(Path(line["folder"], "gradings/0001.json").read_text())
     assert grading["verdict"]["judge"] == line["judge"]
+
+
+def test_a_pass_that_no_judge_gave_is_found(author: Author, steelyard: Steelyard) -> None:
+    """Somebody appends a grading in which the answer passes, with a digest that is right."""
+    with judged_by(steelyard, FAIL) as judged:
+        line = judged("run", answering(author), "--agent", "command:echo 41", "--json").line
+    folder = load_evidence(Path(line["folder"])).folder
+    (grading,) = read_gradings(folder)
+    append_grading(folder, {**grading, "verdict": {**grading["verdict"], "verdict": "pass"}})
+    said = steelyard("verify", line["run"])
+    assert said.code == 1
+    assert "its verdict does not follow from its grades" in said.out
+
+
+def test_an_answer_in_several_turns_is_read_with_what_led_to_it(author: Author, steelyard: Steelyard) -> None:
+    contract = answering(author, turns=["Are you sure?"])
+    with judged_by(steelyard, PASS) as judged:
+        judged("run", contract, "--agent", "command:echo answer {turn}", "--json")
+    (question,) = judged.questions
+    assert "assistant: answer 1" in question
+    assert re.search(r"EVIDENCE answer \w+>>>\n\| answer 2", question)
+
+
+def test_a_contract_that_wants_a_refusal_is_tried_with_nobody_who_does_anything(
+    author: Author, steelyard: Steelyard
+) -> None:
+    checks = {"checks": [{"id": "unchanged", "cmd": "grep -q -- - add.sh"}]}
+    contract = author.write(expected_outcome="refusal", judge={}, oracle=checks)
+    said = steelyard("check", contract, "--reference")
+    assert (said.code, "as expected" in said.out) == (0, True), said.out
+    contract = author.write(expected_outcome="refusal", judge={}, oracle={"checks": [{"cmd": "sh check.sh"}]})
+    said = steelyard("check", contract, "--reference")
+    assert said.code == 2
+    assert "no change at all must pass, and came out as fail" in said.out
+
+
+def test_a_question_that_only_a_judge_decides_is_tried_with_one(author: Author, steelyard: Steelyard) -> None:
+    contract = answering(author, oracle={"reference": "right.txt"})
+    (contract / "right.txt").write_text("42\n")
+    with judged_by(steelyard, PASS, FAIL) as judged:
+        assert judged("check", contract, "--reference").code == 0
+        nobody = judged("check", contract, "--reference", "--no-judge")
+    assert (nobody.code, len(judged.questions)) == (3, 2)
+    assert "nobody was asked about the answer" in nobody.out

@@ -119,6 +119,8 @@ def report_of(record: Record) -> dict[str, Any]:
         "status": verdict.status,
         "reason": verdict.reason,
         "acceptance": verdict.acceptance,
+        "judge": None if verdict.judge is None else verdict.judge.verdict,
+        "disagreement": verdict.disagreement,
         "checks": {name: outcome["outcome"] for name, outcome in evidence.outcomes.items()},
         "turns": evidence.summary.turns,
         "steps": [step.to_json() for step in verdict.steps],

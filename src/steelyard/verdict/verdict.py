@@ -126,8 +126,10 @@ class _Told(NamedTuple):
 
 def _told_by_judge(verdict: Decision, judge: Judgement | None, rule: Rule) -> _Told | None:
     """Of an answer that nothing verified. What a judge did not say is unknown, and unknown is not a zero."""
-    if rule.workspace != "none" or verdict != "ungraded" or judge is None:
+    if rule.workspace != "none" or rule.reward == "verifier" or verdict != "ungraded":
         return None
+    if judge is None:
+        return _Told("ungraded", None, "nobody was asked about the answer")
     if judge.verdict == "PASS":
         return _Told("pass", 1.0, f"judge: {judge.why}")
     if judge.verdict == "FAIL":
