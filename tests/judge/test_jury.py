@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -194,6 +198,26 @@ def test_a_slow_server_ends_with_the_patience(court: Sits, how: dict[str, float]
     judgement = here.judge(TOLD)
     assert judgement.verdict == "UNPARSEABLE"
     assert "took too long" in judgement.why or "timed out" in judgement.why
+
+
+def test_a_server_that_drips_its_headers_is_left_behind() -> None:
+    """Each byte comes in time, and the last one never does."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            stream, _ = server.accept()
+            with stream, contextlib.suppress(OSError):
+                stream.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+                while True:
+                    stream.sendall(b"x")
+                    time.sleep(0.05)
+
+        threading.Thread(target=drip, daemon=True).start()
+        env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"http://127.0.0.1:{server.getsockname()[1]}"}
+        panel = Panel.from_environment(("gpt-a",), env)
+        assert isinstance(panel, Panel)
+        judgement = judged(TOLD, replace(panel, patience=replace(QUICK, total_s=0.3)))
+    assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "it took too long")
 
 
 def test_nobody_listening_is_unparseable() -> None:

@@ -29,7 +29,7 @@ __all__ = ["Known", "Panel", "judged", "question"]
 Known = Mapping[tuple[str, str], Opinion]  # (model, question) -> what it said when it was asked before
 T = TypeVar("T")
 
-_GRACE_S = 5.0
+_GRACE_S = 1.0
 _LEADING = re.compile(r"^[\W_]+")
 
 
