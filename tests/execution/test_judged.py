@@ -134,6 +134,9 @@ def test_an_answer_that_nothing_verifies_is_the_judges_to_decide(
         "none",
     )
     assert "It is forty-two." in judged.questions[0]
+    assert line["assurance"]["runner"] == "judge"
+    refused = steelyard("show", line["run"], "--require-assurance", "runner=exit_code", "--json").line
+    assert refused["refused"] is not None
 
 
 def test_a_verifier_of_an_answer_has_the_last_word(author: Author, steelyard: Steelyard) -> None:

@@ -30,7 +30,7 @@ _SUPPORTED = {True: ("✓", "+", "green"), False: ("✗", "x", "red")}
 
 
 def judge_word(judge: Mapping[str, Any] | None) -> Text:
-    """For a table. A model that was steered said nothing that counts, and that is worth its own word."""
+    """For a line or a table. That a model was steered says more than that nothing could be read."""
     if judge is None:
         return Text("-", "dim")
     verdict = str(judge["verdict"])
@@ -71,8 +71,9 @@ def _is_long(line: Text, console: Console) -> bool:
 
 def _card(judge: Mapping[str, Any], console: Console) -> Iterator[Text]:
     opinions: Sequence[Mapping[str, Any]] = judge["opinions"]
-    yield Text.assemble(("judge ", "bold"), judge_word(judge), _agreeing(judge, opinions))
-    if not opinions:
+    word = judge_word(judge) if judge["verdict"] in COLOURS else Text(judge["verdict"], UNDECIDED)
+    yield Text.assemble(("judge ", "bold"), word, _agreeing(judge, opinions))
+    if len(opinions) != 1 and judge["verdict"] not in COLOURS:
         yield from _behind(Text("  "), one_line(judge["why"]), console)
     if judge["scores"]:
         tiles = "  ".join(f"{name.replace('_', ' ')} {judge['scores'][name]:.1f}" for name in RUBRIC)

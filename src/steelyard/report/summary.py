@@ -11,13 +11,14 @@ from steelyard.stats.interval import Rate, wilson
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """One agent over everything it was tried on; invalid runs are counted apart and are nobody's zero."""
+    """One agent over everything it was tried on; invalid and ungraded runs are counted apart and are nobody's zero."""
 
     agent: str
     trials: int
-    passed: Rate  # over scorable trials
+    passed: Rate  # over scorable trials that were graded
     acceptance_errors: int
     invalid: int
+    ungraded: int
     judged: Rate  # PASS by the judge, over what it said PASS or FAIL of
 
 
@@ -31,12 +32,16 @@ def summarise(results: Iterable[Mapping[str, Any]]) -> list[AgentSummary]:
 
 def _one(agent: str, rows: list[Mapping[str, Any]]) -> AgentSummary:
     scorable = [row for row in rows if row["status"] == "scorable"]
+    graded = [
+        row for row in scorable if row["verdict"] != "ungraded"
+    ]  # unknown is neither a pass nor a failure
     return AgentSummary(
         agent=agent,
         trials=len(rows),
-        passed=wilson(sum(row["verdict"] == "pass" for row in scorable), len(scorable)),
+        passed=wilson(sum(row["verdict"] == "pass" for row in graded), len(graded)),
         acceptance_errors=sum(row["acceptance"] == "acceptance_error" for row in scorable),
         invalid=len(rows) - len(scorable),
+        ungraded=len(scorable) - len(graded),
         judged=wilson(sum(said == "PASS" for said in _said(rows)), len(_said(rows))),
     )
 

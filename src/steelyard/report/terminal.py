@@ -140,7 +140,9 @@ def print_summary(console: Console, results: Sequence[Mapping[str, Any]]) -> Non
 
 def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("agent", "passed", "95% interval", "acceptance errors", "invalid"):
+    ungraded = any(one.ungraded for one in summaries)
+    more = ("ungraded",) if ungraded else ()
+    for name in ("agent", "passed", "95% interval", "acceptance errors", "invalid", *more):
         _add_column(table, name)
     for one in summaries:
         table.add_row(
@@ -149,6 +151,7 @@ def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
             interval(one.passed),
             str(one.acceptance_errors),
             f"{one.invalid} of {one.trials}",
+            *((f"{one.ungraded} of {one.trials}",) if ungraded else ()),
         )
     return table
 

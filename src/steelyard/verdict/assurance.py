@@ -17,7 +17,7 @@ from steelyard.graders.grade import Graded
 
 # Worst first.
 ORACLES = ("in_process", "twin", "split")
-RUNNERS = ("candidate", "exit_code", "verifier", "report_file", "reporter")
+RUNNERS = ("judge", "candidate", "exit_code", "verifier", "report_file", "reporter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Assurance:
     tree: str  # live | fresh
     oracle: str  # in_process | twin | split
     control_coverage: float  # passed tests with a control that counts, of all passed tests
-    runner: str  # candidate | exit_code | verifier | report_file | reporter
+    runner: str  # judge | candidate | exit_code | verifier | report_file | reporter
     network: str  # host | doors | none; of agent and checks, whoever has more
     limits: Mapping[str, str]
     findings: int
@@ -53,7 +53,6 @@ def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int)
     counting = [_Earned.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
     earned = [one for one in counting if one.passed]
     doors = _doors(manifest)
-    only_verifiers = bool(counting) and all(one.runner == "verifier" for one in counting)
     return Assurance(
         isolation=environment.get("isolation", "none"),
         tree=manifest.get("configuration", {}).get("bench", "live"),
@@ -62,7 +61,7 @@ def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int)
         runner=min(
             (one.runner for one in earned),
             key=RUNNERS.index,
-            default="verifier" if only_verifiers else "exit_code",
+            default=_nothing_earned(manifest, counting),
         ),
         network=_network(environment.get("network", "host"), doors),
         limits={name: limit["enforced"] for name, limit in environment.get("limits", {}).items()},
@@ -83,6 +82,13 @@ def _network(agents: Any, doors: Mapping[str, Sequence[str]]) -> str:
     if agents == "host" or not doors:
         return str(agents)
     return "doors"
+
+
+def _nothing_earned(manifest: Mapping[str, Any], counting: Sequence[_Earned]) -> str:
+    """Who told us, where nothing passed: of an answer that no check looked at only a judge can have."""
+    if not counting and manifest.get("workspace") == "none":
+        return "judge"
+    return "verifier" if counting and all(one.runner == "verifier" for one in counting) else "exit_code"
 
 
 @dataclass(frozen=True, slots=True)

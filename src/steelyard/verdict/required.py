@@ -20,7 +20,7 @@ _SCALES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "oracle": (("in_process",), ("twin",), ("split",)),
     "isolation": (("none",), ("bubblewrap", "container"), ("vm",)),
     "tree": (("live",), ("fresh",)),
-    "runner": (("candidate",), ("exit_code", "verifier"), ("report_file",), ("reporter",)),
+    "runner": (("judge",), ("candidate",), ("exit_code", "verifier"), ("report_file",), ("reporter",)),
     "network": (("host",), ("doors",), ("none",)),
 }
 COVERAGE = "control_coverage"
