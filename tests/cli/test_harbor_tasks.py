@@ -14,7 +14,7 @@ from authoring import ROOT, Steelyard
 
 TASKS = ROOT / "tests/harbor_tasks"
 HERE = ("hello-file", "many-rewards", "settings", "two-steps")  # what goes without an image
-ALL = (*HERE, "image-only", "own-user", "whole-system")
+ALL = (*HERE, "apart", "image-only", "own-user", "whole-system")
 
 CHEATS = {
     "reward.sh": (
@@ -189,3 +189,27 @@ def test_a_user_that_the_image_has_not_is_the_contracts_fault(steelyard: Steelya
     said = steelyard("run", tmp_path / "own-user", "--agent", "noop")
     assert said.code == 2
     assert "environment.user: the image has no user bob" in said.err
+
+
+ARTIFACTS = {
+    "link.sh": "ln -s /tests/expected.txt /app/out/sorted.txt",
+    "folder.sh": "rm -r /app/out; ln -s /tests /app/out",
+    "above.sh": "mkdir /srv/x; cp -r /app/out /srv/x; cd /; rm -r /app; ln -s /srv/x /app",
+    "pipe.sh": "mkfifo /app/out/sorted.txt /app/note.txt",
+    "huge.sh": "truncate -s 5G /app/out/sorted.txt",
+    "many.sh": "cd /app/out; mkdir -p $(seq -s / 500)",
+    "logs.sh": "mkdir -p /logs/artifacts /logs/verifier; ln -s ../verifier/reward.txt /logs/artifacts/said.txt; echo 1 > /logs/verifier/reward.txt",
+}  # fmt: skip
+
+
+def test_no_artifact_fools_or_breaks_a_verifier_apart(steelyard: Steelyard, tmp_path: Path) -> None:
+    tagged()
+    words = []
+    for name, text in ARTIFACTS.items():
+        (tmp_path / name).write_text(
+            f"{text}\nmkdir -p /logs/artifacts; echo done > /logs/artifacts/said.txt\nexit 0\n"
+        )
+        words += ["--agent", f"script:{tmp_path / name}"]
+    said = steelyard("run", TASKS / "apart", *words, "--json", "--jobs", "2")
+    found = {line["agent"].removeprefix("script:"): (line["verdict"], line["status"]) for line in said.lines}
+    assert found == dict.fromkeys(ARTIFACTS, ("fail", "scorable")), said.out + said.err

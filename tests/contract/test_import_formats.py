@@ -445,6 +445,45 @@ def test_steps_reach_what_their_task_reaches(task: Path) -> None:
     )
 
 
+def separate(task: Path, *changes: tuple[str, str], **files: str) -> Any:
+    text = TASK
+    for change in changes:
+        assert change[0] in text
+        text = text.replace(*change)
+    put(task, {"task.toml": text, **{name.replace("__", "/"): body for name, body in files.items()}})
+    return harbor.convert(task, Options()).contract["oracle"]["checks"][0].get("separate")
+
+
+APART = ("[verifier]", '[verifier]\nenvironment_mode = "separate"')
+
+
+def test_a_verifier_apart_has_the_image_that_its_task_says(task: Path) -> None:
+    outputs = ("version =", 'artifacts = ["/app/x", {source = "/app/y", exclude = ["*.o"]}]\nversion =')
+    artifacts = [{"source": "/app/x"}, {"source": "/app/y", "exclude": ["*.o"]}]
+    same = separate(task, APART, outputs)
+    assert same["artifacts"] == artifacts
+    assert not {"image", "build", "brings_tests"} & set(same)
+    own = (
+        "[agent]",
+        '[verifier.environment]\ndocker_image = "x/y:1"\nmemory_mb = 64\nenv = {A = "1"}\n[agent]',
+    )
+    found = separate(task, own, outputs)
+    assert (found["image"], found["allow_unpinned"], found["brings_tests"]) == ("x/y:1", True, True)
+    assert (found["memory_mb"], found["env"]) == (64, {"A": "1"})
+    built = separate(task, APART, tests__Dockerfile="FROM x\n")
+    assert (built["build"], built["brings_tests"]) == ("tests", True)
+    assert separate(task) is None
+
+
+def test_an_artifact_of_a_verifier_apart_has_an_absolute_path(task: Path) -> None:
+    text = TASK.replace(*APART).replace("version =", 'artifacts = ["out"]\nversion =')
+    (task / "task.toml").write_text(text)
+    assert "no absolute path" in refusal(harbor.convert, task, Options()).message
+    assert (
+        "needs docker" in refusal(harbor.convert, put(task, {"environment/Dockerfile": PLAIN}), HERE).message
+    )
+
+
 def test_users_of_a_task_are_those_of_the_image(task: Path) -> None:
     def users(text: str, dockerfile: str = DOCKERFILE, sandbox: str | None = None) -> tuple[Any, Any]:
         put(task, {"task.toml": text, "environment/Dockerfile": dockerfile})
@@ -498,7 +537,8 @@ def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> Non
         Wrong(("cpus = 1", 'mcp_servers = [{name = "a"}]'), ":14:1", "environment.mcp_servers", "MCP"),
         Wrong(("cpus = 1", 'healthcheck = {command = "x", cmd = "x"}'), ":14:1", "environment.healthcheck.cmd", "unknown key"),
         Wrong(("timeout_sec = 120.0", 'env = {A = "${A}"}'), ":8:1", "verifier.env.A", "from this machine"),
-        Wrong(("timeout_sec = 120.0", 'environment_mode = "separate"'), ":8:1", "verifier.environment_mode", "image of its own"),
+        Wrong(("timeout_sec = 120.0", "environment = {gpus = 1}"), "", "verifier.environment.gpus", "GPUs"),
+        Wrong(("timeout_sec = 120.0", 'collect = [{command = "x"}]'), ":8:1", "verifier.collect", "collect hooks"),
         Wrong(("timeout_sec = 120.0", "timeout_sec = 7200"), ":8:1", "verifier.timeout_sec", ""),
         Wrong(("version =", 'artifacts = [{source = "/app/x", to = "x"}]\nversion ='), ":1:1", "artifacts[0].to", "unknown key"),
         Wrong(("version =", "min_reward = 0.5\nversion ="), ":1:1", "min_reward", "unknown key"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steelyard.bench.separate import Separate
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
@@ -13,9 +14,11 @@ def image_of(contract: Contract) -> Image:
     declared = contract.spec.environment
     if not declared.image and not declared.build:
         raise OperatorFault(f"{contract.id} names no image, so it cannot run in the docker sandbox")
-    image = (
-        find_image(engine(), declared.image) if declared.image else build_image(engine(), _recipe(contract))
-    )
+    if declared.image:
+        image = find_image(engine(), declared.image)
+    else:
+        recipe = _recipe(contract, str(declared.build), unpinned=declared.allow_unpinned)
+        image = build_image(engine(), recipe)
     if image.volumes and declared.scope == "system":
         message = (
             f"the image has a volume at {shown(image.volumes[0])}, and what is written there is in no change"
@@ -25,11 +28,19 @@ def image_of(contract: Contract) -> Image:
     return image
 
 
-def _recipe(contract: Contract) -> Recipe:
-    declared = contract.spec.environment
-    folder = str(declared.build).rstrip("/") + "/"
+def separate_image(contract: Contract, separate: Separate) -> Image | None:
+    """The image of a verifier's own; None: a fresh container of the agent's."""
+    if separate.image:
+        return find_image(engine(), separate.image)
+    if separate.build:
+        return build_image(engine(), _recipe(contract, separate.build, unpinned=separate.allow_unpinned))
+    return None
+
+
+def _recipe(contract: Contract, build: str, *, unpinned: bool) -> Recipe:
+    folder = f"{build.rstrip('/')}/"
     files = {
         name.removeprefix(folder): file for name, file in contract.files.items() if name.startswith(folder)
     }
     network = "host" if contract.spec.setup_network == "host" else "none"
-    return Recipe(files, network, declared.allow_unpinned)
+    return Recipe(files, network, unpinned)

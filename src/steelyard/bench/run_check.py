@@ -67,6 +67,7 @@ class Bench:
     env: dict[str, str]
     clock: Callable[[], int] = time.monotonic_ns  # ns since run start, in a run
     live: LiveTree | None = None  # where the change is already
+    changed: tuple[Laid, ...] | None = None  # all of it, for places where nothing runs
     on_connection: OnConnection | None = None
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
@@ -169,13 +170,26 @@ class Bench:
 
     def _verified(self, entry: GraderEntry, start: int) -> Outcome:
         options: VerifierOptions = entry.grader
+        if options.separate is None:
+            return self._verified_here(entry, start)
+        with self.ground.cache.temporary() as scratch:
+            from steelyard.bench.apart import apart  # noqa: PLC0415  # containers, and only for who needs them
+
+            changed = self.laid if self.changed is None else self.changed
+            other = apart(self.ground, changed, options.separate, scratch)
+            bench = replace(self, ground=other.ground, laid=other.laid, live=None)
+            outcome = bench._verified_here(entry, start, other.logs)  # noqa: SLF001  # one of us
+        return replace(outcome, notes=(*outcome.notes, *other.notes))
+
+    def _verified_here(self, entry: GraderEntry, start: int, published: tuple[Laid, ...] = ()) -> Outcome:
+        options: VerifierOptions = entry.grader
         contract = self.ground.contract
         cleared = without_stand_ins(self.ground, self._path_variable(options), self.laid, self._ask)
         (finished, verified), death = self._on_the_change(
             cleared.laid,
             lambda sandbox: run_verifier(sandbox, contract, options, self.env),
             lambda ran: ran.finished,
-            places=verifier_places(contract, options),
+            places=verifier_places(contract, options, published),
             user=str(options.user or ""),
         )
         judged = _ended_badly(finished, death, options.timeout_s) or _rewarded(verified, entry.pass_threshold)

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.hidden_files import laid_files
+from steelyard.bench.separate import Separate
 from steelyard.bench.verified import LOCKED, MAX_ARTIFACT_BYTES, UNREAD, Artifacts, Verified, read_artifacts
 from steelyard.contract.contract import Contract
 from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
@@ -42,6 +43,7 @@ class VerifierOptions(Protocol):
     timeout_s: float
     env: Mapping[str, str]
     user: str | int | None
+    separate: Separate | None
 
 
 class VerifierRan(NamedTuple):
@@ -49,12 +51,16 @@ class VerifierRan(NamedTuple):
     verified: Verified
 
 
-def verifier_places(contract: Contract, options: VerifierOptions) -> tuple[Place, ...]:
+def verifier_places(
+    contract: Contract, options: VerifierOptions, published: tuple[Laid, ...] = ()
+) -> tuple[Place, ...]:
     laid = laid_files(contract.files_beside(options.script))
     below = {str(PurePosixPath(path).parent) for path in (options.reward_path, options.details_path)}
     logs = tuple(Laid(path.removeprefix(f"{LOGS}/"), "dir") for path in sorted(below) if path != LOGS)
     rubric = Laid("steelyard/rubric.py", "file", source=RUBRIC)
-    return Place(TESTS, laid, read_only=True), Place(TOOLS, (rubric,), read_only=True), Place(LOGS, logs)
+    brings = options.separate is not None and options.separate.brings_tests
+    tests = () if brings else (Place(TESTS, laid, read_only=True),)
+    return *tests, Place(TOOLS, (rubric,), read_only=True), Place(LOGS, (*published, *logs))
 
 
 def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ...]:

@@ -37,11 +37,21 @@ def shape_problems(entries: Entries) -> list[Problem]:
         said += _with_workspace(data)
     said += export_problems(data, is_system=is_system(data))
     said += door_problems(data)
+    said += _of_whole_systems(data, entries)
     if data.get("expected_outcome") == "refusal" and not is_judged(data):
         said.append((("expected_outcome",), "only a judge can tell a refusal", JUDGE))
     if data.get("bench") == "live":
         said += _graded_live(data, entries)
     return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
+
+
+def _of_whole_systems(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+    """What a verifier can only be told where the image is the workspace, and the bench is fresh."""
+    fits = is_system(data) and data.get("bench") != "live"
+    for place, entry in entries.found.items():
+        for key in ("user", "separate"):
+            if getattr(entry.grader, key, None) is not None and not fits:
+                yield (*place, key), "needs `scope: system` and a fresh bench", ""
 
 
 def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:

@@ -10,10 +10,12 @@ import orjson
 
 from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome, Outcome
-from steelyard.bench.rebuild import rebuild
+from steelyard.bench.rebuild import laid_entries, rebuild
 from steelyard.bench.run_check import Bench, check_environment
+from steelyard.bench.separate import PUBLISHED
 from steelyard.bench.step_files import laid_of
 from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.tree import is_within
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.misleading import misleading
 from steelyard.execution.connected import connection_log
@@ -29,14 +31,22 @@ EXECUTION = frozenset(
 def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     """What each check says of the captured change."""
     rebuilt = rebuild(run.ground, run.change, run.blobs)
-    _note(run, rebuilt.findings)
-    bench = _bench(run, (*laid_of(run.brought, run.kept), *rebuilt.laid))
+    _note(run, _of_the_bench(checks, rebuilt.findings))
+    brought = laid_of(run.brought, run.kept)
+    changed = (*brought, *laid_entries(run.change.entries, run.blobs))
+    bench = replace(_bench(run, (*brought, *rebuilt.laid)), changed=changed)
     if not run.change.complete:
         # A change too large to import is the agent's failure: it must not become a run that does not count.
         return _each(run, checks, lambda entry: bench.refuse(entry, TOO_LARGE))
     if run.ending is not None and run.is_graded_live(run.ending):
         return _live(run, checks)
     return _each(run, checks, lambda entry: bench.run(entry, partial(_told, run)))
+
+
+def _of_the_bench(checks: Sequence[GraderEntry], findings: Sequence[Finding]) -> list[Finding]:
+    """A verifier apart is given what was published, so that nobody is told that it stayed behind."""
+    has_published = any(getattr(entry.grader, "separate", None) is not None for entry in checks)
+    return [one for one in findings if not (has_published and is_within(one.where, PUBLISHED))]
 
 
 def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:

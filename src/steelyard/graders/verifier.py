@@ -10,8 +10,9 @@ from typing import Annotated
 from pydantic import AfterValidator, ConfigDict
 
 from steelyard.bench.run_verifier import LOGS
+from steelyard.bench.separate import Separate
 from steelyard.contract.catalogue import Doubt, Material
-from steelyard.contract.model import Fraction, NonEmpty, User, Variable
+from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.grade import Evaluated, Grade
@@ -57,8 +58,8 @@ class Verifier(Grader):
 
     It runs in /workspace on a fresh bench, with its folder of the contract at /tests (read-only), an empty /logs and the
     variables of `env`, which no agent sees; with `scope: system` as root, or as the image's `user` that is named. Every
-    process is dead before the reward is read. A missing or broken reward
-    is an error and not a zero. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a
+    process is dead before the reward is read. A missing or broken reward is an error and not a zero. With `separate` it has a
+    system of its own: a fresh container of another image, with the declared `artifacts` of the agent's and nothing else. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a
     regular expression, a JSON Schema): a reward above 0 for an output that does not parse is refused. Golden answers
     beside the contract, in `fixtures/pass` and `fixtures/fail`, try the script (`steelyard check --fixtures`) and
     decide nothing else.
@@ -83,6 +84,7 @@ class Verifier(Grader):
     timeout_s: TimeoutS = 900.0
     env: dict[Variable, str] = field(default_factory=dict)
     user: User | None = None
+    separate: Separate | None = None
     fixtures: FixtureScores = FixtureScores()
 
     @property
@@ -96,11 +98,15 @@ class Verifier(Grader):
     def contract_files(self) -> tuple[str, ...]:
         folder = str(PurePosixPath(self.script).parent)
         schema = self.output.schema if self.output else None
-        return (self.script if folder == "." else folder, *([schema] if schema else []))
+        build = self.separate.build if self.separate else None
+        more = [name for name in (schema, build) if name]
+        return (self.script if folder == "." else folder, *more)
 
     def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
         if self.script not in material.files:
             return (Doubt("script", f"{self.script} is not a file of the contract", fatal=True),)
+        if self.separate is not None and (wrong := _unsound(self.separate, material)):
+            return (Doubt("separate", wrong, fatal=True),)
         if self.output is not None and self.expected_output_path is None:
             return (Doubt("expected_output_path", "say which file `output` is about", fatal=True),)
         if self.fixtures.fail_at_most >= self.fixtures.pass_at_least:
@@ -155,6 +161,16 @@ class Verifier(Grader):
         there = path is None or case.final_tree().kind(_inside(path, case.root)) is not None
         # Nothing was declared of it, so nothing follows from it but a word.
         return Looked(parseable=True, schema_valid=True, errors=() if there else (f"{path} is not there",))
+
+
+def _unsound(separate: Separate, material: Material) -> str:
+    if separate.image and separate.build:
+        return "say one of image, build"
+    if separate.image and not separate.allow_unpinned and not re.match(PINNED_PATTERN, separate.image):
+        return "an image is named by its digest, or say `allow_unpinned: true`"
+    if separate.build and f"{separate.build.rstrip('/')}/Dockerfile" not in material.files:
+        return f"{separate.build} is not a folder with a Dockerfile"
+    return ""
 
 
 def _last_path(brief: str) -> str | None:

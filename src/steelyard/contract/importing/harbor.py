@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.importing.dockerfile import NEEDS, DockerfileError, Parted, is_pinned, part
+from steelyard.contract.importing.harbor_limits import limits
 from steelyard.contract.importing.harbor_model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
 from steelyard.contract.importing.harbor_network import reach_of
+from steelyard.contract.importing.harbor_separate import Verified
 from steelyard.contract.importing.harbor_steps import Given, Stepped, converted_steps, ready_of
 from steelyard.contract.importing.harbor_users import Users
 from steelyard.contract.importing.harbor_variables import resolved
@@ -42,11 +44,9 @@ from steelyard.contract.yaml_source import Source, dotted
 
 FILE = "task.toml"
 VERIFIER_S = 120.0  # of the wall clock, kept for the verifier as for every contract
-MOST_MEMORY_GUARANTEED = 1024
 USED = {FILE, "instruction.md", "environment", "tests", "solution", "steps"}
 _WORKSPACE = "/workspace"
 _OUTPUT = re.compile(r"/workspace/[\w./-]*\w")
-_UNITS = {"K": 1 / 1024, "M": 1, "G": 1024}
 
 
 class Container(NamedTuple):
@@ -75,7 +75,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
         **({"repository": {"tree": REPO}} if container.environment["sandbox"] == "bubblewrap" else {}),
         "environment": {
             **container.environment,
-            **_limits(task, source),
+            **limits(task.environment, ("environment",), source),
             **_variables(task, source, options, container),
             **_ready(task),
             **reach.environment,
@@ -220,31 +220,6 @@ def _told(folder: Path) -> Iterator[None]:
         raise fault(f"{folder}/environment/Dockerfile:{wrong.line}", "", str(wrong)) from wrong
 
 
-def _limits(task: HarborTask, source: Source) -> dict[str, Any]:
-    wanted = task.environment
-    memory = _megabytes(source, "memory", wanted.memory, wanted.memory_mb)
-    disk = _megabytes(source, "storage", wanted.storage, wanted.storage_mb)
-    room = (
-        {"memory_mb": {"guaranteed": min(memory, MOST_MEMORY_GUARANTEED), "limit": memory}} if memory else {}
-    )
-    return {
-        **({"cpu": wanted.cpus} if wanted.cpus else {}),
-        **room,
-        **({"disk_mb": disk} if disk else {}),
-    }
-
-
-def _megabytes(source: Source, key: str, size: str | None, megabytes: int | None) -> int | None:
-    if size is None:
-        return megabytes
-    text = size.strip().upper()
-    meant = int(float(text[:-1]) * _UNITS[text[-1]])
-    if megabytes is not None and megabytes != meant:
-        place = ("environment", key)
-        raise fault(source.where(place), f"environment.{key}", f"contradicts {key}_mb = {megabytes}")
-    return meant
-
-
 def _variables(task: HarborTask, source: Source, options: Options, container: Container) -> dict[str, Any]:
     own = resolved(task.environment.env, ("environment", "env"), source, options)
     env = {**container.environment.get("env", {}), **own}
@@ -284,6 +259,7 @@ def _verifier(given: Given, instruction: str) -> dict[str, Any]:
         **({"expected_output_path": output} if output else {}),
         **({"env": env} if env else {}),
         **users.verifier(),
+        **Verified(task, source, given.folder, options).keys(),
         "timeout_s": task.verifier.timeout_sec,
     }
 

@@ -151,28 +151,28 @@ def _more_than_zero(value: Any) -> bool:
     return isinstance(value, int) and value > 0
 
 
-_OWN_IMAGE = "a verifier has no image of its own here yet"
+def _of_environment(at: Place) -> tuple[Unsupported, ...]:
+    return (
+        Unsupported((*at, "os"), "only Linux is supported", lambda value: str(value or "linux").lower() != "linux"),
+        Unsupported((*at, "gpus"), "GPUs are not supported", _more_than_zero),
+        Unsupported((*at, "gpu_types"), "GPUs are not supported", _asks),
+        Unsupported((*at, "tpu"), "TPUs are not supported", _asks),
+        Unsupported((*at, "mcp_servers"), "MCP servers are not supported yet", _asks),
+        Unsupported((*at, "skills_dir"), "skills are the agent's, not the contract's", _asks),
+    )  # fmt: skip
 
 
 def _of_phases(at: Place) -> tuple[Unsupported, ...]:
     """What neither a task nor one of its steps may ask of its agent and its verifier."""
     return (
-        Unsupported((*at, "verifier", "environment"), _OWN_IMAGE, _asks),
-        Unsupported((*at, "verifier", "environment_mode"), _OWN_IMAGE, lambda value: value == "separate"),
+        *_of_environment((*at, "verifier", "environment")),
+        Unsupported((*at, "verifier", "environment", "healthcheck"), "a verifier is started at once", _asks),
         Unsupported((*at, "verifier", "collect"), "collect hooks are not supported yet", _asks),
         Unsupported((*at, "verifier", "continuous"), "verifying while the agent works is not supported", _asks),
     )  # fmt: skip
 
 
-UNSUPPORTED = (
-    Unsupported(("environment", "os"), "only Linux is supported", lambda value: str(value or "linux").lower() != "linux"),
-    Unsupported(("environment", "gpus"), "GPUs are not supported", _more_than_zero),
-    Unsupported(("environment", "gpu_types"), "GPUs are not supported", _asks),
-    Unsupported(("environment", "tpu"), "TPUs are not supported", _asks),
-    Unsupported(("environment", "mcp_servers"), "MCP servers are not supported yet", _asks),
-    Unsupported(("environment", "skills_dir"), "skills are the agent's, not the contract's", _asks),
-    *_of_phases(()),
-)  # fmt: skip
+UNSUPPORTED = (*_of_environment(("environment",)), *_of_phases(()))
 
 
 def unsupported(data: Mapping[str, Any]) -> tuple[Unsupported, ...]:

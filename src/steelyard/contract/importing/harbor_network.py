@@ -76,7 +76,7 @@ def _doors(task: HarborTask, source: Source, options: Options, role: _Role) -> t
     """What each step's agent or verifier may reach, which has to be the same."""
     doors = _opened(_asked(task, role), source, options)
     for number, step in enumerate(task.steps):
-        own = _said(("steps", number, role), getattr(step, role))
+        own = _own(("steps", number, role), getattr(step, role))
         if own is not None and _opened(own, source, options) != doors:
             message = f"every {role} of a task reaches the same here"
             raise fault(source.where(own.place), dotted(own.place), message, f"say it once, in [{role}]")
@@ -84,10 +84,14 @@ def _doors(task: HarborTask, source: Source, options: Options, role: _Role) -> t
 
 
 def _asked(task: HarborTask, role: _Role) -> _Asked:
-    own = _said((role,), getattr(task, role))
-    if own is None and role == "verifier" and task.verifier.environment is not None:
-        own = _said(("verifier", "environment"), task.verifier.environment)
+    own = _own((role,), getattr(task, role))
     return own or _said(("environment",), task.environment) or _Asked(("environment",), None)
+
+
+def _own(place: Place, phase: Phase) -> _Asked | None:
+    """What an agent or a verifier says for itself, or an environment of its own says for it."""
+    apart: Environment | None = getattr(phase, "environment", None)
+    return _said(place, phase) or (_said((*place, "environment"), apart) if apart is not None else None)
 
 
 def _said(place: Place, phase: Phase | Environment) -> _Asked | None:

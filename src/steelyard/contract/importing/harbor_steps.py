@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.importing.harbor_model import HarborTask, Healthcheck, Step
+from steelyard.contract.importing.harbor_separate import Verified
 from steelyard.contract.importing.harbor_users import Users
 from steelyard.contract.importing.harbor_variables import resolved
 from steelyard.contract.importing.reading import fault, read_text
@@ -90,6 +91,7 @@ def _step(given: Given, step: Step, number: int) -> dict[str, Any]:
                 "script": f"{own}/tests/test.sh",
                 **({"env": env} if env else {}),
                 **users.verifier(step.verifier),
+                **Verified(task, source, folder, options, step, number).keys(),
                 "timeout_s": step.verifier.timeout_sec,
             }
         ],

@@ -11,6 +11,7 @@ import errno
 import os
 import shutil
 import tarfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -18,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import WORKSPACE, Box, Laid
 from steelyard.sandboxes.copying import copy_layers, visible
-from steelyard.sandboxes.docker.api import Engine
+from steelyard.sandboxes.docker.api import Engine, Refused
 from steelyard.sandboxes.docker.derived import AGENT_ID, add_file, add_tree, archive, new_folder, new_tar
 from steelyard.sandboxes.lay import Parents, lay, parts, remove
 
@@ -33,6 +34,11 @@ class Caps(NamedTuple):
     entries: int = 1_000_000
     file_bytes: int = 512 << 20
     total_bytes: int = 16 << 30
+
+
+class Taking(NamedTuple):
+    caps: Caps
+    leave: Callable[[str], bool]
 
 
 def fetch(engine: Engine, container: str, place: str, into: Path, caps: Caps) -> None:
@@ -52,8 +58,33 @@ def unpack(tar: tarfile.TarFile, into: Path, caps: Caps) -> None:
         os.close(root)
 
 
+def take(engine: Engine, container: str, place: str, into: Path, taking: Taking) -> None:
+    """What a container has at `place`, by its own name below `into`; nothing when it has nothing there."""
+    into.mkdir(mode=0o700, parents=True, exist_ok=True)
+    root = os.open(into, _DIRECTORY)
+    try:
+        with archive(engine, container, place) as tar, Parents(root, None) as parents:
+            _Unpacking(tar, parents, root, taking.caps, leave=taking.leave, keep_top=True).run()
+    except Refused as refused:
+        if refused.status != 404:
+            raise
+    finally:
+        os.close(root)
+
+
 class _Unpacking:
-    def __init__(self, tar: tarfile.TarFile, parents: Parents, root: int, caps: Caps) -> None:
+    def __init__(  # noqa: PLR0913  # where from, where to, and how much of it
+        self,
+        tar: tarfile.TarFile,
+        parents: Parents,
+        root: int,
+        caps: Caps,
+        *,
+        leave: Callable[[str], bool] = lambda _: False,
+        keep_top: bool = False,
+    ) -> None:
+        self._leave = leave
+        self._keep_top = keep_top
         self._tar = tar
         self._parents = parents
         self._root = root
@@ -63,8 +94,10 @@ class _Unpacking:
     def run(self) -> None:
         for number, entry in enumerate(self._tar):
             self._tar.members = []  # type: ignore[attr-defined]  # a stream remembers every entry otherwise
-            _, _, path = entry.name.removeprefix("./").partition("/")
-            if not path.strip("/"):
+            top, _, path = entry.name.removeprefix("./").partition("/")
+            if self._keep_top:
+                path = f"{top}/{path}"
+            if not path.strip("/") or self._leave(path.strip("/")):
                 continue
             if number > self._caps.entries:
                 self._over()
@@ -103,8 +136,9 @@ class _Unpacking:
             self._write(entry, folder, name)
 
     def _link(self, other: str, folder: int, name: str) -> None:
-        _, _, path = other.removeprefix("./").partition("/")
-        with suppress(OSError):  # to something that was no file
+        top, _, path = other.removeprefix("./").partition("/")
+        path = f"{top}/{path}".rstrip("/") if self._keep_top else path
+        with suppress(OSError, ValueError):  # to something that was no file
             *above, last = parts(path)
             source = _opened_folder(self._root, above)
             try:

@@ -33,7 +33,7 @@ from steelyard.sandboxes.base import (
 )
 from steelyard.sandboxes.copying import COMPLETE, copy_layers
 from steelyard.sandboxes.docker.api import NO_ROOM, Engine, Refused
-from steelyard.sandboxes.docker.archive import Caps, baseline, fetch
+from steelyard.sandboxes.docker.archive import Caps, Taking, baseline, fetch, take
 from steelyard.sandboxes.docker.people import ROOT, person
 from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, system_uppers, uppers
 from steelyard.sandboxes.docker.room import has_too_many, holds_more, is_full
@@ -143,6 +143,11 @@ class DockerSandbox:
                 "the storage driver does not show what a container changed; give the engine overlay2"
             )
         return Remains(container.reach.workspace, self._baseline())
+
+    def copy_out(self, place: str, into: Path, taking: Taking) -> None:
+        """What is at `place` now, as data below `into` under its own name."""
+        container = self._container
+        take(container.engine, container.id, place, into, taking)
 
     def close(self) -> None:
         try:

@@ -1,0 +1,125 @@
+"""The agent's work and a verifier with a system of its own -> a ground of that system with the artifacts to lay on it.
+
+    agent's image + change    a container in which nothing is ever run: artifacts are read out of it, as a tar
+    the importer              files, folders, and links that stay among the artifacts; so many, and so large
+    verifier's image          each at its own path by the rules for work in a system; /logs/artifacts below /logs
+
+What is too large is the agent's failure. An artifact that is not there is not there.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.bench.ground import Ground
+from steelyard.bench.image_of import separate_image
+from steelyard.bench.rebuild import laid_entries
+from steelyard.bench.separate import PUBLISHED, Artifact, Separate
+from steelyard.bench.system_change import KERNEL, matches
+from steelyard.bench.system_policy import system_policy
+from steelyard.contract.model import Memory
+from steelyard.contract.tree import is_within, shown
+from steelyard.errors import AgentFault
+from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.change import ChangeEntry
+from steelyard.evidence.importer import Caps, import_folder
+from steelyard.sandboxes.base import Laid
+from steelyard.sandboxes.docker import archive
+from steelyard.sandboxes.docker.archive import Taking
+
+FETCHED = Caps(files=200_000, total_bytes=4 << 30, file_bytes=1 << 30)
+TAKEN = archive.Caps(FETCHED.files, FETCHED.file_bytes, FETCHED.total_bytes)
+TOO_LARGE = "the artifacts are larger than a verifier takes"
+MAX_NOTES = 10
+_LOGS = "logs/"
+
+
+class Apart(NamedTuple):
+    ground: Ground
+    laid: tuple[Laid, ...]
+    logs: tuple[Laid, ...]  # below /logs
+    notes: tuple[str, ...]
+
+
+def apart(ground: Ground, changed: tuple[Laid, ...], separate: Separate, scratch: Path) -> Apart:
+    """`changed` is all that the agent changed: where nothing runs, nothing of it needs to stay behind."""
+    tree = scratch / "tree"
+    tree.mkdir()
+    (scratch / "nothing").mkdir()
+    _collect(ground, changed, separate.collected, tree)
+    blobs = Blobs(scratch / "blobs")
+    change = import_folder(tree, scratch / "nothing", baseline_root="", blobs=blobs, caps=FETCHED)
+    if not change.complete:
+        raise AgentFault(TOO_LARGE)
+    own = _of_the_verifier(ground, separate)
+    kept = [one for one in change.entries if not _leads_out(one, separate.collected)]
+    notes = [
+        f"/{shown(one.path)} leads out of the artifacts, and was left out"
+        for one in change.entries
+        if one not in kept
+    ]
+    logs = [one for one in kept if is_within(one.path, PUBLISHED[1:])]
+    split = system_policy(own, blobs).split(one for one in kept if not is_within(one.path, PUBLISHED[1:]))
+    notes += [f"{one.where}: {one.why}" for one in (*change.findings, *split.findings)]
+    published = laid_entries([replace(one, path=one.path.removeprefix(_LOGS)) for one in logs], blobs)
+    return Apart(own, split.laid, published, tuple(notes[:MAX_NOTES]))
+
+
+def _collect(ground: Ground, changed: Iterable[Laid], artifacts: tuple[Artifact, ...], tree: Path) -> None:
+    """Only what concerns an artifact is laid, and never where the kernel answers."""
+    sources = [one.source[1:] for one in artifacts]
+    laid = tuple(
+        one
+        for one in changed
+        if not matches(one.path, KERNEL)
+        and any(is_within(one.path, source) or is_within(source, one.path) for source in sources)
+    )
+    with ground.backend.start(ground.box(laid=laid)) as sandbox:
+        for one in artifacts:
+            into = tree / posixpath.dirname(one.source)[1:]
+            taking = Taking(TAKEN, partial(is_excluded, patterns=one.exclude))
+            sandbox.copy_out(one.source, into, taking)  # type: ignore[attr-defined]  # a container's only
+
+
+def _of_the_verifier(ground: Ground, separate: Separate) -> Ground:
+    """The same contract in another system: what it says of the agent's holds no longer."""
+    contract, spec = ground.contract, ground.contract.spec
+    given = spec.environment
+    memory = separate.memory_mb
+    environment = given.model_copy(
+        update={
+            "workdir": separate.workdir or (None if separate.image or separate.build else given.workdir),
+            "env": separate.env,
+            "user": None,
+            "cpu": separate.cpu or given.cpu,
+            "memory_mb": Memory(guaranteed=min(memory, 1024), limit=memory) if memory else given.memory_mb,
+            "disk_mb": separate.disk_mb or given.disk_mb,
+        }
+    )
+    exports = tuple(pattern for one in separate.artifacts for pattern in (one.source, f"{one.source}/**"))
+    update = {"environment": environment, "exports": exports}
+    other = replace(contract, spec=spec.model_copy(update=update))
+    return replace(ground, contract=other, image=separate_image(contract, separate) or ground.image)
+
+
+def _leads_out(entry: ChangeEntry, artifacts: Iterable[Artifact]) -> bool:
+    """A link to something that no artifact has would show the verifier a file of its own."""
+    if entry.new is None or entry.new.kind != "symlink":
+        return False
+    target = posixpath.normpath(posixpath.join("/", posixpath.dirname(entry.path), entry.new.target))
+    return not any(is_within(target, one.source) for one in artifacts)
+
+
+def is_excluded(path: str, patterns: Iterable[str]) -> bool:
+    """As tar takes them: a pattern is a whole name on the way, or the path from somewhere on."""
+    names = path.split("/")
+    ends = ["/".join(names[start:]) for start in range(len(names))]
+    return any(
+        fnmatchcase(text, pattern.rstrip("/")) for pattern in patterns for text in (*names, path, *ends)
+    )
