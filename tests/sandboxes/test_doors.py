@@ -132,6 +132,7 @@ def _is_free(port: int) -> bool:
 def test_fifty_connections_at_once_do_not_mix(start: Start, echoing: int) -> None:
     code = f"""
 import socket, threading
+threading.stack_size(1 << 18)
 right = []
 def one(number):
     word = str(number).encode() * 5000

@@ -14,6 +14,7 @@ import math
 import select
 import signal
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -313,7 +314,7 @@ class Wire:
             self._dispatch(data)
         except BlockingIOError:
             return
-        except (OSError, ValueError):  # reset, or out of step: either way nothing more can be believed
+        except (OSError, ValueError, struct.error):  # reset, or out of step: either way nothing more can be believed
             data = b""
         finally:
             self._reader = 0
