@@ -295,3 +295,8 @@ def test_dying_is_not_taken_for_the_error_that_a_test_expects(split: SplitStage,
         "test('throws', () => { assert.throws(() => lib.f()); });",
     )
     assert outcomes(ran) == {"throws": "failed"}
+
+
+def test_a_candidate_that_exits_has_ended_and_is_not_waited_for(split: SplitStage) -> None:
+    ran = tried(split, "exports.f = () => process.exit(0);", "test('one', () => { lib.f(); });")
+    assert "ended before it answered" in details(ran)

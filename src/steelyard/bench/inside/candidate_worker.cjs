@@ -4,6 +4,7 @@
 // looking up the name "" gives what the module itself is.
 'use strict';
 const fs = require('fs');
+const net = require('net');
 const path = require('path');
 const { createRequire } = require('module');
 const { pathToFileURL } = require('url');
@@ -153,11 +154,12 @@ function className(value) {
   return String(value?.constructor?.name ?? typeof value).slice(0, 100);
 }
 
-// Lines of fd 4, while the event loop goes on: the candidate's timers and promises need it.
+// Lines of fd 4, while the event loop goes on: the candidate's timers and promises need it. Not a stream of a file: a
+// thread that waits in read() would keep a candidate that exits from ending.
 async function lines(take) {
   let rest = '';
   const decoder = new TextDecoder();
-  for await (const chunk of fs.createReadStream('', { fd: ASKS })) {
+  for await (const chunk of new net.Socket({ fd: ASKS, readable: true, writable: false })) {
     const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = parts.pop();
     for (const part of parts) await take(part);
