@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shutil
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +216,35 @@ def test_no_artifact_fools_or_breaks_a_verifier_apart(steelyard: Steelyard, tmp_
     said = steelyard("run", TASKS / "apart", *words, "--json", "--jobs", "2")
     found = {line["agent"].removeprefix("script:"): (line["verdict"], line["status"]) for line in said.lines}
     assert found == dict.fromkeys(ARTIFACTS, ("fail", "scorable")), said.out + said.err
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "docker"])
+def test_a_task_that_asks_for_the_internet_gets_through_the_doors_that_are_opened(
+    steelyard: Steelyard, tmp_path: Path, sandbox: str
+) -> None:
+    if sandbox == "docker":
+        tagged()
+    task = tmp_path / "hello-file"
+    shutil.copytree(TASKS / "hello-file", task)
+    settings, script = task / "task.toml", task / "tests/test.sh"
+    settings.write_text(settings.read_text().replace("[environment]", "[environment]\nallow_internet = true"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=greet, args=(server,), daemon=True).start()
+        port = server.getsockname()[1]
+        asks = f'exec 3<>/dev/tcp/host.internal/{port} && read -r said <&3 && [ "$said" = hello ] || exit 1\n'
+        script.write_text(f"{asks}{script.read_text()}")  # and so it begins with no #!, though it is executable
+        words = ["--agent", "reference", "--sandbox", sandbox, "--json"]
+        refused = steelyard("run", task, *words)
+        assert "--network HOST:PORT" in refused.err
+        said = steelyard("run", task, *words, "--network", f"host.internal:{port}")
+        assert said.line["verdict"] == "pass", said.out + said.err
+        alone = steelyard("run", task, *words, "--offline")
+    assert alone.line["verdict"] != "pass"
+
+
+def greet(server: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # closed when the test ends
+        while True:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"hello\n")

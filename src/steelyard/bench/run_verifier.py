@@ -64,11 +64,18 @@ def verifier_places(
 
 
 def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ...]:
-    """Itself when it is executable; else by its ending, as whoever wrote it would start it."""
+    """Itself when it is a program; else by its ending, as whoever wrote it would start it."""
     path = f"{TESTS}/{PurePosixPath(options.script).name}"
-    if contract.files[options.script].mode == "755":
+    file = contract.files[options.script]
+    if file.mode == "755" and _is_program(file.path):
         return (path,)
     return ("python3", path) if path.endswith(".py") else ("bash", path)
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a kernel starts it: a script may be executable and not say by what."""
+    with path.open("rb") as file:
+        return file.read(4).startswith((b"#!", b"\x7fELF"))
 
 
 def run_verifier(
