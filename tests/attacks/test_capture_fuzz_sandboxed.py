@@ -34,6 +34,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("first", range(1000, 1000 + SEQUENCES, AT_ONCE))
 def test_no_edit_in_a_sandbox_is_missed_or_invented(tmp_path: Path, first: int) -> None:
     """An agent renames, replaces, recreates, links and locks whatever it finds; none of it escapes the capture."""
+    own = tmp_path / "git"
+    run_git(tmp_path, "init", "--quiet", "--bare", "--template=", str(own))
     for seed in range(first, first + AT_ONCE):
         old = tmp_path / str(seed)
         make_baseline(seed, old)
@@ -47,7 +49,7 @@ def test_no_edit_in_a_sandbox_is_missed_or_invented(tmp_path: Path, first: int) 
             assert change.complete
             assert unfolded(change) == difference(walk(old), walk(_path(remains))), seed
             new = _copied(_path(remains), tmp_path / f"{seed}.new")
-        assert _files(change) == _seen_by_git(tmp_path / f"{seed}.git", old, new), seed
+        assert _files(change) == _seen_by_git(own, old, new), seed
         for tree in (old, new):
             shutil.rmtree(tree)
 
@@ -87,13 +89,12 @@ def _without_git(tree: Path) -> None:
 
 def _seen_by_git(own: Path, old: Path, new: Path) -> set[str]:
     """What `git add -A -f` into a repository of our own says of the two trees."""
-    run_git(old, "init", "--quiet", "--bare", "--template=", str(own))
     trees = []
     for tree in (old, new):
+        (own / "index").unlink(missing_ok=True)
         _without_git(tree)
         git = (f"--git-dir={own}", f"--work-tree={tree}")
         run_git(tree, *git, "add", "--all", "--force")
         trees.append(run_git(tree, *git, "write-tree"))
     listed = run_git(old, f"--git-dir={own}", "diff-tree", "-r", "-z", "--name-only", "--no-renames", *trees)
-    shutil.rmtree(own)
     return {name for name in listed.split("\0") if name}
