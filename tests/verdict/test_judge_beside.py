@@ -89,6 +89,13 @@ def test_an_answer_that_nothing_verified_is_the_judges(
         assert made.reason.startswith("judge")
 
 
+def test_no_judge_forgives_a_violation() -> None:
+    made = decide(
+        [], [Finding("escape", "violation", "a", "why")], NOTHING, "completed", ANSWER, judge=jury("PASS")
+    )
+    assert (made.verdict, made.reward, made.disagreement) == ("fail", 0.0, "judge_pass_checks_fail")
+
+
 @pytest.mark.parametrize(
     ("judge", "grades", "expected"),
     [

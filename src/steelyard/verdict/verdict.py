@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from steelyard.contract.threshold import is_enough
@@ -87,47 +87,55 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
         return _invalid(status, findings)
     # Of a run without a workspace these say what its answer came to, and are not shown.
     gates = decide_gates(grades, findings)
-    checks = _checks(grades)
-    score = combined_score(grades)
-    verdict = _verdict(gates, checks, score, rule)
-    if any(step.outcome != "pass" for step in steps) and verdict == "pass":
-        verdict = "fail"
-    told = _told_by_judge(verdict, judge, rule)
-    return Verdict(
-        verdict=told.verdict if told else verdict,
+    made = Verdict(
+        verdict="ungraded",
         status="scorable",
         acceptance=status.acceptance,
-        reason=told.reason if told else _step_reason(steps) or _reason(status, gates, score, verdict, rule),
-        checks=checks,
+        reason=status.reason,
+        checks=_checks(grades),
         gates=gates if rule.workspace == "code" else None,
-        score=score,
+        score=combined_score(grades),
         mean_score=_mean([one.grade.score for one in grades if one.applies and one.grade.score is not None]),
-        reward=told.reward
-        if told
-        else _steps_reward(verdict, grades, steps, rule)
-        if steps
-        else _reward(verdict, score, grades, rule),
+        reward=None,
         badge="PASS" if termination == "completed" else "FAIL",
         tags=_tags(grades, gates, findings, termination),
         findings=tuple(findings),
         steps=tuple(steps),
         judge=judge,
-        disagreement=disagreement(judge, grades, checks=_held(gates, checks)),
     )
+    told = _told_by_checks(made, gates, grades, rule)
+    if told.verdict == "ungraded" and rule.workspace == "none" and rule.reward != "verifier":
+        told = _told_by_judge(judge, gates)
+    disagreeing = disagreement(judge, grades, checks=_held(gates, made.checks))
+    return replace(made, **told._asdict(), disagreement=disagreeing)
 
 
 class _Told(NamedTuple):
-    """What a judge's word comes to where it is the only one."""
+    """What grades, or a judge, make of a run."""
 
     verdict: Decision
     reward: float | None
     reason: str
 
 
-def _told_by_judge(verdict: Decision, judge: Judgement | None, rule: Rule) -> _Told | None:
+def _told_by_checks(made: Verdict, gates: Mapping[str, Gate], grades: Sequence[Graded], rule: Rule) -> _Told:
+    verdict = _verdict(gates, made.checks, made.score, rule)
+    if any(step.outcome != "pass" for step in made.steps) and verdict == "pass":
+        verdict = "fail"
+    reward = (
+        _steps_reward(verdict, grades, made.steps, rule)
+        if made.steps
+        else _reward(verdict, made.score, grades, rule)
+    )
+    reason = _step_reason(made.steps) or _reason(made.reason, gates, made.score, verdict, rule)
+    return _Told(verdict, reward, reason)
+
+
+def _told_by_judge(judge: Judgement | None, gates: Mapping[str, Gate]) -> _Told:
     """Of an answer that nothing verified. What a judge did not say is unknown, and unknown is not a zero."""
-    if rule.workspace != "none" or rule.reward == "verifier" or verdict != "ungraded":
-        return None
+    broken = next((gate for gate in gates.values() if gate.outcome != "pass"), None)
+    if broken is not None:  # by a finding: no judge can forgive that
+        return _Told("fail", 0.0, broken.why)
     if judge is None:
         return _Told("ungraded", None, "nobody was asked about the answer")
     if judge.verdict == "PASS":
@@ -176,14 +184,12 @@ def _step_reason(steps: Sequence[StepResult]) -> str:
     return f"step {telling.name}: {telling.why}" if telling else ""
 
 
-def _reason(
-    status: Status, gates: Mapping[str, Gate], score: float | None, verdict: Decision, rule: Rule
-) -> str:
+def _reason(said: str, gates: Mapping[str, Gate], score: float | None, verdict: Decision, rule: Rule) -> str:
     if verdict == "fail" and score is not None and all(gate.outcome == "pass" for gate in gates.values()):
         return (
             f"every gate passed, but the score {score:.2f} is below the threshold {rule.pass_threshold:.2f}"
         )
-    return status.reason
+    return said
 
 
 def _reward(verdict: Decision, score: float | None, grades: Sequence[Graded], rule: Rule) -> float | None:
