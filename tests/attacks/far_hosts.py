@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import select
 import socket
 import socketserver
 import threading
@@ -41,8 +42,9 @@ def silence(sock: socket.socket) -> None:
     """Accepts, reads nothing, says nothing, until the other side is gone."""
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        while sock.recv(1, socket.MSG_PEEK):
-            threading.Event().wait(0.05)
+        poll = select.poll()
+        poll.register(sock, select.POLLRDHUP)
+        poll.poll()
 
 
 class _Server(socketserver.ThreadingTCPServer):

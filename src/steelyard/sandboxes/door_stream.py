@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from steelyard.sandboxes import frames
 from steelyard.sandboxes.base import Door
@@ -99,7 +100,8 @@ class Stream:
                 outgoing, client_done = bool(self._inbox), self._client_done
             if client_done and not outgoing and not told_server:
                 told_server = True
-                server.shutdown(socket.SHUT_WR)
+                with suppress(OSError):  # it may be gone already; what it said last is still to be read
+                    server.shutdown(socket.SHUT_WR)
             if server_done and told_server:
                 return None
             reads = not server_done and room > 0
@@ -114,15 +116,15 @@ class Stream:
                 server_done = not self._pass_in(server, room)
 
     def _pass_out(self, server: socket.socket) -> None:
-        with self._lock:
-            data = bytes(self._inbox)
-        try:
-            count = server.send(data, socket.MSG_NOSIGNAL)
-        except BlockingIOError:
-            return
-        with self._lock:
+        with self._lock:  # which `end` takes too: once it has, not a byte more goes out
+            if self._over is not None:
+                return
+            try:
+                count = server.send(bytes(self._inbox), socket.MSG_NOSIGNAL)
+            except BlockingIOError:
+                return
             del self._inbox[:count]
-        self.out_bytes += count
+            self.out_bytes += count
         self._wire.tell(b"a", self.number, frames.pack_count(count))
 
     def _pass_in(self, server: socket.socket, room: int) -> bool:
