@@ -1,16 +1,19 @@
 """One house of each kind for all tests of the corpus: contracts, setup layers and grounds are made once a session.
 
-`house` is of bubblewrap sandboxes; a module that imports `house_of_each_kind as house` is tried in containers too.
+`house` is of bubblewrap sandboxes; with `house_of_each_kind as house` and cases by `in_each` it is also of containers.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from containers import container_engine
+from containers import container_engine, every_case, not_chosen
+from corpus.case import Case
 from corpus.house import SECRET, House, Kind
 
 Houses = Callable[[Kind], House]
@@ -40,7 +43,22 @@ def house(houses: Houses) -> House:
     return houses("bubblewrap")
 
 
-@pytest.fixture(params=["bubblewrap", "docker"])
+def in_each(cases: Sequence[Case], *, every: int, whole: str = "") -> list[Any]:
+    """(house, case) for each case: all in bubblewrap sandboxes, and of each family one in `every` in containers too.
+
+    Of the families in `whole` all: theirs are about what a sandbox is. `make attacks SANDBOX=docker` tries everything.
+    """
+    numbers: Counter[str] = Counter()
+    made = [pytest.param("bubblewrap", case, id=f"bubblewrap-{case.id}") for case in cases]
+    for case in cases:
+        is_chosen = every_case or case.family in whole or numbers[case.family] % every == 0
+        numbers[case.family] += 1
+        marks = () if is_chosen else (not_chosen,)
+        made.append(pytest.param("docker", case, id=f"docker-{case.id}", marks=marks))
+    return made
+
+
+@pytest.fixture
 def house_of_each_kind(request: pytest.FixtureRequest, houses: Houses) -> House:
     """Skips the test where no engine answers."""
     if request.param == "docker":

@@ -110,6 +110,10 @@ class OwnEngine:
             with tarfile.open(fileobj=image, mode="w", format=tarfile.GNU_FORMAT) as tar:
                 programs = {f"/bin/{name}": os.path.realpath(f"/bin/{name}") for name in PROGRAMS}
                 needed = {name: os.path.realpath(name) for name in needed_libraries([*programs.values()])}
+                for name in ("root", "srv"):
+                    folder = tarfile.TarInfo(name)
+                    folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+                    tar.addfile(folder)
                 for name, path in {**programs, **needed}.items():
                     tar.add(path, name.lstrip("/"), recursive=False)
             with self.engine.opened("POST", "/images/create", image, {"fromSrc": "-"}) as answer:

@@ -11,19 +11,19 @@ from corpus.every import ATTACKS, HONEST
 from corpus.house import House
 from corpus.judge import wrongs
 from corpus_stage import house_of_each_kind as house
-from corpus_stage import houses
+from corpus_stage import houses, in_each
 
 __all__ = ["house", "houses"]
 pytestmark = pytest.mark.timeout(180)
 INSIDE = [case for case in ATTACKS if case.family in "BNX"]
 
 
-@pytest.mark.parametrize("case", INSIDE, ids=lambda case: case.id)
+@pytest.mark.parametrize(("house", "case"), in_each(INSIDE, every=6, whole="X"), indirect=["house"])
 def test_an_attack_does_not_pass(case: Case, house: House) -> None:
     assert not wrongs(case, "split", house.tried(case, "split"))
     assert house.untouched()
 
 
-@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.id)
+@pytest.mark.parametrize(("house", "case"), in_each(HONEST, every=6), indirect=["house"])
 def test_honest_work_passes_and_nobody_is_accused(case: Case, house: House) -> None:
     assert not wrongs(case, "split", house.tried(case, "split"))

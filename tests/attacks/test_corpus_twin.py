@@ -8,18 +8,18 @@ from corpus.every import ATTACKS, HONEST
 from corpus.house import House
 from corpus.judge import wrongs
 from corpus_stage import house_of_each_kind as house
-from corpus_stage import houses
+from corpus_stage import houses, in_each
 
 __all__ = ["house", "houses"]
 pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.id)
+@pytest.mark.parametrize(("house", "case"), in_each(ATTACKS, every=3, whole="CDEFGHX"), indirect=["house"])
 def test_an_attack_does_not_pass(case: Case, house: House) -> None:
     assert not wrongs(case, "twin", house.tried(case, "twin"))
     assert house.untouched()
 
 
-@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.id)
+@pytest.mark.parametrize(("house", "case"), in_each(HONEST, every=3), indirect=["house"])
 def test_honest_work_passes_and_nobody_is_accused(case: Case, house: House) -> None:
     assert not wrongs(case, "twin", house.tried(case, "twin"))

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from small_sandbox import planted, small_sandbox
+
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.node import Node
@@ -17,6 +17,7 @@ from steelyard.bench.suite import Suite
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
 SANDBOXES = ["bubblewrap", "docker"]
+IN_CONTAINERS = 3
 RunNode = Callable[..., Ran]
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from small_sandbox import SMALL, planted, small_sandbox
+
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners import reporting
 from steelyard.bench.runners.base import Ran
@@ -19,6 +19,7 @@ from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.suite import Suite
 
 SANDBOXES = ["bubblewrap", "docker"]
+IN_CONTAINERS = 2
 ROOMY = replace(SMALL, tmp_mb=64)
 PASSED = "<testsuite name='s'><testcase name='a'/></testsuite>"
 FAILED = "<testsuite name='s'><testcase name='a'><failure message='no'/></testcase></testsuite>"
@@ -106,7 +107,7 @@ def test_a_test_that_was_run_again_has_failed_though_its_runner_is_content(run: 
         f'echo "{PASSED}" > $2; chmod 000 $2',
         f'printf %s "{PASSED.removesuffix("</testsuite>")}" > $2',
         "echo '<testsuite/>' > $2",
-        "printf '%0100000000d' 0 > $2 2>/dev/null; true",
+        "(printf '%0100000000d' 0 > $2) 2>/dev/null; true",
     ],
     ids=[
         "nothing",
