@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from authoring import Said, Steelyard
+from authoring import Author, Said, Steelyard
 from steelyard.judge.scripted import Replies, ScriptedModel, environment, serving
 
 
@@ -32,3 +33,13 @@ def judged_by(steelyard: Steelyard, *replies: Any, by_model: Replies | None = No
     model = ScriptedModel(by_model or replies)
     with serving(model) as url:
         yield Judged(steelyard, model, environment(url))
+
+
+def answering(author: Author, **keys: Any) -> Path:
+    """A contract without a workspace that only a judge can decide."""
+    folder: Path = author.write(**{"workspace": "none", "judge": {}, "oracle": {}, **keys})
+    text = (folder / "contract.yaml").read_text()
+    for line in ("repository:\n  tree: repo\n", "build: none\n", "oracle: {}\n"):
+        text = text.replace(line, "")
+    (folder / "contract.yaml").write_text(text)
+    return folder

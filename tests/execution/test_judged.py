@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from authoring import FIX, Author, Steelyard
-from scripted_judge import judged_by
+from scripted_judge import answering, judged_by
 from steelyard.contract.load import load_contract
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.gradings import append_grading, read_gradings
@@ -22,16 +22,6 @@ from steelyard.study.judging import Judging
 from steelyard.study.record import grade_evidence
 
 NO_JSON = {"text": "I would rather not say."}
-
-
-def answering(author: Author, **keys: Any) -> Path:
-    """A contract without a workspace that only a judge can decide."""
-    folder: Path = author.write(**{"workspace": "none", "judge": {}, "oracle": {}, **keys})
-    text = (folder / "contract.yaml").read_text()
-    for line in ("repository:\n  tree: repo\n", "build: none\n", "oracle: {}\n"):
-        text = text.replace(line, "")
-    (folder / "contract.yaml").write_text(text)
-    return folder
 
 
 def test_a_run_is_judged_after_its_checks_and_the_verdict_does_not_know(
@@ -198,16 +188,21 @@ def test_a_second_grading_asks_nobody_again(
 ) -> None:
     """Neither does it pay again after a model that could not be read: that one alone is asked again."""
     monkeypatch.setenv("STEELYARD_CACHE", str(cache))
-    contract = author.write(judge={"models": ["claude-a", "gpt-b"]})
-    with judged_by(steelyard, by_model={"claude-a": [FAIL, PASS], "gpt-b": [NO_JSON, FAIL]}) as judged:
+    rubric = {"type": "model_judge", "rubric": "Is it short?", "model": "claude-c"}
+    contract = author.write(judge={"models": ["claude-a", "gpt-b"]}, graders=[rubric])
+    score = {"json": {"score": 1, "reasoning": "It is."}}
+    answers = {"claude-a": [FAIL, PASS], "gpt-b": [NO_JSON, FAIL], "claude-c": [score]}
+    with judged_by(steelyard, by_model=answers) as judged:
         line = judged("run", contract, "--agent", "reference", "--json").line
         evidence = load_evidence(Path(line["folder"]))
         loaded = load_contract(contract, installed_catalogue())
         grade_evidence(loaded, evidence, judging=Judging(judged.env))
         assert judged("verify", line["run"]).code == 0
     asked = [one["body"]["model"] for one in judged.model.requests]
-    assert sorted(asked) == ["claude-a", "gpt-b", "gpt-b"]
-    second = result_line(evidence, read_gradings(evidence.folder)[-1])["judge"]
+    assert sorted(asked) == ["claude-a", "claude-c", "gpt-b", "gpt-b"]
+    result = result_line(evidence, read_gradings(evidence.folder)[-1])
+    assert (result["verdict"], result["score"], result["grades"][-1]["data"]["reused"]) == ("pass", 1.0, True)
+    second = result["judge"]
     assert [(one["verdict"], one["reused"]) for one in second["opinions"]] == [
         ("FAIL", True),
         ("FAIL", False),
@@ -295,3 +290,11 @@ def test_a_question_that_only_a_judge_decides_is_tried_with_one(author: Author, 
         nobody = judged("check", contract, "--reference", "--no-judge")
     assert (nobody.code, len(judged.questions)) == (3, 2)
     assert "nobody was asked about the answer" in nobody.out
+
+
+def test_a_patch_that_is_graded_is_judged_too(author: Author, steelyard: Steelyard) -> None:
+    contract = author.write()
+    with judged_by(steelyard, PASS) as judged:
+        line = judged("grade", contract, "--patch", contract / "reference.patch", "--json").line
+        judged("grade", contract, "--patch", contract / "reference.patch", "--no-judge")
+    assert (line["judge"]["verdict"], len(judged.questions)) == ("PASS", 1)

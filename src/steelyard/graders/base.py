@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -46,9 +46,8 @@ class Case:
     brief: str = ""
     trace: Summary = field(default_factory=Summary)
     root: str = WORKSPACE  # where the tree lies in a sandbox; "" of a whole system
-    keys: Mapping[str, str] = field(
-        default_factory=dict, repr=False
-    )  # of models that may be asked, by variable
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)  # of models that may be asked
+    earlier: Mapping[str, Any] = field(default_factory=dict)  # this entry's grade before, as JSON
 
 
 class Grader:

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from steelyard.bench.final_tree import FinalTree
 from steelyard.bench.ground import Ground
@@ -23,6 +24,7 @@ from steelyard.errors import GraderFault, InfraFault
 from steelyard.evidence.change import Change
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
+from steelyard.evidence.gradings import read_gradings
 from steelyard.graders.advice import advice
 from steelyard.graders.base import Case
 from steelyard.graders.forging import forging
@@ -84,6 +86,16 @@ class _Grading:
         return {name: Outcome.from_json(data) for name, data in self.evidence.outcomes.items()}
 
     @cached_property
+    def _earlier(self) -> dict[str, Mapping[str, Any]]:
+        """The newest grade of each name by this very contract; a damaged grading has none."""
+        try:
+            gradings = read_gradings(self.evidence.folder)
+            mine = [one for one in gradings if one["contract"]["digest"] == self.contract.digest]
+            return {grade["name"]: grade for grading in mine for grade in grading["grades"]}
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return {}
+
+    @cached_property
     def _bench(self) -> Bench:
         laid = rebuild(self.ground(), self.evidence.change, self.evidence.blobs).laid
         brought = laid_of(self._brought, self.evidence.kept_of(None))
@@ -112,6 +124,7 @@ class _Grading:
             trace=evidence.summary,
             root=contract.spec.environment.root,
             keys=self.keys,
+            earlier=self._earlier.get(entry.name, {}),
         )
 
     def _final_tree(self, change: Change, step: str | None) -> FinalTree:

@@ -78,6 +78,8 @@ class ModelJudge(Grader):
             return Grade.not_applicable(panel)
         from steelyard.judge.score import prompt_id, scored  # noqa: PLC0415  # loaded by those alone who ask
 
+        if known := _earlier(case, panel, prompt_id()):
+            return known
         patch = render_patch(case.change, case.blobs).patch.decode("utf-8", "replace")
         jury = scored(Produced(self._text(case), case.brief, patch), panel)
         return _mean(jury, prompt_id())
@@ -89,6 +91,15 @@ class ModelJudge(Grader):
             return case.files[self._file].path.read_text("utf-8", "replace")
         except (KeyError, OSError) as error:
             raise GraderFault(f"the rubric {self.rubric} cannot be read") from error
+
+
+def _earlier(case: Case, panel: Panel, prompt: str) -> Grade | None:
+    """What the same models said to the same question before; nobody pays twice for that."""
+    score, data = case.earlier.get("score"), case.earlier.get("data") or {}
+    asked = tuple(one["model"] for one in data.get("opinions", ()))
+    if score is None or (data.get("prompt"), asked) != (prompt, panel.models):
+        return None
+    return Grade.share(score, str(case.earlier.get("why", "")), data={**data, "reused": True})
 
 
 def _mean(jury: list[Scoring], prompt: str) -> Grade:
