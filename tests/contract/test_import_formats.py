@@ -473,6 +473,8 @@ def test_a_verifier_apart_has_the_image_that_its_task_says(task: Path) -> None:
     built = separate(task, APART, tests__Dockerfile="FROM x\n")
     assert (built["build"], built["brings_tests"]) == ("tests", True)
     assert separate(task) is None
+    hook = ("[agent]", '[[verifier.collect]]\ncommand = "dump"\ntimeout_sec = 5\n[agent]')
+    assert separate(task, APART, hook)["collect"] == [{"cmd": "dump", "timeout_s": 5.0}]
 
 
 def test_an_artifact_of_a_verifier_apart_has_an_absolute_path(task: Path) -> None:
@@ -538,7 +540,7 @@ def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> Non
         Wrong(("cpus = 1", 'healthcheck = {command = "x", cmd = "x"}'), ":14:1", "environment.healthcheck.cmd", "unknown key"),
         Wrong(("timeout_sec = 120.0", 'env = {A = "${A}"}'), ":8:1", "verifier.env.A", "from this machine"),
         Wrong(("timeout_sec = 120.0", "environment = {gpus = 1}"), "", "verifier.environment.gpus", "GPUs"),
-        Wrong(("timeout_sec = 120.0", 'collect = [{command = "x"}]'), ":8:1", "verifier.collect", "collect hooks"),
+        Wrong(("timeout_sec = 120.0", 'collect = [{command = "x"}]'), ":8:1", "verifier.collect", "of its own"),
         Wrong(("timeout_sec = 120.0", "timeout_sec = 7200"), ":8:1", "verifier.timeout_sec", ""),
         Wrong(("version =", 'artifacts = [{source = "/app/x", to = "x"}]\nversion ='), ":1:1", "artifacts[0].to", "unknown key"),
         Wrong(("version =", "min_reward = 0.5\nversion ="), ":1:1", "min_reward", "unknown key"),

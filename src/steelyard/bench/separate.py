@@ -12,7 +12,7 @@ from steelyard.bench.system_change import KERNEL, PLACES, matches
 from steelyard.contract.model import ImageName, NonEmpty, Variable, Workdir
 
 PUBLISHED = "/logs/artifacts"  # what an agent puts there is collected in any case
-MOST_ARTIFACTS, MOST_EXCLUDES = 100, 100
+MOST_ARTIFACTS, MOST_EXCLUDES, MOST_HOOKS = 100, 100, 20
 
 
 def _collectable(path: str) -> str:
@@ -37,6 +37,16 @@ class Artifact:
 
 
 @dataclass(frozen=True)
+class Hook:
+    """A command in the agent's system, when the agent has ended and its services still run."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    cmd: NonEmpty
+    timeout_s: Annotated[float, Field(gt=0, le=600)] = 60.0
+
+
+@dataclass(frozen=True)
 class Separate:
     """A fresh container of another image, or of the same one, with nothing of the agent's but `artifacts`."""
 
@@ -52,6 +62,7 @@ class Separate:
     memory_mb: Annotated[int, Field(ge=16)] | None = None
     disk_mb: Annotated[int, Field(ge=1)] | None = None
     artifacts: Annotated[tuple[Artifact, ...], Field(max_length=MOST_ARTIFACTS)] = ()
+    collect: Annotated[tuple[Hook, ...], Field(max_length=MOST_HOOKS)] = ()
 
     @property
     def collected(self) -> tuple[Artifact, ...]:

@@ -9,11 +9,14 @@ later steps are recorded as failed and say why, for a step that nobody took has 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from steelyard.agents.base import Ending
 from steelyard.agents.data import Reference
 from steelyard.bench.hidden_files import laid_files
 from steelyard.bench.live import LiveTree
 from steelyard.bench.step_files import brought_by
+from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Step
 from steelyard.contract.step_reward import Result, step_reward
 from steelyard.contract.threshold import is_enough
@@ -21,6 +24,7 @@ from steelyard.errors import AgentFault, ContractFault, Problem
 from steelyard.evidence.termination import CLASS_OF
 from steelyard.execution.accept import accept, refuse_all
 from steelyard.execution.capture import capture
+from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.ready import await_ready, unready
 from steelyard.execution.watch import Message, attend, conclude, leave
@@ -53,7 +57,7 @@ def _take(run: LiveRun, number: int, step: Step) -> str:
         run.events.append("stage.enter", "harness", {"stage": "write"})
     run.events.append("step.start", "harness", {"step": step.name, "number": number, "of": len(steps)})
     message = Message(step.brief, number, len(steps), step.name, step.wall_s)
-    ending = _watch(run, message)
+    ending = _watch(run, message, step.checks)
     capture(run, step.name)
     crashed = CLASS_OF[ending.code] == "agent"
     if crashed:
@@ -94,11 +98,12 @@ def _bring(run: LiveRun, number: int, step: Step) -> str:
     return f"step {step.name}: {why}" if why else ""
 
 
-def _watch(run: LiveRun, message: Message) -> Ending:
+def _watch(run: LiveRun, message: Message, checks: Sequence[GraderEntry]) -> Ending:
     """The agent at work on one step; nothing of it runs any more when this returns."""
     if isinstance(run.agent, Reference):
         run.delivery = run.agent.deliver_until(run.ground, run.blobs, message.number)
     ending = attend(run, message)
+    collect(run, checks, ending)
     if run.delivery is None and ending.code == "completed" and message.number < message.of:
         run.sandbox.settle()
         leave(run, ending)

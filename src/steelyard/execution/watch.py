@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.agents.base import Ending, Session
 from steelyard.errors import AgentFault
+from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import WORKSPACE, Death
 
@@ -60,6 +61,7 @@ def converse(run: LiveRun) -> None:
         ending = attend(run, message)
         if ending.code != "completed" or run.delivery is not None:
             break
+    collect(run, run.trial.contract.checks, ending)
     conclude(run, ending)
 
 

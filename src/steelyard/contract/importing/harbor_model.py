@@ -72,12 +72,21 @@ class Phase(Strict):
     allowed_hosts: tuple[str, ...] | None = None
 
 
+class Hook(Strict):
+    """A command in the agent's container before it is stopped."""
+
+    command: NonEmpty
+    service: str = "main"
+    timeout_sec: Annotated[float, Field(gt=0, le=600)] = 60
+    user: User | None = None
+
+
 class Verifier(Phase):
     timeout_sec: Annotated[float, Field(ge=1, le=3600)] = 600
     env: dict[Variable, str] = Field(default_factory=dict)
     environment_mode: Literal["shared", "separate"] | None = None
     environment: Environment | None = None
-    collect: tuple[Settings, ...] = ()
+    collect: tuple[Hook, ...] = ()
     continuous: Settings | None = None
 
 
@@ -167,7 +176,6 @@ def _of_phases(at: Place) -> tuple[Unsupported, ...]:
     return (
         *_of_environment((*at, "verifier", "environment")),
         Unsupported((*at, "verifier", "environment", "healthcheck"), "a verifier is started at once", _asks),
-        Unsupported((*at, "verifier", "collect"), "collect hooks are not supported yet", _asks),
         Unsupported((*at, "verifier", "continuous"), "verifying while the agent works is not supported", _asks),
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 [verifier] environment_mode = "separate"    or [verifier.environment]; a step's own before the task's
 docker_image, tests/Dockerfile              its image, which brings /tests; else a fresh container of the agent's
 artifacts                                   what it sees of the agent's system, and /logs/artifacts in any case
+[[verifier.collect]]                        `collect`: commands in the agent's system when it has ended
 """
 
 from __future__ import annotations
@@ -50,7 +51,11 @@ class Verified(NamedTuple):
 
     def keys(self) -> dict[str, Any]:
         """`separate`, and who it runs as in an image of its own."""
+        hooks = [*self._hooks()]
         if not self.is_separate:
+            if hooks:
+                said = "only a verifier with an environment of its own needs what is collected"
+                raise fault(self.source.where(("verifier", "collect")), "verifier.collect", said)
             return {}
         if self.options.sandbox == "bubblewrap":
             raise fault(f"{self.folder}/task.toml", "verifier.environment", f"a verifier apart {NEEDS}")
@@ -63,6 +68,7 @@ class Verified(NamedTuple):
             **({"env": env} if env else {}),
             **limits(environment, place, self.source, plain=True),
             "artifacts": [*self._artifacts()],
+            **({"collect": hooks} if hooks else {}),
         }
         return {"separate": separate, **(self._user(own) if own else {})}
 
@@ -100,6 +106,18 @@ class Verified(NamedTuple):
             tests = next(one for _, one, _ in self._levels if (self.folder / one / "Dockerfile").is_file())
             said = user_of(read_text(self.folder, f"{tests}/Dockerfile"))
         return {"user": None if said in _ROOT else said}
+
+    def _hooks(self) -> Iterator[dict[str, Any]]:
+        """Those of the task, then the step's."""
+        agent = self.task.agent.user
+        for place, _, said in reversed([*self._levels]):
+            for number, hook in enumerate(said.collect):
+                at = (*place, "collect", number)
+                if hook.service != "main":
+                    raise fault(self.source.where(at), dotted(at), "several containers are not supported yet")
+                if hook.user not in {None, agent}:
+                    raise fault(self.source.where(at), dotted(at), "is run by the agent's user here")
+                yield {"cmd": hook.command, "timeout_s": hook.timeout_sec}
 
     def _artifacts(self) -> Iterator[dict[str, Any]]:
         listed: list[tuple[Place, str | Artifact]] = [

@@ -1,0 +1,26 @@
+"""Commands that write down what only a live system knows, for a verifier that has a system of its own.
+
+They run where the agent worked, when it has ended and what it left running still runs: a dump of a database, the answer of a
+service. What they leave is as good as the agent's own word, and is captured with its work. One that fails leaves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.agents.base import Ending
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.execution.live_run import LiveRun
+from steelyard.sandboxes.base import Command
+
+
+def collect(run: LiveRun, checks: Sequence[GraderEntry], ending: Ending) -> None:
+    if run.delivery is not None or ending.code == "infrastructure":
+        return
+    apart = [entry.grader.separate for entry in checks if getattr(entry.grader, "separate", None) is not None]
+    for hook in dict.fromkeys(hook for separate in apart for hook in separate.collect):
+        done = run.sandbox.run(Command(("/bin/sh", "-c", hook.cmd), timeout_s=hook.timeout_s))
+        told = {"kind": "collect", "cmd": hook.cmd, "exit": done.exit_code, "timed_out": done.timed_out}
+        run.events.append("intervention", "harness", told)
+        if done.lost:
+            return  # whoever stops it will say so
