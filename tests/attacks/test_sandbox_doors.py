@@ -147,12 +147,13 @@ for option in (None, socket.SO_REUSEADDR, socket.SO_REUSEPORT):
 
 def test_a_daemon_that_talks_on_after_the_end() -> None:
     """It outlives the agent's last command; what it says after the sandbox has stopped reaches nobody."""
-    heard, ended = [0], threading.Event()
+    heard, came, ended = [0], threading.Event(), threading.Event()
 
     def listen(sock: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := sock.recv(1 << 16):
                 heard[0] += len(data)
+                came.set()
         ended.set()
 
     with serving(listen) as port, behind(port) as stage:
@@ -160,10 +161,11 @@ def test_a_daemon_that_talks_on_after_the_end() -> None:
             f'import socket, time; made = socket.create_connection((\\"{HOST}\\", {port}))\n'
             'while True: made.sendall(b\\"x\\"); time.sleep(0.01)'
         )
-        stage.sh(f'setsid /usr/bin/python3 -I -c "{code}" > /dev/null 2>&1 & sleep 1')
+        stage.sh(f'setsid /usr/bin/python3 -I -c "{code}" > /dev/null 2>&1 &')
+        assert came.wait(60)
         stage.stop()
         (one,) = stage.told
-        assert ended.wait(10)
+        assert ended.wait(60)
         assert heard[0] == one.out_bytes > 0
         assert one.failed == "open when the doors were shut"
 

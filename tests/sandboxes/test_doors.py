@@ -209,7 +209,7 @@ with socket.create_connection(("{HOST}", {echoing})) as made:
     made.sendall(b"x"); print(made.recv(1).decode())
 """
     left = house.sandbox.run(
-        Command(("/bin/sh", "-c", f"setsid /usr/bin/python3 -I -c '{_LINGER % (HOST, echoing)}' & sleep 1"))
+        Command(("/bin/sh", "-c", f"setsid /usr/bin/python3 -I -c '{_LINGER % (HOST, echoing)}' & {_AWAIT}"))
     )
     assert left.exit_code == 0, left
     house.sandbox.settle()
@@ -220,7 +220,11 @@ with socket.create_connection(("{HOST}", {echoing})) as made:
     assert len(house.told) == 3
 
 
-_LINGER = 'import socket, time\ns = socket.create_connection(("%s", %d)); s.sendall(b"x"); time.sleep(60)'
+_LINGER = (
+    'import socket, time\ns = socket.create_connection(("%s", %d)); s.sendall(b"x"); s.recv(1); '
+    'open("there", "w"); time.sleep(60)'
+)
+_AWAIT = "until [ -e there ]; do sleep 0.05; done"
 
 
 def test_a_process_in_the_background_talks_between_commands(start: Start) -> None:
@@ -238,7 +242,7 @@ def test_a_process_in_the_background_talks_between_commands(start: Start) -> Non
         house.sandbox.run(
             Command(("/bin/sh", "-c", f"setsid /usr/bin/python3 -I -c '{code}' >/dev/null 2>&1 &"))
         )
-        assert heard.wait(30)
+        assert heard.wait(60)
 
 
 def test_the_server_may_end_first_and_the_client_may_half_close(start: Start, echoing: int) -> None:
@@ -259,19 +263,18 @@ with socket.create_connection(("{HOST}", {echoing})) as made:
 
 def test_a_controller_that_is_killed_takes_its_streams_along(tmp_path: Path) -> None:
     """What is behind the door sees the end, and no process of the sandbox lives on."""
-    gone = threading.Event()
+    came, gone = threading.Event(), threading.Event()
 
     def talk(sock: object) -> None:
         while sock.recv(1 << 16):  # type: ignore[attr-defined]
-            pass
+            came.set()
         gone.set()
 
     with serving(talk) as port:
         program = f"""
-import os
 from pathlib import Path
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Command, Door, Limits
+from steelyard.sandboxes.base import Box, Command, Door
 Path({str(tmp_path / "tree")!r}).mkdir()
 box = Box(layers=(Path({str(tmp_path / "tree")!r}),), doors=(Door("{HOST}", {port}),))
 with backend("bubblewrap").start(box) as sandbox:
@@ -279,11 +282,12 @@ with backend("bubblewrap").start(box) as sandbox:
 """
         controller = subprocess.Popen([sys.executable, "-c", program], env={**os.environ})
         try:
-            assert not gone.wait(2), "it ended before it was killed"
+            assert came.wait(60)
+            assert not gone.is_set()
         finally:
             controller.send_signal(signal.SIGKILL)
             controller.wait()
-        assert gone.wait(20)
+        assert gone.wait(60)
 
 
 def test_hosts_have_an_address_each_and_ports_of_one_share_it() -> None:

@@ -52,7 +52,7 @@ class Stream:
                 self._inbox += frame.payload
                 self._client_done = self._client_done or not frame.payload
             elif frame.type == b"a":
-                self._untaken -= frames.unpack_count(frame.payload)
+                self._untaken = max(0, self._untaken - frames.unpack_count(frame.payload))
             else:
                 self._client_gone = True
             self._ring()
@@ -77,8 +77,14 @@ class Stream:
         except OSError as error:
             failed = error.strerror or str(error)
         finally:
-            self._wire.tell(b"e" if failed is None else b"r", self.number)
+            self._leave(failed)
+
+    def _leave(self, failed: str | None) -> None:
+        """Forgotten here first: init gives the place away when it hears of it, and we must have room by then."""
+        try:
             self._ended(self, failed)
+        finally:
+            self._wire.tell(b"e" if failed is None else b"r", self.number)
             with self._lock:
                 os.close(self._bell)
                 self._bell = -1

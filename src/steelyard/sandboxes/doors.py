@@ -22,7 +22,7 @@ from steelyard.sandboxes.door_stream import Stream
 from steelyard.sandboxes.frames import Frame
 from steelyard.sandboxes.wire import Wire
 
-MOST_STREAMS = 128  # twice what init lets in: one that ended there may be ending here
+MOST_STREAMS = 64  # what init lets in at once
 MOST_TOLD = 1000  # connections that are told one by one
 _ANSWER_S = 10.0
 _GRACE_S = 0.5
