@@ -13,10 +13,13 @@ CANARY and nothing else.
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -108,6 +111,11 @@ class House:
     def canary(self) -> Path:
         return self.root / "canary"
 
+    @property
+    def told(self) -> Path:
+        """`lines`, for the other workers."""
+        return self.root / "told.json"
+
     def build(self, contract: Mapping[str, Any], files: Mapping[str, str]) -> None:
         for name, text in {**FILES, **files}.items():
             path = self.contract / name
@@ -171,15 +179,19 @@ def stage(
         request: pytest.FixtureRequest, cache: Path, tmp_path_factory: pytest.TempPathFactory
     ) -> Iterator[House]:
         where = in_docker() if request.param == "docker" else {}
-        made = House(tmp_path_factory.mktemp("house"), cache)
-        if brings_pytest:
-            made.bring_pytest()
-        wanted = {**CONTRACT, **({"setup": [SETUP]} if brings_pytest else {}), **(keys or {})}
-        made.build({**wanted, "environment": {**wanted["environment"], **where}}, files or {})
-        tests = [item.function for item in _of_this_house(request)]
-        scripts = {test.__name__: test.__dict__["script"] for test in tests if "script" in test.__dict__}
-        if scripts:
-            made.lines.update(made.run(scripts))
+        made = House(_shared(tmp_path_factory) / f"{request.module.__name__}-{request.param}", cache)
+        with _first_of_all_workers(made) as first:
+            if first:
+                if brings_pytest:
+                    made.bring_pytest()
+                wanted = {**CONTRACT, **({"setup": [SETUP]} if brings_pytest else {}), **(keys or {})}
+                made.build({**wanted, "environment": {**wanted["environment"], **where}}, files or {})
+                tests = [item.function for item in _of_this_house(request)]
+                scripts = {
+                    test.__name__: test.__dict__["script"] for test in tests if "script" in test.__dict__
+                }
+                made.told.write_text(json.dumps(made.run(scripts) if scripts else {}))
+        made.lines.update(json.loads(made.told.read_text()))
         yield made
         assert made.untouched()
 
@@ -192,6 +204,23 @@ def stage(
         return said
 
     return house, line
+
+
+def _shared(factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers have."""
+    base = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@contextmanager
+def _first_of_all_workers(house: House) -> Iterator[bool]:
+    """Tests of one module may be spread over workers; whoever comes first tries its agents for all of them."""
+    with house.root.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        first = not house.told.exists()
+        if first:
+            shutil.rmtree(house.root, ignore_errors=True)  # of one who failed on the way
+        yield first
 
 
 def _of_this_house(request: pytest.FixtureRequest) -> Iterator[pytest.Function]:
