@@ -584,6 +584,27 @@ def test_a_file_that_is_missing_or_too_much_is_named(
     assert name.split("/", maxsplit=1)[0] in problem.where
 
 
+@pytest.mark.parametrize("line", ['ENTRYPOINT ["/usr/bin/tini", "--"]', "ENTRYPOINT []", "HEALTHCHECK NONE"])
+def test_what_starts_nothing_of_its_own_is_no_obstacle(task: Path, line: str) -> None:
+    put(task, {"environment/Dockerfile": f"{PLAIN}{line}\n"})
+    harbor.convert(task, Options())
+    harbor.convert(task, HERE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'ENTRYPOINT ["tini", "--", "/start"]',
+        "ENTRYPOINT /start",
+        'ENTRYPOINT ["sh", 1]',
+        "HEALTHCHECK CMD true",
+    ],
+)
+def test_what_starts_something_of_its_own_is_refused(task: Path, line: str) -> None:
+    put(task, {"environment/Dockerfile": f"{DOCKERFILE}{line}\n"})
+    assert "is not supported" in refusal(harbor.convert, task, Options()).message
+
+
 def test_nothing_is_read_through_links_that_lead_out(task: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret\n")
     for name in ("instruction.md", "task.toml"):

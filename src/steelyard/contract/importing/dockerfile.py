@@ -32,8 +32,24 @@ REFUSED = {
     "VOLUME": "a volume is in no image",
     "ONBUILD": "is for other images",
 }
+_PASS_ON = frozenset({"tini", "dumb-init", "catatonit", "env", "sh", "bash"})
+_NO_PROGRAM = frozenset({"--", "-c", "-g", "-s"})
 _SAYS_NOTHING = frozenset(
-    {"FROM", "WORKDIR", "RUN", "COPY", "ADD", "ENV", "CMD", "EXPOSE", "LABEL", "MAINTAINER", "USER"}
+    {
+        "ENTRYPOINT",
+        "HEALTHCHECK",
+        "FROM",
+        "WORKDIR",
+        "RUN",
+        "COPY",
+        "ADD",
+        "ENV",
+        "CMD",
+        "EXPOSE",
+        "LABEL",
+        "MAINTAINER",
+        "USER",
+    }
 )
 _OF_THE_SYSTEM = re.compile(
     r"(?<![\w./-])(sudo|apt|apt-get|apk|dpkg|dnf|yum|microdnf|pacman|zypper|useradd|adduser|groupadd|usermod|chown)(?![\w.-])"
@@ -107,9 +123,24 @@ def _stage(text: str) -> tuple[list[Instruction], list[Instruction]]:
         raise DockerfileError(0, "has no FROM")
     stage = instructions[instructions.index(bases[-1]) + 1 :]
     for one in stage:
-        if one.word in REFUSED:
+        if one.word in REFUSED and not _starts_nothing(one):
             raise DockerfileError(one.first, f"{one.word} is not supported: {REFUSED[one.word]}")
     return stage, bases
+
+
+def _starts_nothing(one: Instruction) -> bool:
+    """An entry point that only starts what it is given, and no check of health."""
+    if one.word == "HEALTHCHECK":
+        return one.rest.strip().upper() == "NONE"
+    if one.word != "ENTRYPOINT":
+        return False
+    try:
+        words = json.loads(one.rest)
+    except ValueError:
+        return False
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return False
+    return not words or (posixpath.basename(words[0]) in _PASS_ON and {*words[1:]} <= _NO_PROGRAM)
 
 
 def _commands(stage: Sequence[Instruction]) -> tuple[str, ...]:

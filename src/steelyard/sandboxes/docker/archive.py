@@ -61,13 +61,20 @@ def unpack(tar: tarfile.TarFile, into: Path, caps: Caps) -> None:
 def take(engine: Engine, container: str, place: str, into: Path, taking: Taking) -> None:
     """What a container has at `place`, by its own name below `into`; nothing when it has nothing there."""
     into.mkdir(mode=0o700, parents=True, exist_ok=True)
-    root = os.open(into, _DIRECTORY)
     try:
-        with archive(engine, container, place) as tar, Parents(root, None) as parents:
-            _Unpacking(tar, parents, root, taking.caps, leave=taking.leave, keep_top=True).run()
+        with archive(engine, container, place) as tar:
+            unpack_whole(tar, into, taking)
     except Refused as refused:
         if refused.status != 404:
             raise
+
+
+def unpack_whole(tar: tarfile.TarFile, into: Path, taking: Taking) -> None:
+    """The tar's top entry, a folder or a file, below `into`."""
+    root = os.open(into, _DIRECTORY)
+    try:
+        with Parents(root, None) as parents:
+            _Unpacking(tar, parents, root, taking.caps, leave=taking.leave, keep_top=True).run()
     finally:
         os.close(root)
 
