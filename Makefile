@@ -17,8 +17,8 @@ demo: run-env ## try honest and cheating agents on five small contracts (SANDBOX
 test: dev-env ## every test, on all cores; those with containers where an engine answers or dockerd can be started
 	@scripts/dockerd.sh $(BIN)/python -m pytest -n $$(($$(nproc) + 2)) --dist worksteal
 
-attacks: dev-env ## every known cheat and honest look-alike against the bench, as a table (ONLY=B,X01 MODES=twin JSON=1)
-	@PYTHONPATH=tests/attacks $(BIN)/python -m corpus $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)
+attacks: dev-env ## every known cheat and honest look-alike against the bench, as a table (ONLY=B,X01 MODES=twin JSON=1 SANDBOX=docker)
+	@PYTHONPATH=tests/attacks scripts/dockerd.sh $(BIN)/python -m corpus --sandbox $(SANDBOX) $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)
 
 check: dev-env ## lint, format, types, and whether the generated pages are fresh
 	@$(BIN)/ruff check --no-cache

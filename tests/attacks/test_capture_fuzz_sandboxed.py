@@ -1,4 +1,7 @@
-"""Five hundred agents edit a real sandbox's workspace at random; the capture, a naive walk and git agree on each."""
+"""Five hundred agents edit a real sandbox's workspace at random; the capture, a naive walk and git agree on each.
+
+Some more do it in containers: each has an image of its own there, and takes its time.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from capture_stage import ROOT, run_git
+from containers import in_image
 from naive_walk import difference, unfolded, walk
 from random_edits import make_baseline
 
@@ -16,13 +20,13 @@ from steelyard.contract.owner import run_uid
 from steelyard.evidence.change import Change
 from steelyard.evidence.importer import import_workspace
 from steelyard.evidence.remains import Remains
+from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Box, Command, Limits
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
 from steelyard.sandboxes.toolchains import resolve
 
 EDITOR = Path(__file__).with_name("random_edits.py").read_text()
 SMALL = Limits(cpu=2, memory_mb=256, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=64)
-SEQUENCES, AT_ONCE = 500, 50
+SEQUENCES, AT_ONCE, IN_CONTAINERS = 500, 50, 12
 
 
 @pytest.fixture(autouse=True)
@@ -31,16 +35,23 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("first", range(1000, 1000 + SEQUENCES, AT_ONCE))
-def test_no_edit_in_a_sandbox_is_missed_or_invented(tmp_path: Path, first: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "seeds"),
+    [
+        *(("bubblewrap", range(first, first + AT_ONCE)) for first in range(1000, 1000 + SEQUENCES, AT_ONCE)),
+        ("docker", range(2000, 2000 + IN_CONTAINERS)),
+    ],
+    ids=str,
+)
+def test_no_edit_in_a_sandbox_is_missed_or_invented(tmp_path: Path, kind: str, seeds: range) -> None:
     """An agent renames, replaces, recreates, links and locks whatever it finds; none of it escapes the capture."""
     own = tmp_path / "git"
     run_git(tmp_path, "init", "--quiet", "--bare", "--template=", str(own))
-    for seed in range(first, first + AT_ONCE):
+    for seed in seeds:
         old = tmp_path / str(seed)
         make_baseline(seed, old)
         _own(old)
-        with BubblewrapBackend().start(_box(old)) as sandbox:
+        with backend(kind).start(_box(old, kind)) as sandbox:
             done = sandbox.run(Command(("python3", "-c", EDITOR, str(seed))))
             assert done.exit_code == 0, done.stderr.text
             sandbox.stop()
@@ -54,7 +65,9 @@ def test_no_edit_in_a_sandbox_is_missed_or_invented(tmp_path: Path, first: int) 
             shutil.rmtree(tree)
 
 
-def _box(layer: Path) -> Box:
+def _box(layer: Path, kind: str) -> Box:
+    if kind == "docker":
+        return in_image(Box(layers=(layer,), limits=SMALL))
     (python,) = resolve({"python": "3"})
     prefixes = (python.prefix,) if python.prefix else ()
     return Box(layers=(layer,), limits=SMALL, toolchains=prefixes, links=python.binaries)

@@ -6,19 +6,31 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from containers import in_docker
 
 from authoring import Author, Steelyard
 
+SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
 VERIFIER = '[ "$(sh add.sh 2 3)" = 5 ] && reward=1.0 || reward=0.0\n'
 WRITES = 'echo "{\\"reward\\": $reward}" > /logs/verifier/reward.json\n'
 FORGE = "mkdir -p /logs/verifier && echo '{\"reward\": 1.0}' > /logs/verifier/reward.json"
 
 
+@pytest.fixture(params=["bubblewrap", "docker"])
+def where(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return in_docker() if request.param == "docker" else {}
+
+
 @pytest.fixture
-def rewarded(author: Author, steelyard: Steelyard, script: Callable[[str], str]) -> Callable[..., Any]:
+def rewarded(
+    author: Author, steelyard: Steelyard, script: Callable[[str], str], where: dict[str, Any]
+) -> Callable[..., Any]:
     def run(agent: str, verifier: str = VERIFIER + WRITES) -> Any:
         check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 20}
-        folder = author.write({"tests/test.sh": verifier}, reward="verifier", oracle={"checks": [check]})
+        oracle, environment = {"checks": [check]}, {**SMALL, **where}
+        folder = author.write(
+            {"tests/test.sh": verifier}, reward="verifier", oracle=oracle, environment=environment
+        )
         return steelyard("run", folder, "--agent", script(agent), "--json").line
 
     return run
@@ -88,11 +100,11 @@ def test_a_second_reward_beside_the_first(rewarded: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("program", ["head", "bash"])
 def test_a_program_that_a_search_path_finds_in_the_workspace(
-    program: str, author: Author, steelyard: Steelyard, script: Callable[[str], str]
+    program: str, author: Author, steelyard: Steelyard, script: Callable[[str], str], where: dict[str, Any]
 ) -> None:
     """The contract's PATH begins in the workspace, and the agent plants what starts the script or reads the reward there."""
     check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 20}
-    environment = {"env": {"PATH": "/workspace/bin:/usr/bin:/bin"}, "disk_mb": 64}
+    environment = {"env": {"PATH": "/workspace/bin:/usr/bin:/bin"}, "disk_mb": 64, **where}
     files = {"tests/test.sh": VERIFIER + WRITES, "repo/bin/tool": "true\n"}
     folder = author.write(files, reward="verifier", oracle={"checks": [check]}, environment=environment)
     planted = f"#!/bin/sh\n{FORGE}; echo '{{\"reward\": 1.0}}'\n"

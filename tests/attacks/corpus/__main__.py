@@ -3,7 +3,7 @@
     python -m corpus [--json] [--jobs N] [--modes twin,split] [--only A,B07] [--sandbox docker]
 
 Exit 1 when anything is wrong: an attack that passes, a look-alike that does not, a secret that got out, a host that
-was touched, or a recorded number that is not true any more.
+was touched, or a recorded number that is not true any more. The naive grader has bubblewrap sandboxes only.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from containers import why_not
 from rich.console import Console
 from rich.table import Table
 
@@ -44,7 +45,10 @@ class Tried:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    columns: list[Column] = ["naive", *options.modes.split(",")]
+    naive: list[Column] = (
+        ["naive"] if options.sandbox == "bubblewrap" else []
+    )  # what beats it is recorded there
+    columns: list[Column] = [*naive, *options.modes.split(",")]
     cases = [case for case in (*ATTACKS, *HONEST) if _is_wanted(case, options.only)]
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory(prefix="steelyard-attacks-") as folder:
@@ -75,9 +79,10 @@ def _options(arguments: Sequence[str] | None) -> Any:
     parser.add_argument("--only", default="", help="ids or families, with commas between them")
     parser.add_argument("--sandbox", default="bubblewrap", choices=get_args(Kind))
     options = parser.parse_args(arguments)
-    unknown = [*_unknown_cases(options.only), *_unknown_modes(options.modes)]
-    if unknown:
-        parser.error(unknown[0])
+    engine = [f"--sandbox docker: {why_not()}"] if options.sandbox == "docker" and why_not() else []
+    wrong = [*_unknown_cases(options.only), *_unknown_modes(options.modes), *engine]
+    if wrong:
+        parser.error(wrong[0])
     return options
 
 
