@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from steelyard.stats.interval import wilson
 
 
-@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_a_wilson_interval_is_the_one_that_scipy_computes(case: tuple[int, int]) -> None:
+@pytest.fixture(scope="module")
+def binomtest() -> Callable[..., Any]:
+    """Scipy takes a second to import: not in every worker that collects this file."""
+    from scipy.stats import binomtest as known
+
+    tested: Callable[..., Any] = known
+    return tested
+
+
+@given(case=st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_a_wilson_interval_is_the_one_that_scipy_computes(
+    binomtest: Callable[..., Any], case: tuple[int, int]
+) -> None:
     successes, trials = case
     known = binomtest(successes, trials).proportion_ci(method="wilson")
     rate = wilson(successes, trials)
