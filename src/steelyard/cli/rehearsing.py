@@ -61,7 +61,10 @@ def _problem(contract: Contract, one: Tried) -> Problem:
     where = str(contract.folder / "contract.yaml")
     field, message, fix = f"{place}.reference", f"must pass, and came out as {one.got}{because}", ""
     if one.name == "noop":
-        field, message = f"{place}.checks", f"no change at all must {one.wanted}, and came out as {one.got}{because}"
+        field, message = (
+            f"{place}.checks",
+            f"no change at all must {one.wanted}, and came out as {one.got}{because}",
+        )
         fix = "let a check fail on the snapshot as it is" if one.got == "pass" else ""
         fix = "who refuses changes nothing" if one.wanted == "pass" else fix
     elif one.name != "reference":
