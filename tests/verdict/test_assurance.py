@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.assurance import Assurance, assure
@@ -120,3 +122,23 @@ def test_a_check_that_passed_nothing_has_nothing_to_forge() -> None:
 
 def test_without_any_acceptance_check_the_label_is_the_weakest() -> None:
     assert (label().oracle, label().control_coverage, label().runner) == ("in_process", 0.0, "exit_code")
+
+
+@pytest.mark.parametrize(
+    ("agent", "checks", "network", "doors"),
+    [
+        ("none", "none", "none", {}),
+        (["a.example:1"], "none", "doors", {"agent": ["a.example:1"]}),
+        ("none", ["b.example:2"], "doors", {"checks": ["b.example:2"]}),
+        ("host", ["b.example:2"], "host", {"checks": ["b.example:2"]}),
+    ],
+)
+def test_a_door_of_agents_or_of_checks_is_on_the_label(
+    agent: Any, checks: Any, network: str, doors: dict[str, list[str]]
+) -> None:
+    manifest = {
+        "environment": {**MANIFEST["environment"], "network": agent},
+        "configuration": {**MANIFEST["configuration"], "oracle_network": checks},
+    }
+    label = assure(manifest, [checked()], 0).to_json()
+    assert (label["network"], label.get("doors", {})) == (network, doors)
