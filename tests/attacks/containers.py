@@ -52,6 +52,7 @@ PROGRAMS = [
     "find",
     "getent",
     "git",
+    "git-upload-pack",
     "grep",
     "gzip",
     "head",
