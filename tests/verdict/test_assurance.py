@@ -10,7 +10,7 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.assurance import Assurance, assure
 
-MANIFEST = {
+MANIFEST: dict[str, Any] = {
     "environment": {
         "isolation": "bubblewrap",
         "network": "none",
