@@ -314,7 +314,11 @@ class Wire:
             self._dispatch(data)
         except BlockingIOError:
             return
-        except (OSError, ValueError, struct.error):  # reset, or out of step: either way nothing more can be believed
+        except (
+            OSError,
+            ValueError,
+            struct.error,
+        ):  # reset, or out of step: either way nothing more can be believed
             data = b""
         finally:
             self._reader = 0
