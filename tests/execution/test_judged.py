@@ -9,14 +9,18 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from authoring import FIX, Author, Steelyard
 from scripted_judge import answering, judged_by
 from steelyard.contract.load import load_contract
+from steelyard.contract.model import MODEL_PATTERN
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.gradings import append_grading, read_gradings
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.judge.scripted import FAIL, PASS
+from steelyard.judge.wire import maker_of
 from steelyard.report.result import result_line, result_schema
 from steelyard.study.judging import Judging
 from steelyard.study.record import grade_evidence
@@ -298,3 +302,8 @@ def test_a_patch_that_is_graded_is_judged_too(author: Author, steelyard: Steelya
         line = judged("grade", contract, "--patch", contract / "reference.patch", "--json").line
         judged("grade", contract, "--patch", contract / "reference.patch", "--no-judge")
     assert (line["judge"]["verdict"], len(judged.questions)) == ("PASS", 1)
+
+
+@given(st.from_regex(MODEL_PATTERN.replace("$", r"\Z"), fullmatch=True))
+def test_every_model_that_a_contract_may_name_can_be_asked_of_somebody(name: str) -> None:
+    assert maker_of(name) is not None

@@ -21,7 +21,7 @@ HOST_PORT_PATTERN = r"^[^\s:/]+:\d{1,5}$"
 RELEASE_PATTERN = r"^\d+(\.\d+){0,2}$"
 IMAGE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_./:@-]*$"
 PINNED_PATTERN = r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$"
-MODEL_PATTERN = r"^(?:(?:anthropic|openai):[A-Za-z0-9]|claude-|gpt-|chatgpt-|o\d)[A-Za-z0-9._:/@+-]{0,150}$"
+MODEL_PATTERN = r"^(?:(?:anthropic|openai):[A-Za-z0-9]|claude-|gpt-|chatgpt-|o[0-9])[A-Za-z0-9._:/@+-]{0,150}$"
 USER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?$"
 WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 
