@@ -153,3 +153,18 @@ def test_steps_each_find_the_door_again(port: int, author: Author, steelyard: St
     said = steelyard("run", contract, "--agent", agent, "--json")
     assert said.line["verdict"] == "pass", said
     assert [one["out_bytes"] for one in payloads(said.line, "network.connection")] == [3, 3]
+
+
+def test_a_live_bench_has_the_agents_doors(port: int, author: Author, steelyard: Steelyard) -> None:
+    """The contract has to say so twice; shut in between, they are open for its checks."""
+    doors = [f"{HOST}:{port}"]
+    contract = author.write(
+        {"repo/say": SAY},
+        bench="live",
+        environment={**LIMITS, "network": doors},
+        oracle={"checks": [check(f"sh check.sh && sh say {port} tool | grep -q tool")], "network": doors},
+    )
+    said = steelyard("run", contract, "--agent", f"command:{FIX}sh say {port} word", "--json")
+    assert (said.line["verdict"], said.line["assurance"]["tree"]) == ("pass", "live"), said
+    assert said.line["assurance"]["doors"] == {"agent": doors, "checks": doors}
+    assert len(payloads(said.line, "network.connection")) == 2

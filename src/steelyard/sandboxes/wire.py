@@ -314,12 +314,8 @@ class Wire:
             self._dispatch(data)
         except BlockingIOError:
             return
-        except (
-            OSError,
-            ValueError,
-            struct.error,
-        ):  # reset, or out of step: either way nothing more can be believed
-            data = b""
+        except (OSError, ValueError, struct.error):
+            data = b""  # reset, or out of step: either way nothing more can be believed
         finally:
             self._reader = 0
         if not data:
