@@ -3,7 +3,8 @@
 #
 # An engine that answers already is used as it is. Otherwise root with dockerd installed gets one of its own, with its
 # data in a temporary folder, without network, gone when the command ends. Whatever fails on the way, the command runs:
-# tests that need containers are then skipped, and say so. CONTAINERS=no does without.
+# tests that need containers are then skipped, and say so. CONTAINERS=no does without;
+# CONTAINERS=all asks tests for every case in them, where a few would do.
 set -u
 
 answers() {
