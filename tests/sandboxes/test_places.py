@@ -63,3 +63,19 @@ def test_a_place_is_no_part_of_the_workspace(start: Start) -> None:
 def test_the_local_sandbox_refuses_a_place_by_name() -> None:
     with pytest.raises(InfraFault, match="no /logs"):
         LocalBackend().start(Box(layers=(), places=(Place("/logs"),)))
+
+
+@pytest.mark.parametrize(
+    ("cwd", "workspace", "runs_in"),
+    [
+        ("", "/", "/"),
+        ("src", "/", "/src"),
+        ("", "/app", "/app"),
+        ("src/", "/app", "/app/src"),
+        ("/etc", "/app", "/etc"),
+    ],
+)
+def test_a_command_runs_below_its_workspace_unless_it_says_where(
+    cwd: str, workspace: str, runs_in: str
+) -> None:
+    assert Command(("true",), cwd=cwd).folder(workspace) == runs_in

@@ -150,7 +150,9 @@ class Command:
 
     def folder(self, workspace: str = WORKSPACE) -> str:
         """Where it runs: `cwd` inside the workspace, or wherever it says."""
-        return self.cwd if self.cwd.startswith("/") else f"{workspace}/{self.cwd}".rstrip("/")
+        return (
+            self.cwd if self.cwd.startswith("/") else f"{workspace.rstrip('/')}/{self.cwd}".rstrip("/") or "/"
+        )
 
 
 @dataclass(frozen=True, slots=True)
