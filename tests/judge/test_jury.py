@@ -256,6 +256,12 @@ def test_the_key_is_in_no_judgement(court: Sits, model: str, reply: dict[str, ob
     assert SECRET not in repr(judgement) + repr(sealed.panel(model)) + json.dumps(judgement.to_json())
 
 
+def test_a_word_that_serves_as_a_key_is_not_cut_out_of_what_a_model_says(court: Sits) -> None:
+    here = court([PASS])
+    here.env["ANTHROPIC_API_KEY"] = "y"
+    assert here.judge(TOLD).verdict == "PASS"
+
+
 def test_a_verdict_that_is_known_is_not_asked_for_again(court: Sits) -> None:
     here = court([PASS])
     first = here.judge(TOLD)

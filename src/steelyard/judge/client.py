@@ -18,6 +18,7 @@ from steelyard.judge.reply import prefix
 from steelyard.judge.wire import Juror, NoAnswer, Patience, Words
 
 MOST_BYTES = 1 << 20
+SECRET_CHARS = 16  # makers' keys are longer than forty
 _CHUNK = 1 << 16
 _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _DISPENSABLE = (
@@ -80,7 +81,7 @@ def _words(juror: Juror, body: dict[str, Any], ends: float) -> Words:
         words = juror.wire.words(json.loads(got.body))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise NoAnswer(f"not a reply of this kind of model: {_without(juror.key, got.body)}") from error
-    return words._replace(text=words.text.replace(juror.key, "[key]"))
+    return words._replace(text=_hidden(juror.key, words.text))
 
 
 class _AsItIs(urllib.request.HTTPErrorProcessor):
@@ -138,4 +139,9 @@ def _seconds(said: str) -> float | None:
 
 
 def _without(key: str, body: bytes) -> str:
-    return prefix(body[:4096].decode("utf-8", "replace").replace(key, "[key]"))
+    return prefix(_hidden(key, body[:4096].decode("utf-8", "replace")))
+
+
+def _hidden(key: str, text: str) -> str:
+    """A server of one's own takes any word for a key, and a word must not be cut out of what a model says."""
+    return text.replace(key, "[key]") if len(key) >= SECRET_CHARS else text
