@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator, ConfigDict
+from pydantic import AfterValidator, ConfigDict, Field
 
 from steelyard.bench.run_verifier import LOGS
 from steelyard.bench.separate import Separate
 from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
-from steelyard.graders.base import Case, Grader, TimeoutS
+from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Evaluated, Grade
 from steelyard.graders.output_format import MAX_OUTPUT_BYTES, Looked, Output, look
 from steelyard.graders.output_tail import output_tail
@@ -33,6 +33,7 @@ def _below(*roots: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+VerifierS = Annotated[float, Field(ge=1, le=86_400)]  # some build what they verify
 InLogs = Annotated[NonEmpty, _below(LOGS)]
 InWorkspace = Annotated[NonEmpty, _below(WORKSPACE)]
 
@@ -81,7 +82,7 @@ class Verifier(Grader):
     reward_path: InLogs = f"{LOGS}/verifier/reward.json"
     details_path: InLogs = f"{LOGS}/verifier/details.json"
     output: Output | None = None
-    timeout_s: TimeoutS = 900.0
+    timeout_s: VerifierS = 900.0
     env: dict[Variable, str] = field(default_factory=dict)
     user: User | None = None
     separate: Separate | None = None

@@ -91,7 +91,7 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
         "metadata": {"aec_bench" if aec else "harbor": _described(task)},
     }
     kind = "an aec-bench task" if aec else "a Harbor task"
-    notes = (*reach.notes, *_left_behind(folder), *container.notes)
+    notes = (*reach.notes, *_notes(task, folder), *container.notes)
     return Task(name, kind, contract, asked.files, {**container.copied, **asked.copied}, notes)
 
 
@@ -109,14 +109,8 @@ def _check(task: HarborTask, source: Source, folder: Path) -> None:
     if task.version and task.schema_version and task.version != task.schema_version:
         said = f"contradicts schema_version {shown(task.schema_version)!r}"
         raise fault(source.where(("version",)), "version", said)
-    version = task.schema_version or task.version or VERSIONS[0]
-    if version not in VERSIONS:
-        key = "schema_version" if task.schema_version else "version"
-        said = f"{shown(version)!r} is not a version that is known; there are {', '.join(VERSIONS)}"
-        raise fault(source.where((key,)), key, said)
-    compose = (
-        folder / "environment/docker-compose.yaml"
-    )  # by another name it is a file like any other, there too
+    # By another name it is a file like any other, there too.
+    compose = folder / "environment/docker-compose.yaml"
     if compose.exists():
         raise fault(str(compose), "", "several containers are not supported yet")
     if not task.steps and (folder / "steps").is_dir():
@@ -287,7 +281,10 @@ def _described(task: HarborTask) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if value}
 
 
-def _left_behind(folder: Path) -> Iterator[str]:
+def _notes(task: HarborTask, folder: Path) -> Iterator[str]:
+    version = task.schema_version or task.version or VERSIONS[0]
+    if version not in VERSIONS:  # whoever reads it there looks at keys only, too
+        yield f"says schema {shown(version)}, and was read as {VERSIONS[-1]}"
     left = sorted(path.name for path in folder.iterdir() if path.name not in USED)
     if left:
         yield f"left behind: {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}"

@@ -82,7 +82,7 @@ class Hook(Strict):
 
 
 class Verifier(Phase):
-    timeout_sec: Annotated[float, Field(ge=1, le=3600)] = 600
+    timeout_sec: Annotated[float, Field(ge=1, le=86_400)] = 600
     env: dict[Variable, str] = Field(default_factory=dict)
     environment_mode: Literal["shared", "separate"] | None = None
     environment: Environment | None = None
