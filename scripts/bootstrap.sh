@@ -112,8 +112,8 @@ fi
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 say "installing $lock"
 # Wheels only: a source package would bring build tools that no lock names.
-.venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r "$lock" </dev/null
+.venv/bin/python -m pip install --quiet --no-compile --require-hashes --only-binary :all: -r "$lock" </dev/null
 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . </dev/null
-# pip compiles what it copies, and an editable project stays where it is: without this each start might compile again.
-.venv/bin/python -m compileall -q src/steelyard </dev/null || true
+# Once, on all cores, and without the tests of others: pip would compile on one, and an editable project never.
+.venv/bin/python -m compileall -q -j 0 -x '/tests/' .venv/lib src/steelyard </dev/null || true
 fingerprint >"$stamp"
