@@ -191,3 +191,27 @@ def test_a_name_of_its_own_for_the_host() -> None:
         done = stage.sh(f"echo 127.0.0.1 {HOST} >> /etc/hosts; echo $?; getent hosts {HOST}")
         assert done.stdout.text.split()[-2:] == ["127.0.1.1", HOST]
         assert "0" not in done.stdout.text.splitlines()[:1]
+
+
+def test_taking_the_place_of_a_door_when_it_is_shut_between_two_steps() -> None:
+    """A connection of its own that was closed there is remembered by the kernel for a minute: then no door could be
+    opened for the next step, and the run would not count.
+    """
+    code = """
+import os, socket, time
+met = socket.create_server(("127.0.0.1", 0))
+if os.fork(): os._exit(0)
+for number in range(3): os.close(number)
+while True:
+    with socket.socket() as own:
+        try: own.bind(("127.0.1.1", PORT))
+        except OSError: continue
+        own.connect(met.getsockname())
+        kept = met.accept()
+    time.sleep(60)
+"""
+    with serving(echo) as port, behind(port) as stage:
+        for _ in range(5):
+            stage.python(code.replace("PORT", str(port)))
+            stage.sandbox.settle()
+            assert still_works(stage, port)

@@ -101,9 +101,9 @@ class BubblewrapSandbox:
 
     def settle(self) -> None:
         with self._dying:
-            self._doors.shut()
             if self._death is not None or not self._init.wire.kill_all(DEATH_S):
                 raise InfraFault("the sandbox died, so nobody knows what is left of it")
+            self._doors.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
             self._settled = True
 
     def stop(self) -> Death:

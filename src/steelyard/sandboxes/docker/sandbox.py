@@ -108,9 +108,9 @@ class DockerSandbox:
 
     def settle(self) -> None:
         with self._dying:
-            self._doors.shut()
             if self._death is not None or not self._container.wire.kill_all(DEATH_S):
                 raise InfraFault("the container died, so nobody knows what is left of it")
+            self._doors.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
             self._forget_remains()
             self._settled = True
 
