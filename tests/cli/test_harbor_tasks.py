@@ -197,6 +197,8 @@ def test_a_user_that_the_image_has_not_is_the_contracts_fault(steelyard: Steelya
 ARTIFACTS = {
     "link.sh": "ln -s /tests/expected.txt /app/out/sorted.txt",
     "folder.sh": "rm -r /app/out; ln -s /tests /app/out",
+    "by_link.sh": "mkdir -p /app/out/x/y; ln -s /logs/artifacts /app/out/x/y/up; ln -s x/y/up/../../tests/expected.txt /app/out/sorted.txt",
+    "published.sh": "mkdir -p /logs; ln -s /tests /logs/artifacts; ln -s /logs/artifacts/expected.txt /app/out/sorted.txt; exit 0",
     "above.sh": "mkdir /srv/x; cp -r /app/out /srv/x; cd /; rm -r /app; ln -s /srv/x /app",
     "pipe.sh": "mkfifo /app/out/sorted.txt /app/note.txt",
     "huge.sh": "truncate -s 5G /app/out/sorted.txt",
@@ -210,7 +212,8 @@ def test_no_artifact_fools_or_breaks_a_verifier_apart(steelyard: Steelyard, tmp_
     words = []
     for name, text in ARTIFACTS.items():
         (tmp_path / name).write_text(
-            f"{text}\nmkdir -p /logs/artifacts; echo done > /logs/artifacts/said.txt\nexit 0\n"
+            f"{text}\nmkdir -p /logs/artifacts; echo done > /logs/artifacts/said.txt\n"
+            "setsid sleep 4321 > /dev/null 2>&1 &\nexit 0\n"
         )
         words += ["--agent", f"script:{tmp_path / name}"]
     said = steelyard("run", TASKS / "apart", *words, "--json", "--jobs", "2")
