@@ -261,3 +261,9 @@ def test_facts_say_container() -> None:
         1000,
         "polled",
     )
+
+
+@pytest.mark.parametrize(("user", "number"), [("", 0), ("root", 0), ("1234:5", 1234), ("ann", None)])
+def test_facts_say_no_number_of_a_user_that_only_the_image_knows(user: str, number: int | None) -> None:
+    facts = DockerBackend().facts(in_image(Box(layers=(), scope="system", user=user)))
+    assert facts.run_uid == number

@@ -205,7 +205,7 @@ class Facts:
     materialise: Literal["overlay", "copy"]
     overlay: Literal["root", "userxattr", ""]
     network: Literal["none", "doors", "host"]
-    run_uid: int
+    run_uid: int | None  # None: of a user that the image gives its number
     limits: Mapping[str, Enforced]  # cpu, memory, disk, processes
 
 

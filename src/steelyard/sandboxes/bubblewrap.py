@@ -143,8 +143,8 @@ def _order(box: Box, facts: Facts, holding: Holding) -> Order:
         memory_bytes=(limits.memory_mb + _in_memory_mb(box)) * _MB,
         processes=limits.processes,
         cpu=limits.cpu,
-        run_uid=facts.run_uid,
-        run_gid=facts.run_uid if os.geteuid() == 0 else os.getegid(),
+        run_uid=run_uid(),
+        run_gid=run_uid() if os.geteuid() == 0 else os.getegid(),
     )
 
 

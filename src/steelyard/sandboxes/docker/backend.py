@@ -45,8 +45,7 @@ class DockerBackend:
     def facts(self, box: Box) -> Facts:
         found = engine()
         materialise = "copy" if found.path in _out_of_reach else "overlay"
-        uid = 0 if box.scope == "system" else AGENT_ID
-        return Facts("docker", "container", materialise, "", network_of(box), uid, enforced(found, box))  # type: ignore[arg-type]
+        return Facts("docker", "container", materialise, "", network_of(box), _uid(box), enforced(found, box))  # type: ignore[arg-type]
 
     def start(self, box: Box) -> DockerSandbox:
         found = engine()
@@ -64,6 +63,13 @@ class DockerBackend:
             admission().leave(ticket)
             raise
         return DockerSandbox(box, self.facts(box), container)
+
+
+def _uid(box: Box) -> int | None:
+    if box.scope != "system":
+        return AGENT_ID
+    number = box.user.partition(":")[0] or "0"
+    return int(number) if number.isdecimal() else 0 if number == "root" else None
 
 
 def _start(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) -> Container:
