@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -299,8 +300,21 @@ def test_hosts_have_an_address_each_and_ports_of_one_share_it() -> None:
     ("address", "elsewhere"),
     [("93.184.215.14", True), ("10.1.2.3", True), ("127.0.0.1", False), ("127.9.9.9", False), ("0.0.0.0", False),  # noqa: S104
      ("169.254.169.254", False), ("::1", False), ("::ffff:127.0.0.1", False), ("fe80::1%eth0", False),
-     ("224.0.0.1", False), ("2606:2800::1", True)],
+     ("224.0.0.1", False), ("2606:2800::1", True), ("64:ff9b::7f00:1", False), ("64:ff9b::a9fe:a9fe", False),
+     ("2002:7f00:1::", False), ("64:ff9b::5db8:d70e", True), ("fd00:ec2::254", False), ("100.100.100.200", False),
+     ("fd12::1", True)],
 )  # fmt: skip
 def test_only_host_internal_leads_to_this_machine(address: str, elsewhere: bool) -> None:  # noqa: FBT001
     """A name is what its owner says it is: it must not lead to what this machine keeps to itself."""
     assert is_elsewhere(address) is elsewhere
+
+
+def test_an_address_of_this_machine_on_its_network_is_not_elsewhere() -> None:
+    """What listens on every interface would be reached by it, under a name that says nothing of this machine."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("198.51.100.1", 9))  # sends nothing, and tells the address it would be sent from
+        except OSError:
+            pytest.skip("this machine is on no network")
+        own = probe.getsockname()[0]
+    assert not is_elsewhere(own)

@@ -1,7 +1,7 @@
 """A door -> a connection to the host behind it, made from this machine.
 
-`host.internal` is this machine's own loopback. No other name leads there: a name is whatever its owner says that it
-is today, and a service of this machine that listens for itself only, or the metadata of a cloud, is nobody's to name.
+`host.internal` is this machine's own loopback. No other name leads to this machine, by whichever of its addresses: a name
+is whatever its owner says that it is today, and a service of this machine, or the metadata of a cloud, is nobody's to name.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 import errno
 import ipaddress
 import socket
+from ipaddress import IPv4Address, IPv6Address
 
 from steelyard.contract.door_names import THIS_MACHINE
 from steelyard.sandboxes.base import Door
 
 _PATIENCE_S = 10.0  # for one address
 _MOST_ADDRESSES = 4
+_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # NAT64: the end of it is the address that is reached
+# Where clouds keep theirs, beside 169.254.169.254.
+_METADATA = frozenset({"fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"})
 
 
 def connect(door: Door) -> socket.socket:
@@ -50,8 +54,26 @@ def _addresses(door: Door) -> list[str]:
 
 
 def is_elsewhere(address: str) -> bool:
-    """No address that only this machine, or only its own link, means something by."""
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:
-        parsed = parsed.ipv4_mapped
-    return not (parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified or parsed.is_multicast)
+    """No address of this machine, none that only its own link means something by, none where a cloud tells secrets."""
+    parsed = _meant(ipaddress.ip_address(address.partition("%")[0]))
+    near = parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified or parsed.is_multicast
+    return not (near or str(parsed) in _METADATA or _is_own(str(parsed)))
+
+
+def _meant(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """What a translator on the way would make of it."""
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _TRANSLATED:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+def _is_own(address: str) -> bool:
+    """Only an address of this machine can be bound to."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True
