@@ -535,6 +535,7 @@ def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> Non
         Wrong(("cpus = 1", 'network_mode = "allowlist"\nallowed_hosts = ["*.example"]'), ":15:1", "environment.allowed_hosts", "a door leads to one"),
         Wrong(("cpus = 1", 'network_mode = "allowlist"\nallowed_hosts = ["10.0.0.1"]'), ":15:1", "environment.allowed_hosts", "an address"),
         Wrong(("cpus = 1", 'network_mode = "public"\nallowed_hosts = ["a.example"]'), ":15:1", "environment.allowed_hosts", "contradicts"),
+        Wrong(("cpus = 1", 'allow_internet = false\nallowed_hosts = ["a.example"]'), ":15:1", "environment.allowed_hosts", "contradicts allow_internet = false"),
         Wrong(("cpus = 1", 'network_mode = "no-network"\nallow_internet = true'), ":15:1", "environment.allow_internet", "contradicts"),
         Wrong(("cpus = 1", 'env = {KEY = "${KEY}"}'), ":14:1", "environment.env.KEY", "from this machine"),
         Wrong(("cpus = 1", 'env = {KEY = "a ${KEY} b"}'), ":14:1", "environment.env.KEY", "from this machine"),

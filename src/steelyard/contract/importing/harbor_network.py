@@ -12,7 +12,7 @@ one list for every agent and one for every check, so steps that differ are refus
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from steelyard.contract.door_names import MOST_DOORS, checked_door
 from steelyard.contract.importing.harbor_model import Environment, HarborTask, Phase
@@ -22,6 +22,7 @@ from steelyard.contract.yaml_source import Place, Source, dotted
 
 PORTS = (443, 80)  # a task names hosts; what is fetched comes by these
 OPENS = "--network HOST:PORT opens a door to each host that it needs, --offline does without"
+LISTS = 'say `network_mode = "allowlist"` in its place'
 ALONE = "neither its agent nor its verifier has a network here"
 _Role = Literal["agent", "verifier"]
 
@@ -52,24 +53,34 @@ def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
 
 
 def _check_words(task: HarborTask, source: Source) -> None:
-    wanted = task.environment
-    mode, allowed = wanted.network_mode, wanted.allow_internet
-    if mode is not None and allowed is not None and allowed != (mode == "public"):
-        where = source.where(("environment", "allow_internet"))
-        raise fault(where, "environment.allow_internet", f"contradicts network_mode = {mode!r}")
+    """`allow_internet` is the older word for `network_mode`; what says both must mean the same."""
     for place, phase in _phases(task):
-        if phase.allowed_hosts and phase.network_mode not in {None, "allowlist"}:
-            key = (*place, "allowed_hosts")
-            raise fault(source.where(key), dotted(key), f"contradicts network_mode = {phase.network_mode!r}")
+        mode, allowed = phase.network_mode, getattr(phase, "allow_internet", None)
+        if mode is not None and allowed is not None and allowed != (mode == "public"):
+            _contradicts(source, (*place, "allow_internet"), f"network_mode = {mode!r}")
+        if phase.allowed_hosts and mode not in {None, "allowlist"}:
+            _contradicts(source, (*place, "allowed_hosts"), f"network_mode = {mode!r}")
+        if phase.allowed_hosts and mode is None and allowed is not None:
+            _contradicts(source, (*place, "allowed_hosts"), f"allow_internet = {str(allowed).lower()}", LISTS)
+
+
+def _contradicts(source: Source, key: Place, other: str, fix: str = "") -> NoReturn:
+    raise fault(source.where(key), dotted(key), f"contradicts {other}", fix)
 
 
 def _phases(task: HarborTask) -> Iterator[tuple[Place, Phase | Environment]]:
     yield ("environment",), task.environment
     yield ("agent",), task.agent
-    yield ("verifier",), task.verifier
+    yield from _with_its_environment(("verifier",), task.verifier)
     for number, step in enumerate(task.steps):
         yield ("steps", number, "agent"), step.agent
-        yield ("steps", number, "verifier"), step.verifier
+        yield from _with_its_environment(("steps", number, "verifier"), step.verifier)
+
+
+def _with_its_environment(place: Place, phase: Phase) -> Iterator[tuple[Place, Phase | Environment]]:
+    yield place, phase
+    if (apart := _environment_of(phase)) is not None:
+        yield (*place, "environment"), apart
 
 
 def _doors(task: HarborTask, source: Source, options: Options, role: _Role) -> tuple[str, ...]:
@@ -90,8 +101,13 @@ def _asked(task: HarborTask, role: _Role) -> _Asked:
 
 def _own(place: Place, phase: Phase) -> _Asked | None:
     """What an agent or a verifier says for itself, or an environment of its own says for it."""
-    apart: Environment | None = getattr(phase, "environment", None)
+    apart = _environment_of(phase)
     return _said(place, phase) or (_said((*place, "environment"), apart) if apart is not None else None)
+
+
+def _environment_of(phase: Phase) -> Environment | None:
+    """Only a verifier can have one."""
+    return getattr(phase, "environment", None)
 
 
 def _said(place: Place, phase: Phase | Environment) -> _Asked | None:
