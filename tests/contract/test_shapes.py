@@ -163,9 +163,10 @@ def test_a_later_message_with_the_solution_in_it_is_told(writer: Writer) -> None
     assert writer.warnings() == ["steps[1]: contains lines of the reference"]
 
 
-def test_a_question_that_nobody_verifies_is_told(writer: Writer) -> None:
+def test_a_question_that_only_a_judge_decides_is_told(writer: Writer) -> None:
     writer.write(**QUESTION)
-    assert writer.warnings() == ["workspace: nothing verifies the answer, so every run is ungraded"]
+    (told,) = writer.warnings()
+    assert told == "workspace: only a judge reads the answer, so without a key for one every run is ungraded"
 
 
 def test_the_schema_knows_the_shapes() -> None:

@@ -21,6 +21,7 @@ from steelyard.errors import Problem
 ROUNDING = 1e-9
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
 
+ONLY_JUDGED = "only a judge reads the answer, so without a key for one every run is ungraded"
 ALWAYS_TRUE = frozenset({"true", "/bin/true", ":", "exit 0"})
 SAYS_NOTHING = frozenset({"true", "/bin/true", ":", "echo", "printf"})  # whatever happened before
 PASSES_ON = frozenset(
@@ -71,7 +72,7 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
 
 def _references(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     if contract.spec.workspace == "none" and not contract.checks:
-        yield ("workspace",), "nothing verifies the answer, so every run is ungraded", "a `verifier` check"
+        yield ("workspace",), ONLY_JUDGED, "a `verifier` check decides without one"
     elif contract.spec.oracle.reference is None and all(step.reference is None for step in contract.steps):
         yield (
             ("steps",) if contract.steps else ("oracle",),
