@@ -138,7 +138,7 @@ def _failure(contract: Contract, index: int, line: str, finished: Finished) -> P
     return Problem(
         where=str(contract.folder / "contract.yaml"),
         field=f"setup[{index}]",
-        message=f"`{_first_line(line)}` {how}\n{tail}",
+        message=f"`{_first_line(line)}` {how}\n{tail}".rstrip(),
         fix=_reaching(contract.spec.setup_network),
     )
 
