@@ -81,10 +81,26 @@ def test_a_jury_shows_each_voice_and_how_many_agree() -> None:
     text = card(
         judge(opinion(), opinion(model="gpt-b", verdict="FAIL"), away, split=True, agreement=0.5), 118
     )
-    assert "judge PASS split: 1 of 2 agree" in text
+    assert "judge PASS split: 1 of 2 agree, 1 does not count" in text
     assert "gpt-b FAIL 5/4/3" in text
     assert "gpt-c UNPARSEABLE" in text
     assert "no answer" in text
+
+
+def test_a_steered_judge_is_called_so_in_its_card_too() -> None:
+    text = card(judge(opinion(steered=True), verdict="UNPARSEABLE", steered=True, scores={}, agreement=None))
+    assert text.splitlines()[0] == "judge UNPARSEABLE steered"
+
+
+def test_why_of_a_judged_answer_is_the_judges_and_no_gate_has_a_column() -> None:
+    note = {"name": "llm_judge", "outcome": "not_applicable", "why": "a note for the judge"}
+    keys = {"workspace": "none", "gates": None, "why": None, "grades": [note], "reason": "judge: it is 76127"}
+    for width in WIDTHS:
+        text = printed(width, result(judge=judge(), **keys))
+        assert "judge: it is 76127" in text
+        assert "a note" not in text
+        assert "P patch applies" not in text
+        assert " P B A S " not in text
 
 
 @given(st.text(max_size=400), st.sampled_from([20, 60, 80, 118]))

@@ -71,7 +71,10 @@ def _is_long(line: Text, console: Console) -> bool:
 
 def _card(judge: Mapping[str, Any], console: Console) -> Iterator[Text]:
     opinions: Sequence[Mapping[str, Any]] = judge["opinions"]
-    word = judge_word(judge) if judge["verdict"] in COLOURS else Text(judge["verdict"], UNDECIDED)
+    steered = " steered" if judge["steered"] else ""
+    word = (
+        judge_word(judge) if judge["verdict"] in COLOURS else Text(f"{judge['verdict']}{steered}", UNDECIDED)
+    )
     yield Text.assemble(("judge ", "bold"), word, _agreeing(judge, opinions))
     if len(opinions) != 1 and judge["verdict"] not in COLOURS:
         yield from _behind(Text("  "), one_line(judge["why"]), console)
@@ -87,7 +90,9 @@ def _agreeing(judge: Mapping[str, Any], opinions: Sequence[Mapping[str, Any]]) -
     if len(opinions) < 2 or judge["agreement"] is None:  # one and its fellow
         return ""
     read = sum(one["verdict"] in COLOURS and not one["steered"] for one in opinions)
-    return f": {round(judge['agreement'] * read)} of {read} agree"
+    silent = len(opinions) - read
+    rest = f", {silent} {'does' if silent == 1 else 'do'} not count" if silent else ""
+    return f": {round(judge['agreement'] * read)} of {read} agree{rest}"
 
 
 def _opinion(opinion: Mapping[str, Any], console: Console, *, alone: bool) -> Iterator[Text]:

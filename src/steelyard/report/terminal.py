@@ -37,7 +37,7 @@ class Results:
         del console
         more = tuple(name for name in ("reward", "judge", "expected") if self._has(name))
         rows = Rows(
-            ("run", "contract", "agent", "verdict", *"PBAS", "score", *more, "why"),
+            ("run", "contract", "agent", "verdict", *("PBAS" if self._gated else ""), "score", *more, "why"),
             giving=("agent", "contract", *(("expected",) if "expected" in more else ())),
             right=frozenset({"score", "reward"}),
         )
@@ -45,11 +45,17 @@ class Results:
         yield rows
         yield Text("")
         undecided = any("error" in (result["gates"] or {}).values() for result in self.results)
-        yield Text(LEGEND + ("  ! could not be decided" if undecided else ""), "dim")
+        if self._gated:
+            yield Text(LEGEND + ("  ! could not be decided" if undecided else ""), "dim")
         for folder in dict.fromkeys(Path(result["folder"]).parent for result in self.results):
             yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
         if any(result["assurance"]["isolation"] == "none" for result in self.results):
             yield Text("isolation: none (local sandbox)", "yellow")
+
+    @property
+    def _gated(self) -> bool:
+        """Answers have no gates."""
+        return any(result.get("workspace") != "none" for result in self.results)
 
     def _has(self, column: str) -> bool:
         """A column that would say nothing, or what another says already, is not worth its room."""
@@ -68,7 +74,7 @@ class Results:
             Text(one_line(result["contract"]["id"], 40)),
             Text(one_line(str(result["agent"]), 40)),
             coloured(result["verdict"]),
-            *(gate_mark(result, gate, unicode=unicode) for gate in GATES),
+            *(gate_mark(result, gate, unicode=unicode) for gate in (GATES if self._gated else ())),
             Text(number(result["score"])),
             *reward,
             *judge,
@@ -117,7 +123,9 @@ def reason(result: Mapping[str, Any]) -> str:
     if result.get("refused") and result["verdict"] == "ungraded":
         return one_line(f"refused: {result['refused']}")
     if result["gates"] is None:
-        wrong = [f"{one['name']}: {one['why']}" for one in result["grades"] if one["outcome"] != "pass"]
+        wrong = [
+            f"{one['name']}: {one['why']}" for one in result["grades"] if one["outcome"] in {"fail", "error"}
+        ]
         return one_line(ended + ("; ".join(wrong) or result["reason"]))
     telling = [result["why"][gate] for gate in GATES if result["gates"][gate] != "pass"]
     return one_line(ended + ("; ".join(telling) or result["reason"]))
