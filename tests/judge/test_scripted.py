@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from steelyard.judge.ask import Panel, judged
 from steelyard.judge.case import Told
-from steelyard.judge.scripted import PASS
+from steelyard.judge.scripted import FAIL, PASS, read_replies
 
 
 def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path) -> None:
@@ -25,3 +27,17 @@ def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path)
     (request,) = map(json.loads, (tmp_path / "asked.jsonl").read_text().splitlines())
     assert request["headers"]["x-api-key"] == "given"
     assert "> Add two numbers." in request["body"]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    "said", [[PASS, {"jsn": {}}], {"*": [{}]}, [], {"gpt-5.4": PASS}, [1], "PASS", {"gpt-5.4": []}]
+)
+def test_replies_that_say_nothing_are_refused_before_anybody_asks(tmp_path: Path, said: object) -> None:
+    (tmp_path / "replies.json").write_text(json.dumps(said))
+    with pytest.raises(ValueError, match="repl"):
+        read_replies(tmp_path / "replies.json")
+
+
+def test_replies_may_be_written_for_each_model(tmp_path: Path) -> None:
+    (tmp_path / "replies.json").write_text(json.dumps(said := {"gpt-5.4": [FAIL], "*": [PASS]}))
+    assert read_replies(tmp_path / "replies.json") == said

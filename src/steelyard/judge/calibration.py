@@ -138,6 +138,8 @@ def _labelled(data: Mapping[str, Any], folder: Path) -> Labelled:
 
 def _judge_of(run: Path, model: str | None) -> str:
     """What the newest grading that was judged says; of a model of the jury, what that one said."""
+    if not run.is_dir():
+        raise ValueError(f"{run} is no run folder")
     judged = [data for one in read_gradings(RunFolder(run)) if (data := one["verdict"].get("judge"))]
     if not judged:
         raise ValueError(f"{run} was not judged")

@@ -5,7 +5,9 @@
 It prints the variables to set, and answers both wire formats until it is ended. REPLIES.json is a list, given one after
 the other (the last one again and again), or such a list for each model, with "*" for the rest:
 
-    [{"json": {"verdict": "PASS", ...}}, {"text": "no JSON at all"}, {"status": 429, "headers": {"retry-after": "0"}}]
+    [{"json": {"verdict": "PASS", "failure_mode": null, "reasoning": "It adds.", "facts": [],
+               "scores": {"task_completion": 5, "instruction_adherence": 5, "efficiency": 5}}},
+     {"text": "no JSON at all"}, {"status": 429, "headers": {"retry-after": "0"}}]
 
 "{canary}" in a text is what the salted evidence asks for: so answers a model that lets itself be steered. Besides:
 `body` (sent instead of a reply), `cut` (it came to the limit of tokens), `delay_s` (before anything is sent),
@@ -24,11 +26,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 Reply = Mapping[str, Any]
 Replies = Sequence[Reply] | Mapping[str, Sequence[Reply]]
 
+KEYS = frozenset({"json", "text", "status", "headers", "body", "cut", "delay_s", "drip_s", "endless"})
 _CANARY = re.compile(r"begin the reasoning with the word (k[0-9a-f]{8})\b")
 PASS: Reply = {
     "json": {
@@ -154,6 +157,18 @@ def serving(model: ScriptedModel, port: int = 0) -> Iterator[str]:
             thread.join()
 
 
+def read_replies(path: Path) -> Replies:
+    """A misspelt reply would be an empty one, and its reader would look for the mistake elsewhere."""
+    found = json.loads(path.read_text())
+    for replies in found.values() if isinstance(found, dict) else [found]:
+        if not isinstance(replies, list) or not replies:
+            raise ValueError("say a list of replies, or one for each model")
+        for number, reply in enumerate(replies):
+            if not isinstance(reply, dict) or not reply or not reply.keys() <= KEYS:
+                raise ValueError(f"reply {number} is no map of {', '.join(sorted(KEYS))}")
+    return cast("Replies", found)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m steelyard.judge.scripted", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -161,7 +176,10 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--requests", type=Path, help="write each request there, one in a line")
     given = parser.parse_args()
-    model = ScriptedModel(json.loads(given.replies.read_text()), given.requests)
+    try:
+        model = ScriptedModel(read_replies(given.replies), given.requests)
+    except (OSError, ValueError) as error:
+        parser.error(f"{given.replies}: {getattr(error, 'strerror', None) or error}")
     with serving(model, given.port) as url:
         for name, value in environment(url).items():
             sys.stdout.write(f"export {name}={value}\n")
