@@ -96,6 +96,17 @@ def test_no_judge_forgives_a_violation() -> None:
     assert (made.verdict, made.reward, made.disagreement) == ("fail", 0.0, "judge_pass_checks_fail")
 
 
+@pytest.mark.parametrize("termination", ["wall_time", "agent_crash", "memory", "no_progress"])
+def test_an_agent_that_does_not_finish_its_answer_has_not_got_around_the_judge(termination: str) -> None:
+    made = decide([], [], NOTHING, termination, ANSWER, judge=jury("N/A"))
+    assert (made.verdict, made.reward) == ("fail", 0.0)
+    assert termination in made.reason
+
+
+def test_an_answer_that_an_operator_broke_off_is_unknown() -> None:
+    assert decide([], [], NOTHING, "operator", ANSWER, judge=jury("N/A")).verdict == "ungraded"
+
+
 @pytest.mark.parametrize(
     ("judge", "grades", "expected"),
     [
