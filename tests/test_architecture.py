@@ -41,7 +41,7 @@ BANS = {
 # What `verdict` may know of other rooms: types, nothing that acts.
 VERDICT_KNOWS = (
     *("steelyard.errors", "steelyard.stats", "steelyard.contract"),
-    *("steelyard.evidence.finding", "steelyard.judge.judgement"),
+    *("steelyard.evidence.finding", "steelyard.evidence.termination", "steelyard.judge.judgement"),
     *("steelyard.graders.grade", "steelyard.verdict"),
 )
 ACTS = {

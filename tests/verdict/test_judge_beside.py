@@ -98,13 +98,13 @@ def test_no_judge_forgives_a_violation() -> None:
 
 @pytest.mark.parametrize("termination", ["wall_time", "agent_crash", "memory", "no_progress"])
 def test_an_agent_that_does_not_finish_its_answer_has_not_got_around_the_judge(termination: str) -> None:
-    made = decide([], [], NOTHING, termination, ANSWER, judge=jury("N/A"))
+    made = decide([], [], NOTHING, termination, ANSWER, judge=jury())
     assert (made.verdict, made.reward) == ("fail", 0.0)
     assert termination in made.reason
 
 
 def test_an_answer_that_an_operator_broke_off_is_unknown() -> None:
-    assert decide([], [], NOTHING, "operator", ANSWER, judge=jury("N/A")).verdict == "ungraded"
+    assert decide([], [], NOTHING, "operator", ANSWER, judge=jury()).verdict == "ungraded"
 
 
 @pytest.mark.parametrize(
