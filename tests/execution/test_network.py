@@ -120,6 +120,23 @@ def test_a_check_reaches_what_the_oracle_names_and_the_label_says_so(
         )
 
 
+def test_show_says_which_connections_failed(author: Author, steelyard: Steelyard) -> None:
+    """A check that fails for want of its host looks like the agent's failure, unless somebody says so."""
+    with serving(echo) as port:
+        pass
+    contract = author.write(
+        {"repo/say": SAY},
+        environment=LIMITS,
+        oracle={
+            "checks": [check(f"sh check.sh && sh say {port} tool | grep -q tool")],
+            "network": [f"{HOST}:{port}"],
+        },
+    )
+    said = steelyard("run", contract, "--agent", f"command:{FIX}", "--json")
+    shown = " ".join(steelyard("show", said.line["folder"]).out.split())
+    assert f"network: a check's connection to {HOST}:{port} failed: Connection refused" in shown
+
+
 def test_setup_that_wants_more_than_its_doors_is_told_which_there_are(
     author: Author, steelyard: Steelyard
 ) -> None:

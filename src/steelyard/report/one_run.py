@@ -17,7 +17,7 @@ from steelyard.evidence.plain_file import open_plain
 from steelyard.report.breakdown import breakdown_of
 from steelyard.report.judged import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
 from steelyard.report.plain import one_line, quoted
-from steelyard.report.session import answer_of, conversation_of, steps_of
+from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
 from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
 
 TAIL_LINES = 20
@@ -32,6 +32,9 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
         console.print(_gates(result, console.width, unicode=not console.options.ascii_only))
     for line in steps_of(result, unicode=not console.options.ascii_only):
         console.print(line)
+    if result["assurance"]["network"] == "doors":
+        for line in failed_connections(Path(result["folder"])):
+            console.print(line)
     _print_session(console, result)
     _print_grades(console, result)
     _print_judge(console, result)

@@ -5,6 +5,7 @@ Everything here was written by an agent: it is cut, and quoted line by line.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from steelyard.report.plain import one_line, quoted
 MARKS = {"pass": ("✓", "+", "green"), "fail": ("✗", "x", "red"), "error": ("!", "!", "yellow")}
 SHOWN_CHARS = 2000
 SHOWN_MESSAGES = 50
+SHOWN_DOORS = 10
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
@@ -47,6 +49,26 @@ def conversation_of(folder: Path) -> Iterator[Text]:
 
 
 _SPEAKERS = {"brief": "user", "agent.message": "agent"}
+
+
+def failed_connections(folder: Path) -> Iterator[Text]:
+    """A door that led nowhere explains a failure that is nobody's: a line for each way in which one failed."""
+    try:
+        told = [event.payload for event in read_events(folder / "events.jsonl") if event.type == _CONNECTION]
+        times: Counter[tuple[str, str, str]] = Counter()
+        for one in told:
+            if one["failed"]:
+                times[_WHOSE[one["by"]], one["to"], one["failed"]] += one["count"]
+    except _DAMAGED:
+        return
+    for (whose, to, why), count in times.most_common(SHOWN_DOORS):
+        again = f" ({count} times)" if count > 1 else ""
+        said = f"network: {whose} connection to {one_line(to, 80)} failed: {one_line(why, 80)}{again}"
+        yield Text(said, "yellow")
+
+
+_CONNECTION = "network.connection"
+_WHOSE = {"agent": "the agent's", "check": "a check's"}
 
 
 def answer_of(folder: Path) -> str:
