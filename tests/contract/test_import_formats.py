@@ -361,6 +361,12 @@ def test_without_an_image_its_files_are_the_repository_and_its_commands_the_setu
     assert below(tmp_path / "out/hello") == files
 
 
+def test_a_misspelt_instruction_does_not_need_docker(task: Path) -> None:
+    put(task, {"environment/Dockerfile": f"{PLAIN}RUNN make\n"})
+    problem = refusal(harbor.convert, task, HERE)
+    assert problem.message == "RUNN is no instruction"
+
+
 @pytest.mark.parametrize(
     "dockerfile",
     [

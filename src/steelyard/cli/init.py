@@ -33,6 +33,11 @@ def run(args: argparse.Namespace) -> int:
         }
         sys.stdout.write(f"{json.dumps(told)}\n")
         return 0
-    lines = [*(f"wrote {path}" for path in wrote), f"next: fill them in, then steelyard check {args.folder}"]
+    made = args.git is None and args.tree is None
+    lines = [
+        *(f"wrote {path}" for path in wrote),
+        *([f"made  {args.folder / 'repo'}, for the files that an agent starts from"] if made else []),
+        f"next: fill them in, then steelyard check {args.folder}",
+    ]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0

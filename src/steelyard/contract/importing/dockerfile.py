@@ -54,6 +54,7 @@ _SAYS_NOTHING = frozenset(
 _OF_THE_SYSTEM = re.compile(
     r"(?<![\w./-])(sudo|apt|apt-get|apk|dpkg|dnf|yum|microdnf|pacman|zypper|useradd|adduser|groupadd|usermod|chown)(?![\w.-])"
 )
+_KNOWN = _SAYS_NOTHING | {"ARG", "ONBUILD", "SHELL", "STOPSIGNAL", "VOLUME"}
 NEEDS = "needs docker"
 
 
@@ -106,7 +107,9 @@ def part(text: str, is_folder: Callable[[str], bool | None], workdir: str | None
         raise DockerfileError(bases[1].first, f"several stages: {NEEDS}")
     for one in stage:
         if one.word not in _SAYS_NOTHING:
-            raise DockerfileError(one.first, f"{one.word} {NEEDS}")
+            raise DockerfileError(
+                one.first, f"{one.word} {NEEDS if one.word in _KNOWN else 'is no instruction'}"
+            )
     place = workdir or _workdir(stage)
     if place is None:
         raise DockerfileError(0, f"there is no WORKDIR, so it is about the whole system: {NEEDS}")
