@@ -7,7 +7,8 @@
 
 The fence has a random word in it that is made for one question, after everything to be fenced was written. Every line
 inside begins with `| `, so that none begins as ours do; what looks like a fence is broken; and characters that have no
-shape, turn the reading direction or end a line behind one's back are written out as `[U+202E]`.
+shape, turn the reading direction or end a line behind one's back are written out as `[U+202E]`. So is the first one of what a
+server may take for the end of a message: many tokenize `<|im_end|>` in a text as if it were their own.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ _SHAPELESS = (
 )
 _RUN = re.compile(f"([{_SHAPELESS}])\\1*")
 _LIKE_A_FENCE = re.compile(r"<<<(?=\s*/?\s*(?:EVIDENCE|END)\b)", re.IGNORECASE)
+_LIKE_A_TOKEN = re.compile(
+    r"<(?=[|\uff5c][^\s|<>\uff5c]{1,64}[|\uff5c]?>|[\w/-]{1,64}[|\uff5c]>)"
+    r"|<(?=/?(?:s|bos|eos|think|tool_call|tool_response|start_of_turn|end_of_turn)>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|gMASK)\])"
+    r"|(?<=ANTHROPIC)_(?=MAGIC_STRING)"  # with which a maker's models refuse at once, for tests
+)
 
 
 def visible(text: str) -> str:
@@ -66,5 +73,6 @@ class Fence:
     def around(self, name: str, text: str) -> str:
         """`text` was made visible and cut before; `name` is ours."""
         inside = _LIKE_A_FENCE.sub("<<<[not a fence]", text.replace(self.nonce, "[nonce]"))
+        inside = _LIKE_A_TOKEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", inside)
         lines = "\n".join(f"| {line}" for line in inside.split("\n"))
         return f"<<<EVIDENCE {name} {self.nonce}>>>\n{lines}\n<<<END {name} {self.nonce}>>>"
