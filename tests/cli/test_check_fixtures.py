@@ -214,6 +214,12 @@ def test_no_reference_is_no_success(author: Author, steelyard: Steelyard) -> Non
     assert "noop" in said.out
 
 
+def test_the_reference_of_a_question_is_an_answer_and_no_patch(author: Author, steelyard: Steelyard) -> None:
+    folder = author.write(repository=None, build=None, oracle={}, workspace="none", judge={})
+    assert "reference: right.txt" in steelyard("check", folder, "--reference").out
+    assert "reference: right.txt" in steelyard("run", folder, "--agent", "reference").err
+
+
 def test_the_contract_of_the_tutorial_is_sound(steelyard: Steelyard, tmp_path: Path) -> None:
     page = (ROOT / "docs/tutorial/first-contract.md").read_text()
     shutil.copytree(ROOT / "examples/python-discount", tmp_path / "my")

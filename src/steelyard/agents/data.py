@@ -80,7 +80,8 @@ class Reference(DataAgent):
         patches = [one for one in (contract.reference, *steps) if isinstance(one, Path)]
         field = "steps.reference" if any(one.reference for one in contract.steps) else "oracle.reference"
         if not patches and field == "oracle.reference":
-            where, fix = str(contract.folder / "contract.yaml"), "reference: reference.patch, below `oracle:`"
+            file = "reference.patch" if contract.spec.answer_path is None else "right.txt"
+            where, fix = str(contract.folder / "contract.yaml"), f"reference: {file}, below `oracle:`"
             raise ContractFault(Problem(where, field, "there is no reference to try", fix))
         content = b"\n".join(_content(path) for path in patches)
         answer = contract.spec.answer_path

@@ -72,7 +72,11 @@ class Rehearsal:
                 yield _judged(agent, wanted, self._run(contract, agent, agent))
         if not known and contract.spec.expected_outcome == "completion":
             where, field = str(contract.folder / "contract.yaml"), "steps" if steps else "oracle.reference"
-            fix = "reference: reference.patch, which `git diff` writes of a solution"
+            fix = (
+                "reference: right.txt, a file with the right answer"
+                if contract.spec.workspace == "none"
+                else "reference: reference.patch, which `git diff` writes of a solution"
+            )
             raise ContractFault(Problem(where, field, "there is no reference to try", fix))
 
     def _run(self, contract: Contract, agent: str, name: str) -> Record:
