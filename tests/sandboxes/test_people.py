@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.sandboxes.base import Box, Laid, Place
 from steelyard.sandboxes.docker.people import MOST_BYTES, ROOT, Person, person
+from steelyard.sandboxes.docker.reach import Reach
 
 USERS = (
     "root:x:0:0:root:/root:/bin/sh\nann:x:1000:100:Ann:/home/ann:/bin/sh\nodd:x:y:z::/:\nhomeless:x:7:7:::\n"
@@ -65,3 +67,20 @@ def test_any_bytes_make_a_person(tmp_path_factory: pytest.TempPathFactory, raw: 
     who = found(top, user)
     assert who.uid >= 0
     assert who.home
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="files are given to others")
+def test_a_list_of_users_that_is_laid_makes_nobody_another(system: Path, tmp_path: Path) -> None:
+    """An agent's may say that the verifier's user is somebody else, who lives where the agent wrote."""
+    forged = tmp_path / "forged"
+    forged.write_text("ann:x:4294967299:0::/app/forged:/bin/sh\n")
+    root = os.open(system, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        reach = Reach(-1, root, root, root, [])
+        laid, places = (Laid("etc/passwd", "file", source=forged),), (Place("/logs", ()),)
+        reach.lay(Box(layers=(), laid=laid, places=places, scope="system", user="ann"), ())
+        assert reach.person("ann").home == "/home/ann"
+    finally:
+        os.close(root)
+    assert (system / "etc/passwd").read_text() == forged.read_text()
+    assert (system / "logs").stat().st_uid == 1000

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from steelyard.contract.cache import Cache
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.base import HOME, WORKSPACE, Box, Laid, Scope
 from steelyard.sandboxes.docker.creation import TOKEN
-from steelyard.sandboxes.docker.people import person
+from steelyard.sandboxes.docker.people import Person, person
 from steelyard.sandboxes.lay import Owner, lay, remove
 from steelyard.sandboxes.mounts import MS_RDONLY, enter_private_mounts, mount
 
@@ -37,13 +37,15 @@ class Reach:
     workspace: int
     home: int
     groups: list[Path]  # its control groups
+    people: dict[str, Person] = field(default_factory=dict)
 
     def lay(self, box: Box, files: Sequence[Laid]) -> None:
         """What a box lays, as data, before anything but init runs; `files` are relative to the root."""
+        user = self._named(box.user)  # of the image: what is laid may be another list of users
         lay(self.workspace, box.laid, self._named(box.owner))
         lay(self.root, files, _owner(self.root))
         for place in box.places:
-            owner = _owner(self.root) if place.read_only else self._named(box.user)
+            owner = _owner(self.root) if place.read_only else user
             folder = _emptied(self.root, place.path, owner)
             try:
                 lay(folder, place.laid, owner)
@@ -55,8 +57,14 @@ class Reach:
         top = _owner(self.workspace)
         if not user:
             return top
-        one = person(self.root, user)
+        one = self.person(user)
         return Owner(top.uid + one.uid, top.gid + one.gid)
+
+    def person(self, user: str) -> Person:
+        """Who that is, ever since somebody asked first."""
+        if user not in self.people:
+            self.people[user] = person(self.root, user)
+        return self.people[user]
 
     def kill(self) -> None:
         """Process 1, and by that every other; needs no engine."""

@@ -34,7 +34,7 @@ from steelyard.sandboxes.base import (
 from steelyard.sandboxes.copying import COMPLETE, copy_layers
 from steelyard.sandboxes.docker.api import NO_ROOM, Engine, Refused
 from steelyard.sandboxes.docker.archive import Caps, Taking, baseline, fetch, take
-from steelyard.sandboxes.docker.people import ROOT, person
+from steelyard.sandboxes.docker.people import ROOT
 from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, system_uppers, uppers
 from steelyard.sandboxes.docker.room import has_too_many, holds_more, is_full
 from steelyard.sandboxes.doors import Doors
@@ -295,7 +295,7 @@ class DockerSandbox:
 
 def _home(box: Box, container: Container) -> dict[str, str]:
     """Of whoever is given a whole system; without a look into it there is none but root."""
-    one = person(container.reach.root, box.user) if container.reach is not None else ROOT
+    one = container.reach.person(box.user) if container.reach is not None else ROOT
     return {"HOME": one.home, "USER": one.name}
 
 
