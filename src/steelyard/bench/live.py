@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from steelyard.errors import AgentFault
+from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
 
 LAY_S = 60.0
@@ -48,6 +48,8 @@ class LiveTree:
     def _write(self, script: str, *words: str, content: bytes = b"") -> None:
         argv = ("/bin/sh", "-c", f"umask 022; {script}", "lay", *words)
         done: Finished = self.sandbox.run(Command(argv, env=OWN_PATH, stdin=content, timeout_s=LAY_S))
+        if done.lost and not self.sandbox.stop().oom_kills:  # what the agent left in it takes up room
+            raise InfraFault(f"the sandbox died while {words[0]} was laid in it")
         if done.exit_code != 0:
             said = done.stderr.text.strip()[-200:]
             raise AgentFault(f"the agent's sandbox does not take {words[0]}: {said or done}")

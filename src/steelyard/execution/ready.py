@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from steelyard.contract.model import Ready
-from steelyard.errors import ContractFault, Problem
+from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.base import Command, Finished, Sandbox
 
 
@@ -25,6 +25,8 @@ def unready(sandbox: Sandbox, ready: Ready | None) -> str:
         done = sandbox.run(Command(("/bin/sh", "-c", ready.cmd), timeout_s=ready.timeout_s))
         if done.exit_code == 0:
             return ""
+        if done.lost and not sandbox.stop().oom_kills:
+            raise InfraFault("the sandbox died before it was ready")
         failures += not is_early
         if failures >= ready.retries or done.lost:
             return f"never ready: {_told(done)}"

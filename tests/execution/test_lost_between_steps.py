@@ -1,0 +1,39 @@
+"""A sandbox that dies between two steps: nobody ran in it, so it is no agent's failure, unless that took its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from steelyard.bench.live import LiveTree
+from steelyard.contract.model import Ready
+from steelyard.errors import AgentFault, InfraFault
+from steelyard.execution.ready import unready
+from steelyard.sandboxes.base import Death, Laid
+from steelyard.sandboxes.fake import Answer, FakeSandbox
+
+
+@pytest.fixture
+def dead() -> Iterator[FakeSandbox]:
+    with FakeSandbox(lambda _: Answer()) as sandbox:
+        sandbox.init.die()
+        yield sandbox
+
+
+def test_files_that_a_dead_sandbox_does_not_take(dead: FakeSandbox) -> None:
+    with pytest.raises(InfraFault, match="died"):
+        LiveTree(dead).lay((Laid("given", "dir"),), ())
+
+
+def test_a_dead_sandbox_that_is_never_ready(dead: FakeSandbox) -> None:
+    with pytest.raises(InfraFault, match="died"):
+        unready(dead, Ready(cmd="true"))
+
+
+def test_a_sandbox_that_the_agent_left_no_memory_in_is_its_failure() -> None:
+    with FakeSandbox(lambda _: Answer(), Death(oom_kills=1)) as full:
+        full.init.die()
+        assert "never ready" in unready(full, Ready(cmd="true"))
+        with pytest.raises(AgentFault):
+            LiveTree(full).lay((Laid("given", "dir"),), ())
