@@ -79,6 +79,15 @@ def test_runs_are_found_in_order_and_by_part_of_their_id(tmp_path: Path) -> None
     assert find_run(tmp_path, str(tmp_path / "1-a-noop-aaaaaa")).run_id == "1-a-noop-aaaaaa"
 
 
+def test_a_run_folder_right_here_needs_no_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(tmp_path, "1-a-x")
+    monkeypatch.chdir(tmp_path)
+    assert find_run(tmp_path / "runs", "1-a-x").path == tmp_path / "1-a-x"
+    (tmp_path / "other").mkdir()
+    with pytest.raises(OperatorFault, match="no run"):
+        find_run(tmp_path / "runs", "other")
+
+
 def test_an_ambiguous_or_unknown_id_is_the_operators_mistake(tmp_path: Path) -> None:
     make_run(tmp_path, "1-a-x")
     make_run(tmp_path, "1-b-x")

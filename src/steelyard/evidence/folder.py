@@ -137,9 +137,11 @@ def find_runs(root: Path) -> list[RunFolder]:
     if not root.is_dir():
         return []
     folders = (path for path in root.iterdir() if path.is_dir() and not path.is_symlink())
-    return [
-        RunFolder(path) for path in sorted(folders) if (path / MANIFEST).exists() or (path / EVENTS).exists()
-    ]
+    return [RunFolder(path) for path in sorted(folders) if _is_run(path)]
+
+
+def _is_run(path: Path) -> bool:
+    return (path / MANIFEST).exists() or (path / EVENTS).exists()
 
 
 def find_run(root: Path, prefix: str) -> RunFolder:
@@ -154,6 +156,8 @@ def find_run(root: Path, prefix: str) -> RunFolder:
     exact = [run for run in runs if run.run_id == prefix]
     if exact:
         return exact[0]
+    if not runs and prefix and _is_run(Path(prefix)):  # a folder right here, said without a slash
+        return RunFolder(Path(prefix).resolve())
     if not runs:
         raise OperatorFault(f"no run under {root} is called {prefix} (--runs DIR looks elsewhere)")
     names = ", ".join(run.run_id for run in runs[:5])
