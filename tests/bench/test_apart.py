@@ -13,9 +13,10 @@ import pytest
 import yaml
 
 from authoring import Author, Steelyard
-from steelyard.bench.apart import is_excluded
+from steelyard.bench.apart import is_excluded, leading_to
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.importer import Caps, import_folder
+from steelyard.sandboxes.base import Laid
 from steelyard.sandboxes.docker import archive
 
 
@@ -35,6 +36,26 @@ def test_what_is_excluded_is_a_name_or_the_end_of_a_path(
     path: str, patterns: tuple[str, ...], *, is_left: bool
 ) -> None:
     assert is_excluded(path, patterns) is is_left
+
+
+def test_only_what_leads_to_an_artifact_is_laid_and_no_link_in_its_place() -> None:
+    changed = [
+        Laid("app", "symlink", target="app"),
+        Laid("app/out", "symlink", target="/tests"),
+        Laid("app/out/link", "symlink", target="x"),
+        Laid("app/note", "file"),
+        Laid("app/other", "file"),
+        Laid("logs", "file"),
+        Laid("proc/1", "dir"),
+    ]
+    laid = leading_to(["app/out", "app/note", "logs/artifacts", "proc/1"], changed)
+    assert [(one.path, one.kind) for one in laid] == [
+        ("app", "gone"),
+        ("app/out", "gone"),
+        ("app/out/link", "symlink"),
+        ("app/note", "file"),
+        ("logs", "gone"),
+    ]
 
 
 def tar_of(*entries: tuple[str, bytes, dict[str, Any]]) -> tarfile.TarFile:

@@ -199,6 +199,8 @@ ARTIFACTS = {
     "folder.sh": "rm -r /app/out; ln -s /tests /app/out",
     "by_link.sh": "mkdir -p /app/out/x/y; ln -s /logs/artifacts /app/out/x/y/up; ln -s x/y/up/../../tests/expected.txt /app/out/sorted.txt",
     "published.sh": "mkdir -p /logs; ln -s /tests /logs/artifacts; ln -s /logs/artifacts/expected.txt /app/out/sorted.txt; exit 0",
+    "circle.sh": "rm -r /app/out; ln -s /app/out /app/out; ln -s note.txt /app/note.txt; mkdir -p /logs; ln -s artifacts /logs/artifacts; exit 0",
+    "circle_above.sh": "cd /; rm -r /app; ln -s app /app; rm -rf /logs; echo > /logs; exit 0",
     "above.sh": "mkdir /srv/x; cp -r /app/out /srv/x; cd /; rm -r /app; ln -s /srv/x /app",
     "pipe.sh": "mkfifo /app/out/sorted.txt /app/note.txt",
     "huge.sh": "truncate -s 5G /app/out/sorted.txt",

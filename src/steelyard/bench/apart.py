@@ -10,7 +10,7 @@ What is too large is the agent's failure. An artifact that is not there is not t
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -74,18 +74,24 @@ def apart(ground: Ground, changed: tuple[Laid, ...], separate: Separate, scratch
 
 def _collect(ground: Ground, changed: Iterable[Laid], artifacts: tuple[Artifact, ...], tree: Path) -> None:
     """Only what concerns an artifact is laid, and never where the kernel answers."""
-    sources = [one.source[1:] for one in artifacts]
-    laid = tuple(
-        one
-        for one in changed
-        if not matches(one.path, KERNEL)
-        and any(is_within(one.path, source) or is_within(source, one.path) for source in sources)
-    )
+    laid = tuple(leading_to([one.source[1:] for one in artifacts], changed))
     with ground.backend.start(ground.box(laid=laid)) as sandbox:
         for one in artifacts:
             into = tree / posixpath.dirname(one.source)[1:]
             taking = Taking(TAKEN, partial(is_excluded, patterns=one.exclude))
             sandbox.copy_out(one.source, into, taking)  # type: ignore[attr-defined]  # a container's only
+
+
+def leading_to(sources: Sequence[str], changed: Iterable[Laid]) -> Iterator[Laid]:
+    """What is at those paths, below and above them. In the place of an artifact, or above it, a link leads to nothing that
+    was declared, or in circles, on which the engine gives up: there is nothing then.
+    """
+    for one in changed:
+        above = any(is_within(source, one.path) for source in sources)
+        if matches(one.path, KERNEL) or not (above or any(is_within(one.path, source) for source in sources)):
+            continue
+        is_in_the_way = one.kind == "symlink" or (one.kind == "file" and one.path not in sources)
+        yield Laid(one.path, "gone") if above and is_in_the_way else one
 
 
 def _of_the_verifier(ground: Ground, separate: Separate) -> Ground:
