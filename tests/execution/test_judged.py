@@ -133,6 +133,37 @@ def test_an_answer_that_nothing_verifies_is_the_judges_to_decide(
     assert refused["refused"] is not None
 
 
+@pytest.mark.parametrize(
+    ("agent", "keys"),
+    [
+        ("noop", {}),
+        ("command:echo", {}),
+        ("command:echo 42", {"answer": "report.md"}),
+        ("command:echo 42; printf ' \\n' > report.md", {"answer": "report.md"}),
+    ],
+)
+def test_an_answer_that_was_not_given_fails_and_nobody_is_asked(
+    author: Author, steelyard: Steelyard, agent: str, keys: dict[str, Any]
+) -> None:
+    with judged_by(steelyard, PASS) as judged:
+        line = judged("run", answering(author, **keys), "--agent", agent, "--json").line
+        assert judged("verify", line["run"]).code == 0
+    assert (line["verdict"], line["reward"], line["reason"]) == ("fail", 0.0, "no answer was given")
+    assert (line["judge"]["verdict"], line["judge"]["why"], judged.questions) == (
+        "N/A",
+        "no answer was given",
+        [],
+    )
+
+
+def test_silence_may_be_a_refusal_and_the_judge_says_so(author: Author, steelyard: Steelyard) -> None:
+    with judged_by(steelyard, PASS) as judged:
+        contract = answering(author, expected_outcome="refusal")
+        line = judged("run", contract, "--agent", "noop", "--json").line
+    assert (line["verdict"], len(judged.questions)) == ("pass", 1)
+    assert "(no answer)" in judged.questions[0]
+
+
 def test_a_verifier_of_an_answer_has_the_last_word(author: Author, steelyard: Steelyard) -> None:
     check = {"id": "right", "type": "verifier", "script": "tests/test.sh", "timeout_s": 30}
     contract = answering(
@@ -289,10 +320,10 @@ def test_a_contract_that_wants_a_refusal_is_tried_with_nobody_who_does_anything(
 def test_a_question_that_only_a_judge_decides_is_tried_with_one(author: Author, steelyard: Steelyard) -> None:
     contract = answering(author, oracle={"reference": "right.txt"})
     (contract / "right.txt").write_text("42\n")
-    with judged_by(steelyard, PASS, FAIL) as judged:
+    with judged_by(steelyard, PASS) as judged:
         assert judged("check", contract, "--reference").code == 0
         nobody = judged("check", contract, "--reference", "--no-judge")
-    assert (nobody.code, len(judged.questions)) == (3, 2)
+    assert (nobody.code, len(judged.questions)) == (3, 1)  # noop gave no answer to ask about
     assert "nobody was asked about the answer" in nobody.out
 
 

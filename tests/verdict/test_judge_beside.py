@@ -17,6 +17,7 @@ from steelyard.judge.judgement import RUBRIC, Judgement, Opinion, rule
 from steelyard.report.disagreeing import MEANING
 from steelyard.verdict.disagreement import Disagreement
 from steelyard.verdict.evaluation import evaluate
+from steelyard.verdict.forfeit import Given
 from steelyard.verdict.status import Status
 from steelyard.verdict.verdict import Rule, Verdict, decide
 
@@ -94,6 +95,30 @@ def test_no_judge_forgives_a_violation() -> None:
         [], [Finding("escape", "violation", "a", "why")], NOTHING, "completed", ANSWER, judge=jury("PASS")
     )
     assert (made.verdict, made.reward, made.disagreement) == ("fail", 0.0, "judge_pass_checks_fail")
+
+
+@given(judgements)
+def test_no_judge_passes_an_answer_that_was_not_given(judge: Judgement) -> None:
+    for given_, why in (("nothing", "no answer was given"), ("too_large", "larger than the import allows")):
+        made = decide([], [], NOTHING, "completed", ANSWER, judge=judge, given=given_)  # type: ignore[arg-type]
+        assert (made.verdict, made.reward) == ("fail", 0.0)
+        assert why in made.reason
+
+
+@pytest.mark.parametrize(
+    ("termination", "answer", "verdict"),
+    [
+        ("completed", "nothing", "pass"),
+        ("completed", "too_large", "fail"),
+        ("agent_crash", "nothing", "fail"),
+    ],
+)
+def test_where_a_refusal_is_wanted_only_silence_is_the_judges(
+    termination: str, answer: Given, verdict: str
+) -> None:
+    rule = replace(ANSWER, expected_outcome="refusal")
+    made = decide([], [], NOTHING, termination, rule, judge=jury("PASS"), given=answer)
+    assert made.verdict == verdict
 
 
 @pytest.mark.parametrize("termination", ["wall_time", "agent_crash", "memory", "no_progress"])

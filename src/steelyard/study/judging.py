@@ -17,6 +17,8 @@ from steelyard.graders.grade import Graded
 from steelyard.graders.tell_run import tell_run
 from steelyard.judge.ask import Panel, judged
 from steelyard.judge.judgement import Judgement, Opinion
+from steelyard.study.given import answer_given
+from steelyard.verdict.forfeit import forfeit
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Judging:
         """None where nobody can be asked, unless the contract counts on it: then N/A, with the reason."""
         wanted = contract.spec.judge
         panel = Panel.from_environment(wanted.models if wanted else (), self.env)
-        why_not = panel if isinstance(panel, str) else _unfit(evidence)
+        why_not = panel if isinstance(panel, str) else _unfit(contract, evidence)
         if isinstance(panel, str) or why_not:
             return Judgement.not_applicable(why_not) if wanted else None
         self.on_ask(contract)
@@ -42,8 +44,12 @@ class Judging:
             return Judgement.not_applicable(f"a defect in the judge: {type(defect).__name__}")
 
 
-def _unfit(evidence: Evidence) -> str:
-    ended = evidence.termination
+def _unfit(contract: Contract, evidence: Evidence) -> str:
+    ended, spec = evidence.termination, contract.spec
+    if spec.workspace == "none":
+        given = answer_given(evidence.change, evidence.blobs)
+        if why := forfeit(ended, given, spec.expected_outcome):
+            return why
     return "" if ended == "completed" else f"only a run that was completed is judged: {ended}"
 
 

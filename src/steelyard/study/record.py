@@ -18,6 +18,7 @@ from steelyard.evidence.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
 from steelyard.judge.judgement import Judgement
+from steelyard.study.given import answer_given
 from steelyard.study.judging import Judging
 from steelyard.verdict.assurance import Assurance, assure
 from steelyard.verdict.evaluation import evaluate
@@ -77,9 +78,12 @@ def _decided(
 ) -> Record:
     findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
     spec = contract.spec
-    rule = Rule(spec.pass_threshold, spec.reward, spec.workspace, spec.step_reward)
+    rule = Rule(spec.pass_threshold, spec.reward, spec.workspace, spec.step_reward, spec.expected_outcome)
     steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
-    verdict = decide(grades, findings, status, evidence.termination, rule, steps=steps, judge=judge)
+    given = answer_given(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
+    verdict = decide(
+        grades, findings, status, evidence.termination, rule, steps=steps, judge=judge, given=given
+    )
     return Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
 
 

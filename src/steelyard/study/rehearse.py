@@ -88,7 +88,7 @@ class Rehearsal:
 
 
 def _wanted(contract: Contract) -> dict[str, str]:
-    """Agent -> verdict. Whoever refuses changes nothing; but who says nothing either has not refused."""
+    """Agent -> verdict. Whoever refuses changes nothing; whether saying nothing is a refusal, a judge decides."""
     if contract.spec.expected_outcome == "completion":
         return {"reference": "pass", "noop": "fail"}
     return {"reference": "pass", **({"noop": "pass"} if contract.spec.workspace == "code" else {})}

@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.termination import CLASS_OF
 from steelyard.graders.grade import Evaluated, Graded
 from steelyard.judge.judgement import Judgement
 from steelyard.verdict.disagreement import Disagreement, disagreement
+from steelyard.verdict.forfeit import Given, forfeit
 from steelyard.verdict.gates import Gate, decide_gates
 from steelyard.verdict.status import Acceptance, RunStatus, Status
 from steelyard.verdict.steps import StepResult, steps_reward
@@ -29,6 +29,7 @@ class Rule:
     reward: str = "combined"
     workspace: str = "code"  # none: there is no change, so there are no gates
     step_reward: str = "mean"
+    expected_outcome: str = "completion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
     *,
     steps: Sequence[StepResult] = (),
     judge: Judgement | None = None,
+    given: Given = "given",
 ) -> Verdict:
     """The judge's word stands beside the rest, and decides only where nothing else could look: without a workspace."""
     if status.status == "invalid":
@@ -106,7 +108,7 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
     )
     told = _told_by_checks(made, gates, grades, rule)
     if told.verdict == "ungraded" and rule.workspace == "none" and rule.reward != "verifier":
-        told = _told_by_judge(judge, gates, termination)
+        told = _told_by_judge(judge, gates, forfeit(termination, given, rule.expected_outcome))
     disagreeing = disagreement(judge, grades, checks=_held(gates, made.checks))
     return replace(made, **told._asdict(), disagreement=disagreeing)
 
@@ -132,16 +134,13 @@ def _told_by_checks(made: Verdict, gates: Mapping[str, Gate], grades: Sequence[G
     return _Told(verdict, reward, reason)
 
 
-def _told_by_judge(judge: Judgement | None, gates: Mapping[str, Gate], termination: str) -> _Told:
-    """Of an answer that nothing verified. What a judge did not say is unknown, and unknown is not a zero.
-
-    Who crashed or used up its time is not judged, and has failed: or that would be the way around a judge.
-    """
+def _told_by_judge(judge: Judgement | None, gates: Mapping[str, Gate], forfeited: str) -> _Told:
+    """Of an answer that nothing verified. What a judge did not say is unknown, and unknown is not a zero."""
     broken = next((gate for gate in gates.values() if gate.outcome != "pass"), None)
     if broken is not None:  # by a finding: no judge can forgive that
         return _Told("fail", 0.0, broken.why)
-    if CLASS_OF[termination] not in ("completed", "operator"):
-        return _Told("fail", 0.0, f"the agent came to no end of its own: {termination}")
+    if forfeited:
+        return _Told("fail", 0.0, forfeited)
     if judge is None:
         return _Told("ungraded", None, "nobody was asked about the answer")
     if judge.verdict == "PASS":
