@@ -134,6 +134,7 @@ SYSTEM = {"sandbox": "docker", "scope": "system", "image": f"sha256:{'0' * 64}"}
         ({"separate": {"image": f"x@sha256:{'0' * 64}", "build": "grading"}}, "does not exist"),
         ({"separate": {"build": "tests"}}, "not a folder with a Dockerfile"),
         ({"separate": {"colect": []}}, "unknown key"),
+        ({"separate": {}, "reward_path": "/logs/artifacts/reward.txt"}, "has what the agent put there"),
     ],
 )
 def test_what_a_verifier_apart_cannot_be_told_is_refused(

@@ -51,5 +51,6 @@ class LiveTree:
         if done.lost and not self.sandbox.stop().oom_kills:  # what the agent left in it takes up room
             raise InfraFault(f"the sandbox died while {words[0]} was laid in it")
         if done.exit_code != 0:
-            said = done.stderr.text.strip()[-200:]
-            raise AgentFault(f"the agent's sandbox does not take {words[0]}: {said or done}")
+            how = "it took too long" if done.timed_out else f"exit code {done.exit_code}"
+            why = done.stderr.text.strip()[-200:] or done.not_started or how
+            raise AgentFault(f"the agent's sandbox does not take {words[0]}: {why}")

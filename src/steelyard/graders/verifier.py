@@ -10,10 +10,11 @@ from typing import Annotated
 from pydantic import AfterValidator, ConfigDict, Field
 
 from steelyard.bench.run_verifier import LOGS
-from steelyard.bench.separate import Separate
+from steelyard.bench.separate import PUBLISHED, Separate
 from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
+from steelyard.contract.tree import is_within
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Evaluated, Grade
 from steelyard.graders.output_format import MAX_OUTPUT_BYTES, Looked, Output, look
@@ -108,6 +109,8 @@ class Verifier(Grader):
             return (Doubt("script", f"{self.script} is not a file of the contract", fatal=True),)
         if self.separate is not None and (wrong := _unsound(self.separate, material)):
             return (Doubt("separate", wrong, fatal=True),)
+        if self.separate is not None and is_within(self.reward_path, PUBLISHED):
+            return (Doubt("reward_path", f"{PUBLISHED} has what the agent put there", fatal=True),)
         if self.output is not None and self.expected_output_path is None:
             return (Doubt("expected_output_path", "say which file `output` is about", fatal=True),)
         if self.fixtures.fail_at_most >= self.fixtures.pass_at_least:
