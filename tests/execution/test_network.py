@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from containers import in_docker
-from far_hosts import echo, pour, serving
+from far_hosts import echo, pour, serving, unused_port
 
 from authoring import FIX, Author, Steelyard, payloads
 
@@ -120,19 +123,76 @@ def test_a_check_reaches_what_the_oracle_names_and_the_label_says_so(
         )
 
 
-def test_show_says_which_connections_failed(author: Author, steelyard: Steelyard) -> None:
-    """A check that fails for want of its host looks like the agent's failure, unless somebody says so."""
-    with serving(echo) as port:
-        pass
-    contract = author.write(
+@contextlib.contextmanager
+def there_once() -> Iterator[int]:
+    """Somebody who takes one connection, and is gone."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def take() -> None:
+            with contextlib.suppress(OSError):
+                server.accept()[0].close()
+            server.close()
+
+        thread = threading.Thread(target=take, daemon=True)
+        thread.start()
+        yield int(server.getsockname()[1])
+    thread.join(5)
+
+
+def needing(port: int, author: Author, **reached: Any) -> Path:
+    """A contract whose check asks at that door."""
+    folder: Path = author.write(
         {"repo/say": SAY},
-        environment=LIMITS,
+        environment={**LIMITS, **reached},
         oracle={
             "checks": [check(f"sh check.sh && sh say {port} tool | grep -q tool")],
             "network": [f"{HOST}:{port}"],
         },
     )
-    said = steelyard("run", contract, "--agent", f"command:{FIX}", "--json")
+    return folder
+
+
+def test_a_host_of_the_checks_that_is_away_is_no_failure_of_the_agents(
+    author: Author, steelyard: Steelyard
+) -> None:
+    """Whatever the agent did: the run does not count, is tried again, and names the door."""
+    port = unused_port()
+    said = steelyard("run", needing(port, author), "--agent", "noop", "--json")
+    assert (said.code, len(said.lines)) == (3, 2)
+    for line in said.lines:
+        assert (line["verdict"], line["termination"]) == ("invalid", "infrastructure"), said
+        assert f"{HOST}:{port} (Connection refused)" in line["reason"]
+        assert payloads(line, "check.start") == []
+
+
+def test_an_agent_that_could_take_the_host_away_gains_nothing_by_it(
+    author: Author, steelyard: Steelyard
+) -> None:
+    """It has a door itself, so the host is tried before it starts; what is gone afterwards is a check that fails."""
+    with there_once() as port:
+        contract = needing(port, author, network=["some.example:443"])
+        line = steelyard("run", contract, "--agent", "noop", "--json").line
+    assert (line["status"], line["verdict"]) == ("scorable", "fail")
+
+
+def test_a_change_that_takes_the_host_away_in_a_step_gains_nothing_in_the_next(
+    author: Author, steelyard: Steelyard
+) -> None:
+    with there_once() as port:
+        steps = [
+            {"name": name, "brief": "Say it.", "checks": [{**check(line), "id": name}]}
+            for name, line in (("one", "true"), ("two", f"sh say {port} tool | grep -q tool"))
+        ]
+        oracle = {"network": [f"{HOST}:{port}"]}
+        contract = author.write({"repo/say": SAY}, environment=LIMITS, brief=None, oracle=oracle, steps=steps)
+        line = steelyard("run", contract, "--agent", "command:true", "--json").line
+    assert (line["status"], line["verdict"]) == ("scorable", "fail"), line
+
+
+def test_show_says_which_connections_failed(author: Author, steelyard: Steelyard) -> None:
+    """A check that fails for want of its host looks like the agent's failure, unless somebody says so."""
+    with there_once() as port:
+        said = steelyard("run", needing(port, author), "--agent", f"command:{FIX}", "--json")
     shown = " ".join(steelyard("show", said.line["folder"]).out.split())
     assert f"network: a check's connection to {HOST}:{port} failed: Connection refused" in shown
 

@@ -20,6 +20,7 @@ from steelyard.evidence.finding import Finding
 from steelyard.evidence.misleading import misleading
 from steelyard.execution.connected import connection_log
 from steelyard.execution.live_run import LiveRun
+from steelyard.execution.tried_doors import try_doors
 from steelyard.sandboxes.base import Laid
 
 TOO_LARGE = "the change is larger than the import allows"
@@ -38,6 +39,7 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     if not run.change.complete:
         # A change too large to import is the agent's failure: it must not become a run that does not count.
         return _each(run, checks, lambda entry: bench.refuse(entry, TOO_LARGE))
+    try_doors(run)
     if run.ending is not None and run.is_graded_live(run.ending):
         return _live(run, checks)
     return _each(run, checks, lambda entry: bench.run(entry, partial(_told, run)))

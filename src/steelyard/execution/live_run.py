@@ -37,6 +37,7 @@ class LiveRun:
     findings: list[Finding] = field(default_factory=list)
     brought: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
     kept: frozenset[str] = frozenset()  # of those, what is as it came
+    doors_tried: bool = False  # those of the checks
 
     @property
     def blobs(self) -> Blobs:

@@ -17,6 +17,7 @@ from steelyard.execution.connected import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
 from steelyard.execution.ready import await_ready
+from steelyard.execution.tried_doors import try_doors_early
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Place, with_doors
 
@@ -39,6 +40,7 @@ def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
 
 def prepare(run: LiveRun) -> None:
     _compare_identity(run)
+    try_doors_early(run)
     run.delivery = run.agent.deliver(run.ground, run.blobs)
     if run.delivery is None:
         places = (*run.agent.places(), *_live_places(run))

@@ -21,12 +21,12 @@ _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")  # NAT64: the end of it is t
 _METADATA = frozenset({"fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"})
 
 
-def connect(door: Door) -> socket.socket:
+def connect(door: Door, patience_s: float = _PATIENCE_S) -> socket.socket:
     """Raises OSError that says why there is none."""
     last: OSError = OSError(errno.EHOSTUNREACH, f"{door.host} has no address")
     for address in _addresses(door)[:_MOST_ADDRESSES]:
         try:
-            made = socket.create_connection((address, door.port), _PATIENCE_S)
+            made = socket.create_connection((address, door.port), patience_s)
         except TimeoutError:
             last = OSError(errno.ETIMEDOUT, "connection timed out")
         except OSError as error:
