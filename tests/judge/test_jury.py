@@ -71,7 +71,18 @@ def test_a_tie_fails_and_says_that_it_was_one(court: Sits) -> None:
 
 def test_less_than_half_of_a_jury_is_none(court: Sits) -> None:
     judgement = court({"claude-a": [PASS], "*": [{"text": "well"}]}).judge(TOLD, "claude-a", "gpt-b", "gpt-c")
-    assert (judgement.verdict, judgement.why) == ("N/A", "1 of 3 answers could be read")
+    assert judgement.verdict == "N/A"
+    assert judgement.why.startswith("1 of 3 answers could be read: ")
+    assert judgement.why.endswith(judgement.opinions[1].error)  # once, though two say it
+
+
+def test_a_jury_that_lacks_keys_names_each_once(court: Sits) -> None:
+    here = court([PASS])
+    env = {name: value for name, value in here.env.items() if name.startswith("ANTHROPIC")}
+    judgement = replace(here, env=env).judge(TOLD, "claude-a", "gpt-b", "gpt-c")
+    assert judgement.verdict == "N/A"
+    assert judgement.why == "1 of 3 answers could be read: no key: set OPENAI_API_KEY"
+    assert [one.error for one in judgement.opinions[1:]] == ["no key: set OPENAI_API_KEY"] * 2
 
 
 def test_one_model_without_a_key_does_not_silence_the_others(court: Sits) -> None:
@@ -91,6 +102,11 @@ def test_one_model_without_a_key_does_not_silence_the_others(court: Sits) -> Non
         ((), {}, NO_KEY),
         ((), {"ANTHROPIC_API_KEY": " "}, NO_KEY),
         (("claude-a",), {"OPENAI_API_KEY": "k"}, "no key: set ANTHROPIC_API_KEY"),
+        (
+            ("claude-a", "gpt-b", "claude-c", "gpt-d"),
+            {},
+            "no key: set ANTHROPIC_API_KEY; no key: set OPENAI_API_KEY",
+        ),
         (("claude-a",), {"ANTHROPIC_API_KEY": "a\nb"}, "ANTHROPIC_API_KEY has characters that no key has"),
         (
             ("gpt-a",),

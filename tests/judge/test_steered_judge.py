@@ -260,7 +260,7 @@ def test_the_judge_is_told_what_it_needs(court: Sits) -> None:
         *(
             "| [1] agent: I go",
             "| All done.",
-            "| 1 files changed",
+            "| 1 file changed",
             "| +parse",
             "| check unit: pass, exit code 0: 3 of 3",
         ),

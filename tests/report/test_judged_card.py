@@ -87,6 +87,28 @@ def test_a_jury_shows_each_voice_and_how_many_agree() -> None:
     assert "no answer" in text
 
 
+def unread(model: str, error: str) -> dict[str, Any]:
+    return opinion(model=model, verdict="UNPARSEABLE", scores={}, reasoning="", error=error)
+
+
+def test_a_reason_that_all_of_a_jury_share_is_said_once() -> None:
+    away = "the connection failed: refused"
+    jury = judge(unread("claude-a", away), unread("gpt-b", away), verdict="UNPARSEABLE", why=away, scores={})
+    text = card({**jury, "agreement": None})
+    assert text.count(away) == 1
+    assert text.splitlines()[1] == f"  {away}"
+
+
+def test_reasons_that_differ_stand_beside_whose_they_are() -> None:
+    one, other = unread("claude-a", "HTTP 529"), unread("gpt-b", "no key: set OPENAI_API_KEY")
+    keys = {"why": "HTTP 529; no key: set OPENAI_API_KEY", "scores": {}, "agreement": None}
+    lines = card(judge(one, other, verdict="UNPARSEABLE", **keys)).splitlines()
+    assert [line.strip() for line in lines[2::2]] == ["HTTP 529", "no key: set OPENAI_API_KEY"]
+    text = card(judge(one, other, opinion(model="gpt-c"), verdict="N/A", **keys))
+    assert text.splitlines()[1] == "  1 of 3 answers could be read"
+    assert text.count("HTTP 529") == 1
+
+
 def test_a_steered_judge_is_called_so_in_its_card_too() -> None:
     text = card(judge(opinion(steered=True), verdict="UNPARSEABLE", steered=True, scores={}, agreement=None))
     assert text.splitlines()[0] == "judge UNPARSEABLE steered"

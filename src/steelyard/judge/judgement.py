@@ -101,10 +101,11 @@ def rule(opinions: Sequence[Opinion]) -> Judgement:
     """What the jury says. An opinion that was steered is shown and does not count."""
     read = [one for one in opinions if one.readable]
     if not read:
-        why = _in_one_line(_unreadable(opinions[0])) if opinions else "nobody was asked"
+        why = _in_one_line(_reasons(opinions)) if opinions else "nobody was asked"
         return Judgement("UNPARSEABLE" if opinions else "N/A", why, tuple(opinions))
     if len(read) * 2 < len(opinions):
-        return Judgement("N/A", f"{len(read)} of {len(opinions)} answers could be read", tuple(opinions))
+        why = f"{len(read)} of {len(opinions)} answers could be read: {_reasons(opinions)}"
+        return Judgement("N/A", _in_one_line(why), tuple(opinions))
     passed = sum(one.verdict == "PASS" for one in read)
     verdict: Ruling = "PASS" if passed * 2 > len(read) else "FAIL"
     agreeing = passed if verdict == "PASS" else len(read) - passed
@@ -121,6 +122,12 @@ def rule(opinions: Sequence[Opinion]) -> Judgement:
 def _in_one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= WHY_CHARS else f"{line[: WHY_CHARS - 3]}..."
+
+
+def _reasons(opinions: Sequence[Opinion]) -> str:
+    """Why not all of them count, each reason once; the short ones first, for those say what to do (`no key: ...`)."""
+    reasons = dict.fromkeys(_unreadable(one) for one in opinions if not one.readable)
+    return "; ".join(sorted(reasons, key=len))
 
 
 def _unreadable(opinion: Opinion) -> str:

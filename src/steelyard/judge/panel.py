@@ -28,5 +28,5 @@ class Panel:
         named = tuple(dict.fromkeys(models))[:MOST_MODELS] or default_models(env)
         jurors = tuple(juror_of(model, env) for model in named)
         if all(one.missing for one in jurors):
-            return jurors[0].missing if jurors else NO_KEY
+            return "; ".join(dict.fromkeys(one.missing for one in jurors)) or NO_KEY
         return cls(jurors)

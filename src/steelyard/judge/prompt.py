@@ -213,7 +213,8 @@ def _diff(told: Told) -> str:
         return "(nothing was changed)" if not told.files_changed else "(the change has no text)"
     shown = shown_diff(told.diff, min(max(told.max_diff_bytes, 0), MOST_DIFF_BYTES))
     cut = "; it is not shown whole" if shown.truncated or told.diff_truncated else ""
-    return f"{told.files_changed} files changed{cut}\n{shown.text}"
+    files = "1 file" if told.files_changed == 1 else f"{told.files_changed} files"
+    return f"{files} changed{cut}\n{shown.text}"
 
 
 def _output(told: Told) -> str:

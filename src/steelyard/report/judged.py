@@ -76,20 +76,35 @@ def _card(judge: Mapping[str, Any], console: Console) -> Iterator[Text]:
         judge_word(judge) if judge["verdict"] in COLOURS else Text(f"{judge['verdict']}{steered}", UNDECIDED)
     )
     yield Text.assemble(("judge ", "bold"), word, _agreeing(judge, opinions))
-    if len(opinions) != 1 and judge["verdict"] not in COLOURS:
-        yield from _behind(Text("  "), one_line(judge["why"]), console)
+    reasons = {str(one["error"]) for one in opinions if one["error"]}
+    told_once = len(opinions) > 1 and len(reasons) == 1 and judge["verdict"] not in COLOURS
+    if judge["verdict"] not in COLOURS and (why := _why(judge, opinions, reasons)):
+        yield from behind(Text("  "), why, console)
     if judge["scores"]:
         tiles = "  ".join(f"{name.replace('_', ' ')} {judge['scores'][name]:.1f}" for name in RUBRIC)
         yield Text(f"  {tiles}  (of 5)")
     for opinion in opinions:
-        yield from _opinion(opinion, console, alone=len(opinions) == 1)
+        told = {**opinion, "error": ""} if told_once else opinion
+        yield from _opinion(told, console, alone=len(opinions) == 1)
+
+
+def _why(judge: Mapping[str, Any], opinions: Sequence[Mapping[str, Any]], reasons: set[str]) -> str:
+    """Why a jury says nothing: a reason that all share stands here, others beside whose they are."""
+    if not opinions or (len(opinions) > 1 and len(reasons) == 1):
+        return one_line(judge["why"])
+    read = sum(map(_counts, opinions))
+    return f"{read} of {len(opinions)} answers could be read" if read else ""
+
+
+def _counts(opinion: Mapping[str, Any]) -> bool:
+    return opinion["verdict"] in COLOURS and not opinion["steered"]
 
 
 def _agreeing(judge: Mapping[str, Any], opinions: Sequence[Mapping[str, Any]]) -> str:
     """Nothing of one model, which agrees with nobody."""
     if len(opinions) < 2 or judge["agreement"] is None:  # one and its fellow
         return ""
-    read = sum(one["verdict"] in COLOURS and not one["steered"] for one in opinions)
+    read = sum(map(_counts, opinions))
     silent = len(opinions) - read
     rest = f", {silent} {'does' if silent == 1 else 'do'} not count" if silent else ""
     return f": {round(judge['agreement'] * read)} of {read} agree{rest}"
@@ -108,7 +123,7 @@ def _opinion(opinion: Mapping[str, Any], console: Console, *, alone: bool) -> It
     if opinion["steered"]:
         yield Text("  it obeyed words in the evidence, so it does not count", "bold yellow")
     if opinion["error"]:
-        yield from _behind(Text("  "), one_line(opinion["error"]), console)
+        yield from behind(Text("  "), one_line(opinion["error"]), console)
     yield from _behind_bars(str(opinion["reasoning"]), console)
     for fact in opinion["facts"][:MOST_FACTS]:
         yield from _fact(fact, console)
@@ -119,7 +134,7 @@ def _opinion(opinion: Mapping[str, Any], console: Console, *, alone: bool) -> It
 def _behind_bars(text: str, console: Console) -> Iterator[Text]:
     bar = Text("  | ")
     parts = [shown(part.expandtabs(4)) for part in text[:MOST_CHARS].splitlines()]
-    lines = [line for part in parts for line in _behind(bar, part, console, again=bar)]
+    lines = [line for part in parts for line in behind(bar, part, console, again=bar)]
     yield from lines[:MOST_LINES]
     if len(lines) > MOST_LINES or len(text) > MOST_CHARS:
         yield Text("  | ... and more, in the grading")
@@ -129,10 +144,10 @@ def _fact(fact: Mapping[str, Any], console: Console) -> Iterator[Text]:
     mark, plain, colour = _SUPPORTED[bool(fact["supported"])]
     where = f" ({one_line(fact['evidence'], 120)})" if fact["evidence"] else ""
     head = Text.assemble("  ", (plain if console.options.ascii_only else mark, colour), " ")
-    yield from _behind(head, f"{one_line(fact['claim'])}{where}", console)
+    yield from behind(head, f"{one_line(fact['claim'])}{where}", console)
 
 
-def _behind(head: Text, text: str, console: Console, *, again: Text | None = None) -> Iterator[Text]:
+def behind(head: Text, text: str, console: Console, *, again: Text | None = None) -> Iterator[Text]:
     """Foreign words after `head`, never at the start of a line: one that a terminal broke would pass for ours."""
     lines = Text(text).wrap(console, max(LEAST, console.width - head.cell_len))
     for number, line in enumerate(lines):
