@@ -23,6 +23,7 @@ VERBS = {
     "check": "find every mistake in a contract, before anything is spent",
     "run": "try agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
+    "regrade": "grade sealed runs again with today's graders, beside the result of record",
     "show": "show a run: verdict, gates, grades, findings",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",

@@ -54,6 +54,9 @@ class Reporter:
     def started(self, trial: Trial) -> None:
         self._progress.update(self._task, description=one_line(f"{trial.contract.id} x {trial.agent}", 60))
 
+    def grading(self, run_id: str) -> None:
+        self._progress.update(self._task, description=one_line(f"grading {run_id}", 60))
+
     def judging(self, contract: Contract) -> None:
         """A model may take a minute."""
         self._progress.update(self._task, description=one_line(f"judging {contract.id}", 60))

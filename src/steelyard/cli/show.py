@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +37,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
     )
-    parser.add_argument("--json", action="store_true", help="the result line of the newest grading")
+    parser.add_argument("--json", action="store_true", help="the result line, as `run --json` prints it")
+    parser.add_argument(
+        "--grading",
+        type=int,
+        default=1,
+        metavar="N",
+        help="which grading of the run, where it was regraded (default 1: the result of record)",
+    )
     add_required(parser)
 
 
@@ -51,9 +58,11 @@ class _Shown(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     if args.run is None:
+        if args.grading != 1:
+            raise OperatorFault("--grading is of one run: say which")
         return _show_all(args)
     folder = find_run(args.runs, args.run)
-    shown = _read(folder, required_by(args))
+    shown = _read(folder, required_by(args), args.grading)
     if shown is None:
         raise OperatorFault(
             f"{folder.run_id} was never finished: it has no seal and no grading, so it counts for nothing"
@@ -95,16 +104,36 @@ def _show_all(args: argparse.Namespace) -> int:
     return code
 
 
-def _read(folder: RunFolder, least: Required) -> _Shown | None:
+def _read(folder: RunFolder, least: Required, number: int = 1) -> _Shown | None:
     """None of a run that was never finished: it has no seal, or no grading."""
-    if folder.state != "sealed" or not grading_files(folder):
+    count = len(grading_files(folder))
+    if folder.state != "sealed" or not count:
         return None
+    if not 1 <= number <= count:
+        raise OperatorFault(f"{folder.run_id} has no grading {number}: there {_are(count)}")
     evidence = load_evidence(folder)
     try:
-        line = least.applied(result_line(evidence, read_gradings(folder)[-1]))
+        line = least.applied(result_line(evidence, read_gradings(folder)[number - 1], count))
         return _Shown(folder, line, evidence.broken)
     except _DAMAGED:
-        return _Shown(folder, None, evidence.broken or "its newest grading cannot be read")
+        return _Shown(folder, None, evidence.broken or f"its grading {number} cannot be read")
+
+
+def _are(count: int) -> str:
+    return "is one" if count == 1 else f"are {count}"
+
+
+def _print_gradings(out: Console, result: Mapping[str, Any]) -> None:
+    """Which of several gradings this is; one alone needs no word."""
+    number, count = result["grading"]["number"], result["grading"]["of"]
+    if number > 1:
+        out.print(
+            Text(f"grading {number} of {count}: a regrade; the result of record is grading 1", "bold yellow")
+        )
+    elif count > 1:
+        out.print(
+            Text(f"grading 1 of {count}: the result of record; --grading {count} shows the newest", "dim")
+        )
 
 
 def _line(shown: _Shown) -> dict[str, Any]:
@@ -125,8 +154,9 @@ def _print(out: Console, shown: _Shown) -> None:
     if shown.result is None:
         return
     try:
+        _print_gradings(out, shown.result)
         print_run(out, shown.result)
     except _DAMAGED:
         if not shown.broken:
             raise
-        out.print("the rest of its newest grading cannot be shown")
+        out.print("the rest of its grading cannot be shown")

@@ -144,6 +144,12 @@ def _is_run(path: Path) -> bool:
     return (path / MANIFEST).exists() or (path / EVENTS).exists()
 
 
+def find_named(root: Path, name: str) -> list[RunFolder]:
+    """All runs of a folder of runs, oldest first, sealed or not; of anything else the one run that it names."""
+    folder = Path(name)
+    return (find_runs(folder) if folder.is_dir() and not _is_run(folder) else []) or [find_run(root, name)]
+
+
 def find_run(root: Path, prefix: str) -> RunFolder:
     """The run in the folder of this name, or the one whose id begins with `prefix` or ends with it as its last part."""
     if "/" in prefix and Path(prefix).is_dir():

@@ -35,6 +35,12 @@ def signature_holds(message: bytes, signature: Mapping[str, Any], public_key: Pa
     return True
 
 
+def signs_as(signature: Mapping[str, Any], private_key: Path) -> bool:
+    """Whether that key made this signature."""
+    public = base64.b64encode(_private(private_key).public_key().public_bytes_raw()).decode()
+    return signature.get("public_key") == public
+
+
 def check_private_key(path: Path) -> None:
     """Refuse a key that could not sign, before there is anything to be signed."""
     _private(path)

@@ -84,12 +84,12 @@ def _facts(folder: RunFolder, evidence: Evidence) -> dict[str, str]:
     }
     if not gradings:
         return {**facts, "verdict": "never graded"}
-    verdict = gradings[-1]["verdict"]
+    verdict = gradings[0]["verdict"]  # the result of record
     facts |= {key: str(verdict[key]) for key in ("verdict", "checks", "score", "reward")}
     facts |= {"judge": str(verdict["judge"]["verdict"])} if verdict.get("judge") else {}
     facts |= {f"gate {name}": gate["outcome"] for name, gate in (verdict["gates"] or {}).items()}
     facts |= {f"step {step['name']}": step["outcome"] for step in verdict.get("steps", ())}
-    facts |= {f"grade {grade['name']}": grade["outcome"] for grade in gradings[-1]["grades"]}
+    facts |= {f"grade {grade['name']}": grade["outcome"] for grade in gradings[0]["grades"]}
     return facts
 
 

@@ -17,15 +17,16 @@ from steelyard.report.disagreeing import MEANING
 SCHEMA = "steelyard.result/1"
 
 
-def result_line(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of one run, from its sealed evidence and one of its gradings."""
-    verdict = grading["verdict"]
+def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 0) -> dict[str, Any]:
+    """The result of one run, from its sealed evidence and one of its gradings; there are at least so many of them."""
+    verdict, number = grading["verdict"], grading["number"]
     manifest = evidence.manifest
     gates = verdict["gates"]
     return {
         "schema": SCHEMA,
         "run": evidence.folder.run_id,
         "contract": {"id": grading["contract"]["id"], "digest": grading["contract"]["digest"]},
+        "grading": {"number": number, "of": max(number, gradings), "regrade": number > 1},
         "agent": manifest.get("agent", {}).get("name"),
         "repeat": manifest.get("seeds", {}).get("repeat"),
         "status": verdict["status"],
@@ -75,6 +76,13 @@ def result_schema() -> dict[str, Any]:
         "run": {"type": "string"},
         "contract": _object(
             {"id": {"type": "string"}, "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
+        ),
+        "grading": _object(
+            {
+                "number": {"type": "integer", "minimum": 1},
+                "of": {"type": "integer", "minimum": 1},
+                "regrade": {"type": "boolean"},
+            }
         ),
         "agent": {"type": ["string", "null"]},
         "repeat": {"type": ["integer", "null"]},

@@ -1,14 +1,15 @@
-"""Sealed evidence -> a graded record: `gradings/0001.json`, `report.json`, and the result in memory."""
+"""Sealed evidence -> a graded record: `gradings/NNNN.json`, with the first a `report.json`, and the result in memory."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from steelyard import __version__
 from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import shown
@@ -36,6 +37,7 @@ class Record:
     grades: tuple[Graded, ...]
     verdict: Verdict
     assurance: Assurance
+    number: int = 1  # of the grading; the first is the result of record
 
 
 def grade_evidence(
@@ -47,7 +49,8 @@ def grade_evidence(
 ) -> Record:
     """Grade a run and append the grading to its folder, signed like its seal; earlier gradings stay.
 
-    Without `judging` no model is asked for its opinion.
+    The first is the result of record: `report.json` tells it, whatever comes later. Without `judging` no model is
+    asked for its opinion.
     """
     lazily = functools.cache(ground or (lambda: lay_ground(contract)))
     status = _status(contract, evidence)
@@ -56,8 +59,10 @@ def grade_evidence(
     grades = tuple(grade_run(contract, evidence, lazily, keys)) if scorable else ()
     judge = judging.judge(contract, evidence, grades) if judging and scorable else None
     record = _decided(contract, evidence, grades, status, judge)
-    append_grading(evidence.folder, grading_of(record), signer)
-    evidence.folder.write_json("report.json", report_of(record))
+    written = append_grading(evidence.folder, grading_of(record), signer)
+    record = replace(record, number=int(written.stem))
+    if record.number == 1:
+        evidence.folder.write_json("report.json", report_of(record))
     return record
 
 
@@ -101,6 +106,8 @@ def grading_of(record: Record) -> dict[str, Any]:
     evaluation = evaluate(record.verdict, record.grades)
     return {
         "schema": SCHEMA,
+        "number": record.number,
+        "harness": {"name": "steelyard", "version": __version__},
         "contract": {"id": record.contract.id, "digest": record.contract.digest},
         "graders": hashlib.sha256(repr(record.contract.graders).encode()).hexdigest(),
         "grades": [one.to_json() for one in record.grades],

@@ -1,0 +1,189 @@
+"""Grade sealed runs again with today's graders: a grading is appended, and the first stays the result of record.
+
+No agent runs, and no check: their outcomes are on record. Graders that execute do so on a fresh bench, and models are asked
+only what they did not answer before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.text import Text
+
+from steelyard.cli.output import console, exit_code, print_json
+from steelyard.cli.reporter import Reporter
+from steelyard.cli.requiring import add_required, required_by
+from steelyard.cli.runs import RUNS
+from steelyard.cli.tasks import add_task_options, task_options
+from steelyard.contract.contract import Contract
+from steelyard.contract.importing.direct import contract_at, find_folders, told_as_typed
+from steelyard.contract.load import load_contract
+from steelyard.contract.tree import shown
+from steelyard.errors import OperatorFault
+from steelyard.evidence.evidence import Evidence, load_evidence
+from steelyard.evidence.folder import RunFolder, find_named
+from steelyard.evidence.gradings import read_gradings
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.report.plain import one_line
+from steelyard.report.result import result_line
+from steelyard.study.judging import Judging
+from steelyard.study.record import grading_of
+from steelyard.study.regrade import Regrader, contract_digest, refuse_to_regrade
+
+HELP = "grade sealed runs again with today's graders, beside the result of record"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "run",
+        nargs="+",
+        metavar="RUN",
+        help="a run folder, the start or the end of a run's name, or a folder of runs",
+    )
+    parser.add_argument(
+        "--contract",
+        type=Path,
+        action="append",
+        required=True,
+        metavar="CONTRACT",
+        help="what the runs are of, with the digest they have on record: a contract or a suite; may be repeated",
+    )
+    parser.add_argument(
+        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
+    )
+    parser.add_argument(
+        "--sandbox",
+        choices=["bubblewrap", "docker", "local"],
+        help="for which a task of Harbor's was imported; a run is graded in its own kind of sandbox",
+    )
+    parser.add_argument(
+        "--sign",
+        type=Path,
+        metavar="KEY",
+        help="ed25519 private key (PEM); of a signed run, the one that signed it",
+    )
+    parser.add_argument("--no-judge", action="store_true", help="ask no model, whatever keys there are")
+    parser.add_argument("--json", action="store_true", help="one result line for each run")
+    add_required(parser)
+    add_task_options(parser)
+
+
+class _Chosen(NamedTuple):
+    """What is graded again, and why other runs are not."""
+
+    runs: list[tuple[Contract, Evidence]]
+    broken: list[Evidence]
+    unsealed: list[RunFolder]
+    others: list[Evidence]  # of contracts that were not given
+
+
+def run(args: argparse.Namespace) -> int:
+    required_by(args)  # a wrong word or key is found before anything is spent
+    if args.sign:
+        from steelyard.evidence.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
+
+        check_private_key(args.sign)
+    typed = {contract_at(path, task_options(args)): path for path in find_folders(args.contract)}
+    with told_as_typed(typed):
+        contracts = [load_contract(made, installed_catalogue()) for made in typed]
+        chosen = _choose(args, contracts)
+        for contract, evidence in chosen.runs:
+            refuse_to_regrade(contract, evidence, args.sign)
+        results = _regraded(chosen, args)
+    _tell_broken(chosen.broken, as_json=args.json)
+    return max(exit_code(results), 1 if chosen.broken else 0)
+
+
+def _choose(args: argparse.Namespace, contracts: Sequence[Contract]) -> _Chosen:
+    """Of a folder of runs, the sealed ones of these contracts; what was named itself must be one of them."""
+    chosen = _Chosen([], [], [], [])
+    named: dict[Path, bool] = {}
+    for name in args.run:
+        found = find_named(args.runs, name)
+        named |= {folder.path.resolve(): len(found) == 1 for folder in found}
+    for path, alone in named.items():
+        _sort(RunFolder(path), contracts, chosen)
+        if alone and chosen.unsealed and chosen.unsealed[-1].path == path:
+            raise OperatorFault(
+                f"{path.name} was never finished: it has no seal, so there is nothing to grade"
+            )
+        if alone and chosen.others and chosen.others[-1].folder.path == path:
+            refuse_to_regrade(contracts[0], chosen.others[-1], args.sign)
+    if not chosen.runs and not chosen.broken:
+        raise OperatorFault(
+            f"no sealed run in {', '.join(args.run)} is of {_ids(contracts)}, with the same digest"
+        )
+    return chosen
+
+
+def _sort(folder: RunFolder, contracts: Sequence[Contract], chosen: _Chosen) -> None:
+    if folder.state != "sealed":
+        chosen.unsealed.append(folder)
+        return
+    evidence = load_evidence(folder)
+    contract = next((one for one in contracts if one.digest == contract_digest(evidence)), None)
+    if evidence.broken:
+        chosen.broken.append(evidence)
+    elif contract is None:
+        chosen.others.append(evidence)
+    else:
+        chosen.runs.append((contract, evidence))
+
+
+def _ids(contracts: Sequence[Contract]) -> str:
+    return ", ".join(contract.id for contract in contracts[:5])
+
+
+def _regraded(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]:
+    least = required_by(args)
+    results = []
+    with Reporter(len(chosen.runs), as_json=args.json) as reporter:
+        judging = None if args.no_judge else Judging(os.environ, on_ask=reporter.judging)
+        regrader = Regrader(args.sign, judging, reporter.preparing)
+        for contract, evidence in chosen.runs:
+            reporter.grading(evidence.folder.run_id)
+            record = regrader.regrade(contract, evidence)
+            results.append(least.applied(result_line(evidence, grading_of(record))))
+            reporter.finished(results[-1:])
+        if results:
+            reporter.summary(results)
+    if not args.json:
+        _tell_record(results, chosen)
+    return results
+
+
+def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
+    """What the result of record is where it says otherwise, and which runs were passed over."""
+    out = console()
+    for result, (_, evidence) in zip(results, chosen.runs, strict=True):
+        first = read_gradings(evidence.folder)[0]["verdict"]["verdict"]
+        if first != result["verdict"]:
+            number = result["grading"]["number"]
+            said = f"{evidence.folder.run_id}: {first} is the result of record; grading {number} says {result['verdict']}"
+            out.print(Text(one_line(said), "yellow"))
+    again = sum(result["grading"]["regrade"] for result in results)
+    if again:
+        out.print(Text(f"{_runs(again)} regraded: the first grading stays the result of record", "dim"))
+    if chosen.others:
+        out.print(Text(f"{_runs(len(chosen.others))} of other contracts left alone", "dim"))
+    if chosen.unsealed:
+        out.print(Text(f"{_runs(len(chosen.unsealed))} never finished (no seal), left alone", "dim"))
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+def _tell_broken(broken: Sequence[Evidence], *, as_json: bool) -> None:
+    """As `verify` and `show` do: an altered record is named, and nothing is appended to it."""
+    for evidence in broken:
+        folder, why = evidence.folder, str(evidence.broken)
+        if as_json:
+            print_json({"run": folder.run_id, "folder": str(folder.path), "broken": why})
+        else:
+            sys.stdout.write(f"broken  {shown(folder.run_id)}  {shown(why)}; not graded\n")

@@ -1,0 +1,78 @@
+"""A sealed run and its contract -> one more grading of it, beside the result of record.
+
+Nothing of the agent's is run but by graders that execute, on a fresh bench in the run's own kind of sandbox: checks are
+read from the record. What would break the record is refused before anything is appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.bench.ground import Ground, lay_ground
+from steelyard.contract.contract import Contract
+from steelyard.errors import ContractFault, InfraFault, OperatorFault
+from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.folder import SEAL
+from steelyard.study.judging import Judging
+from steelyard.study.record import Record, grade_evidence
+
+
+@dataclass(frozen=True)
+class Regrader:
+    """With which key gradings are signed, and whether models are asked."""
+
+    signer: Path | None = None
+    judging: Judging | None = None
+    on_prepare: Callable[[Contract], None] = field(default=lambda _: None)
+    _grounds: dict[tuple[str, str], Ground] = field(default_factory=dict)
+
+    def regrade(self, contract: Contract, evidence: Evidence) -> Record:
+        """Raises OperatorFault where a further grading would make the record contradict itself."""
+        refuse_to_regrade(contract, evidence, self.signer)
+        if any(entry.executes and not entry.is_check for entry in contract.graders):
+            self._ground(contract, evidence)  # what is wrong with it is told before anything is appended
+        return grade_evidence(
+            contract, evidence, lambda: self._laid(contract, evidence), self.signer, self.judging
+        )
+
+    def _laid(self, contract: Contract, evidence: Evidence) -> Ground:
+        try:
+            return self._ground(contract, evidence)
+        except (OperatorFault, ContractFault) as fault:  # of a grader that only reads the final tree
+            raise InfraFault(str(fault)) from fault
+
+    def _ground(self, contract: Contract, evidence: Evidence) -> Ground:
+        sandbox = str(
+            evidence.manifest["environment"]["sandbox"]
+        )  # perhaps not the contract's: see --sandbox
+        key = contract.digest, sandbox
+        if key not in self._grounds:
+            self.on_prepare(contract)
+            self._grounds[key] = lay_ground(contract, sandbox=sandbox)
+        return self._grounds[key]
+
+
+def contract_digest(evidence: Evidence) -> str:
+    return str(evidence.manifest.get("contract", {}).get("digest"))
+
+
+def refuse_to_regrade(contract: Contract, evidence: Evidence, signer: Path | None) -> None:
+    run = evidence.folder.run_id
+    if evidence.broken:
+        raise OperatorFault(f"{run} was altered: {evidence.broken}")
+    if contract_digest(evidence) != contract.digest:
+        raise OperatorFault(
+            f"{run} is of contract digest {contract_digest(evidence)}, not {contract.digest} ({contract.id}); "
+            "to grade its change by another contract: `steelyard diff` and `steelyard grade --patch -`"
+        )
+    signature = evidence.folder.read_json(SEAL).get("signature")
+    if signature is None:
+        return
+    if signer is None:
+        raise OperatorFault(f"{run} is signed, and an unsigned grading would break it; say --sign KEY")
+    from steelyard.evidence.signature import signs_as  # noqa: PLC0415  # heavy, and rarely needed
+
+    if not signs_as(signature, signer):
+        raise OperatorFault(f"{run} is signed with another key than {signer}; its gradings need its own")
