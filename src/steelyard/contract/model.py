@@ -21,7 +21,9 @@ HOST_PORT_PATTERN = r"^[^\s:/]+:\d{1,5}$"
 RELEASE_PATTERN = r"^\d+(\.\d+){0,2}$"
 IMAGE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_./:@-]*$"
 PINNED_PATTERN = r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$"
-MODEL_PATTERN = r"^(?:(?:anthropic|openai):[A-Za-z0-9]|claude-|gpt-|chatgpt-|o[0-9])[A-Za-z0-9._:/@+-]{0,150}$"
+MODEL_PATTERN = (
+    r"^(?:(?:anthropic|openai):[A-Za-z0-9]|claude-|gpt-|chatgpt-|o[0-9])[A-Za-z0-9._:/@+-]{0,150}$"
+)
 USER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?$"
 WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 
@@ -37,7 +39,9 @@ Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]
 Workdir = Annotated[str, Field(pattern=WORKDIR_PATTERN)]  # absolute
 ModelName = Annotated[str, Field(pattern=MODEL_PATTERN)]
-User = Annotated[str, Field(pattern=USER_PATTERN)] | Annotated[int, Field(ge=0, le=0xFFFF_FFFE)]  # of an image
+User = (
+    Annotated[str, Field(pattern=USER_PATTERN)] | Annotated[int, Field(ge=0, le=0xFFFF_FFFE)]
+)  # of an image
 Under = Literal["patch", "build", "static", "acceptance", "safety"]
 Layer = Literal["unit", "integration", "e2e"]
 
