@@ -101,7 +101,7 @@ def test_a_reason_that_all_of_a_jury_share_is_said_once() -> None:
 
 def test_reasons_that_differ_stand_beside_whose_they_are() -> None:
     one, other = unread("claude-a", "HTTP 529"), unread("gpt-b", "no key: set OPENAI_API_KEY")
-    keys = {"why": "HTTP 529; no key: set OPENAI_API_KEY", "scores": {}, "agreement": None}
+    keys: dict[str, Any] = {"why": "HTTP 529; no key: set OPENAI_API_KEY", "scores": {}, "agreement": None}
     lines = card(judge(one, other, verdict="UNPARSEABLE", **keys)).splitlines()
     assert [line.strip() for line in lines[2::2]] == ["HTTP 529", "no key: set OPENAI_API_KEY"]
     text = card(judge(one, other, opinion(model="gpt-c"), verdict="N/A", **keys))

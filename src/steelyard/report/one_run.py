@@ -14,6 +14,7 @@ from rich.text import Text
 
 from steelyard.contract.tree import shown
 from steelyard.evidence.plain_file import open_plain
+from steelyard.report.agent_said import agent_said
 from steelyard.report.breakdown import breakdown_of
 from steelyard.report.judged import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
 from steelyard.report.plain import one_line, quoted
@@ -107,15 +108,20 @@ def _print_outputs(console: Console, result: Mapping[str, Any]) -> None:
 
 
 def _print_session(console: Console, result: Mapping[str, Any]) -> None:
-    """What was said, where more than the brief was; the answer, where it is the output."""
+    """What was said: the conversation, the end of the one answer, or all of it where it is the output."""
     folder = Path(result["folder"])
-    if result.get("turns", 1) > 1 and not result.get("steps"):
+    is_session = result.get("turns", 1) > 1 or bool(result.get("steps"))
+    answer = answer_of(folder) if result.get("workspace") == "none" else ""
+    if is_session and not result.get("steps"):
         console.print()
         for line in conversation_of(folder):
             console.print(line)
     if result.get("workspace") == "none":
         console.print(Text("\nanswer:", "bold"))
-        console.print(Text(answer_of(folder) or "  none was given"))
+        console.print(Text(answer or "  none was given"))
+    if not is_session and not answer:
+        for line in agent_said(folder, console):
+            console.print(line)
 
 
 def _gates(result: Mapping[str, Any], width: int, *, unicode: bool) -> Text:
