@@ -132,3 +132,26 @@ def test_a_hidden_file_cannot_be_sent_out_of_the_tree_by_its_author(
     said = steelyard("check", author.write(files={"hidden/a": "1"}, oracle={"checks": [check]}))
     assert said.code == 2
     assert "contract.yaml:" in said.out + said.err
+
+
+@pytest.mark.parametrize("link", ["t/expected.txt out.txt", "d/expected.txt out.txt; ln -s t d"])
+def test_a_link_to_the_expected_output_in_the_place_of_the_output(
+    steelyard: Steelyard, author: Author, script: Script, link: str
+) -> None:
+    """The agent computes nothing: its output is a link to where the expected one will be laid."""
+    contract = author.write(
+        {"hidden/expected.txt": "42\n"},
+        oracle={
+            "checks": [
+                {
+                    "id": "same",
+                    "cmd": "cmp out.txt t/expected.txt",
+                    "inject": [{"src": "hidden/expected.txt", "dest": "t/expected.txt"}],
+                }
+            ]
+        },
+    )
+    line = run(steelyard, contract, script(f"mkdir t; echo > t/readme; ln -s {link}"))
+    assert line["verdict"] == "fail"
+    assert "leads_to_hidden" in found(line)
+    assert run(steelyard, contract, script("echo 42 > out.txt"))["verdict"] == "pass"

@@ -327,3 +327,30 @@ def test_what_an_image_told_is_read() -> None:
         homes=("root",),
         imports=("srv/lib",),
     )
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        {"app/out": "/tests/expected.txt"},
+        {"app/out": "../tests/expected.txt"},
+        {"app/out": "/logs/verifier/reward.json"},
+        {"app/out": "/proc/self/root/tests/expected.txt"},
+        {"app/out": "/dev/fd/3"},
+        {"app/out": "d/tests/expected.txt", "app/d": "/"},
+        {"app/out": "x/y/../../tests", "app/x/y": "/srv/l"},
+        {"app/out": "/solution/solve.sh"},
+    ],
+)
+def test_a_link_to_what_the_verifier_has_is_left(policy: SystemPolicy, targets: dict[str, str]) -> None:
+    found = split(
+        policy, *(ChangeEntry(path, None, Entry("symlink", target=to)) for path, to in targets.items())
+    )
+    assert "app/out" not in {one.path for one in found.laid}
+    assert ("leads_to_hidden", "/app/out") in {(one.id, one.where) for one in found.findings}
+
+
+@pytest.mark.parametrize("target", ["/srv/data", "../srv", "/dev/null", "out", "/usr/bin/env", "/testsuite"])
+def test_a_link_to_anything_else_is_work(policy: SystemPolicy, target: str) -> None:
+    found = split(policy, ChangeEntry("app/out", None, Entry("symlink", target=target)))
+    assert [one.path for one in found.laid] == ["app/out"]

@@ -216,3 +216,29 @@ def test_everything_is_in_the_image(
     assert said.code == 2
     assert f": {key}: with `scope: system`" in said.out
     assert fix in said.out
+
+
+COMPARES = """\
+mkdir -p /logs/verifier
+if cmp -s /srv/out /tests/expected; then echo 1; else echo 0; fi > /logs/verifier/reward.txt
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "reward"),
+    [
+        ("ln -s /tests/expected /srv/out", 0.0),
+        ("ln -s / /srv/d; ln -s d/tests/expected /srv/out", 0.0),
+        ("ln -s /proc/self/root/tests/expected /srv/out", 0.0),
+        ("echo 42 > /srv/real; ln -s real /srv/out", 1.0),
+    ],
+)
+def test_a_link_to_the_expected_output_is_no_output(
+    author: Author, steelyard: Steelyard, script: Any, made: str, reward: float
+) -> None:
+    dockerfile = f"FROM {image().id}\nUSER 0\nWORKDIR /srv\n"
+    files = {"image/Dockerfile": dockerfile, "tests/test.sh": COMPARES, "tests/expected": "42\n"}
+    oracle = {"checks": SYSTEM["oracle"]["checks"]}
+    folder = author.write(files, **{**SYSTEM, "oracle": oracle})
+    said = steelyard("run", folder, "--agent", script(made), "--json")
+    assert said.line["reward"] == reward, said.out

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
+from steelyard.bench.link_targets import shows_hidden
 from steelyard.bench.setup_layer import SetupLayer
 from steelyard.bench.steering import Steering, may_steer
 from steelyard.bench.system_policy import system_change
@@ -37,21 +38,37 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     # An answer is the work, whatever its name could steer elsewhere.
     listed = (*spec.runner_files, *([spec.answer_path] if spec.answer_path else []))
     hidden = hidden_places(ground.contract)
+    every_hidden = (*hidden, *hidden_modules(ground.contract))
     steering = Steering(
         ground.baseline,
         change.changed_paths,
-        (*hidden, *hidden_modules(ground.contract)),
+        every_hidden,
         lambda sha256: blobs.read(sha256) if sha256 in blobs else None,
     )
     kept = _kept(ground, change, listed, steering)
+    showing = _showing_hidden(ground, change, every_hidden)
     for entry in change.entries:
-        finding = _left_behind(entry, ground.setup, kept, listed, steering)
+        finding = showing.get(entry.path) or _left_behind(entry, ground.setup, kept, listed, steering)
         if finding is None:
             carried.append(entry)
             finding = _carried_with_a_word(entry, listed, hidden)
         if finding is not None:
             findings.append(finding)
     return Rebuilt(laid_entries(carried, blobs), tuple(dict.fromkeys(findings)))
+
+
+def _showing_hidden(ground: Ground, change: Change, hidden: tuple[str, ...]) -> dict[str, Finding]:
+    """Links that would show a check its own hidden files in the place of the work."""
+    made = {one.path: one.new.target for one in change.entries if one.new and one.new.kind == "symlink"}
+    if not made:
+        return {}
+    links = {path: one.target for path, one in ground.baseline.items() if one.kind == "symlink"} | made
+    why = "leads to where hidden files go; not on the bench"
+    return {
+        path: Finding("leads_to_hidden", "warning", shown(path), why)
+        for path in made
+        if shows_hidden(path, links, hidden, ground.baseline)
+    }
 
 
 def hidden_places(contract: Contract) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 srv/out.txt, app/x, home/ann/notes, the working folder    carried: places for work (system_places.py)
 usr, etc, var/lib, root/.config, opt/conda on PATH        left: the system's, unless the contract `exports` it
 tests/..., logs/...                                       left, whatever is exported: the verifier has its own
+app/out -> /tests/expected.txt                            left: the verifier would read its own file
 app/json.py, app/bin/python3 (on PATH)                    left: would be found in the place of a library or a program
 etc/nginx/nginx.conf with exports: [/etc/nginx/**]        carried
 usr/local/bin/pytest with exports: [/usr/local/bin/*]     left: what steers is carried by its own name only
@@ -14,12 +15,13 @@ looks by itself. Nothing is silent: whatever stays behind is in a finding.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from typing import NamedTuple
 
+from steelyard.bench.link_targets import led_to
 from steelyard.bench.shadowing import shadows_library
 from steelyard.bench.system_places import Places
 from steelyard.contract.tree import is_within, prefixes, shown
@@ -48,6 +50,8 @@ OURS = (
 )
 PLACES = ("tests", "tests/*", "logs", "logs/*", "opt/steelyard", "opt/steelyard/*")
 KERNEL = ("dev", "dev/*", "proc", "proc/*", "sys", "sys/*")
+# What a link may lead to there: nothing that was somebody's work.
+_DEVICES = ("dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom", "dev/tty", "dev/std*")
 _HOMES = ("root/", "home/*/", "")
 _OF_SHELLS = (
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".inputrc"),
@@ -110,7 +114,8 @@ class SystemPolicy:
 
     def split(self, entries: Iterable[ChangeEntry]) -> SystemChange:
         halves = [entry for entry in _halves(entries) if not matches(entry.path, OURS)]
-        reasons = [(entry, self.why_left(entry)) for entry in halves]
+        links = {one.path: one.new.target for one in halves if one.new and one.new.kind == "symlink"}
+        reasons = [(entry, self.why_left(entry) or _led_astray(entry, links)) for entry in halves]
         # Laid below one of these, a file would make its own folder in the place of what the image has.
         taken = {entry.path for entry, why in reasons if why is not None and _turned(entry)}
         laid: list[Laid] = []
@@ -258,6 +263,14 @@ def _of_start_up(path: str) -> Iterator[tuple[str, str]]:
         yield "start_up_changed", "runs before other programs"
     if matches(path, TOOL_SETTINGS):
         yield "steers_runner", "steers the tools that grade"
+
+
+def _led_astray(entry: ChangeEntry, links: Mapping[str, str]) -> Left | None:
+    """A link to a file of the verifier's would show it that file in the place of the work."""
+    end = led_to(entry.path, links) if entry.path in links and entry.new is not None else None
+    if end is None or matches(end, _DEVICES) or not matches(end, (*PLACES, *OURS, *KERNEL)):
+        return None
+    return Left("leads_to_hidden", entry.path, f"leads to {shown(f'/{end}')}; left out")
 
 
 def _turned(entry: ChangeEntry) -> bool:
