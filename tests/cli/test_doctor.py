@@ -80,3 +80,40 @@ def test_clean_leaves_the_folders_of_the_living(capsys: pytest.CaptureFixture[st
 
 def test_clean_with_nothing_to_clean_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "nothing to clean" in answer(capsys, "--clean")[1] or os.geteuid() == 0
+
+
+KEY = "sk-nobody-may-read-this"
+ASKED = "is set: models that a contract names are asked at"
+
+
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [
+        ({}, ["ok: ANTHROPIC_API_KEY is not set", "ok: OPENAI_API_KEY is not set"]),
+        (
+            {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://here:8/v1"},
+            [
+                f"ok: ANTHROPIC_API_KEY {ASKED} https://api.anthropic.com/v1/messages, and claude-opus-4-8 where",
+                f"ok: OPENAI_API_KEY {ASKED} http://here:8/v1/chat/completions",
+            ],
+        ),
+        (
+            {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"http://me:{KEY}@here"},
+            ["ok: ANTHROPIC_API_KEY is not set", "limited: OPENAI_BASE_URL is not an http(s) address"],
+        ),
+    ],
+    ids=["no keys", "two keys", "an address that cannot be one"],
+)
+def test_who_can_judge_is_told_without_any_key(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, env: dict[str, str], said: list[str]
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(doctor, "examine", list)  # the rest of the machine is looked at above
+    code, out = answer(capsys, "--json")
+    told = [f"{one['state']}: {one['says']}" for one in json.loads(out)["readings"]]
+    assert code == 0
+    assert KEY not in out
+    assert [text.startswith(begin) for text, begin in zip(told, said, strict=True)] == [True, True], told

@@ -12,6 +12,7 @@ import pytest
 
 from steelyard.contract.importing import harbor, scorers, swebench, touchstone
 from steelyard.contract.importing.find import Format, find
+from steelyard.contract.importing.harbor_network import NO_HOSTS
 from steelyard.contract.importing.task import Options, Task, contract_text
 from steelyard.contract.importing.write import write_task
 from steelyard.errors import ContractFault, OperatorFault, Problem
@@ -439,6 +440,13 @@ def test_an_allow_list_of_a_task_is_its_doors(task: Path) -> None:
     assert doors(task, hosts, offline=True) == (None, None)
     assert doors(task, 'verifier: allowed_hosts = ["a.example"]') == (None, both)
     assert doors(task, 'allowed_hosts = ["*.example"]', "b.example:443") == (["b.example:443"],) * 2
+
+
+def test_an_allow_list_without_hosts_reaches_nothing_and_says_so(task: Path) -> None:
+    assert doors(task, 'verifier: network_mode = "allowlist"', "b.example:443") == (["b.example:443"], None)
+    told = [note for note in harbor.convert(task, Options()).notes if "allowed_hosts" in note]
+    assert told == [NO_HOSTS.format("verifier")]
+    assert NO_HOSTS.format("verifier") not in harbor.convert(task, Options(offline=True)).notes
 
 
 def test_steps_reach_what_their_task_reaches(task: Path) -> None:

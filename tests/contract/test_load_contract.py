@@ -65,6 +65,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"hints": "x"}, "hints", "expected a list, got text 'x'"),
     ({"reward": "most"}, "reward", "expected 'combined', 'verifier', 'quality', 'contract' or 'binary'"),
     ({"environment": {"toolchains": {"python": 3.1}}}, "environment.toolchains.python", "(put it in quotes)"),
+    ({"setup_network": [8799]}, "setup_network[0]", "got the number 8799 (write host:port, like "),
     (
         {"environment": {"toolchains": {"cobol": "3"}}},
         "environment.toolchains.cobol",

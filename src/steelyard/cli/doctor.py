@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Iterator, Mapping
 
+from steelyard.judge.wire import WIRES, default_models, juror_of
 from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
 
 HELP = "tell what this machine can enforce, and how to mend what it cannot"
@@ -24,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     cleaned = clean() if args.clean else None
-    readings = examine()
+    readings = [*examine(), *judges(os.environ)]
     if args.json:
         _write(json.dumps(_as_json(readings, cleaned)))
     elif sys.stdout.isatty():
@@ -33,6 +36,24 @@ def run(args: argparse.Namespace) -> int:
         for line in [*_cleaned_lines(cleaned), *map(_line, readings), _verdict(readings)]:
             _write(line)
     return 0 if can_run(readings) else 3
+
+
+def judges(env: Mapping[str, str]) -> Iterator[Reading]:
+    """Which models can be asked, and where. Keys by name alone; nobody is asked anything."""
+    default = default_models(env)
+    for wire in WIRES.values():
+        juror = juror_of(wire.default_model, env)
+        name = f"judge: {wire.name}"
+        if not env.get(wire.key_name, "").strip():
+            yield Reading(name, "ok", f"{wire.key_name} is not set: its models are not asked")
+        elif juror.missing:
+            yield Reading(name, "limited", f"{juror.missing}: its models cannot be asked")
+        else:
+            by_default = f", and {wire.default_model} where it names none" if juror.model in default else ""
+            says = (
+                f"{wire.key_name} is set: models that a contract names are asked at {juror.url}{by_default}"
+            )
+            yield Reading(name, "ok", says)
 
 
 def _as_json(readings: list[Reading], cleaned: Cleaned | None) -> dict[str, object]:

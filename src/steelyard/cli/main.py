@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = module.run(parser.parse_args(arguments[1:]))
     except SteelyardError as error:
-        print(f"steelyard: {error}", file=sys.stderr)  # noqa: T201  # this is the command line
+        print(f"steelyard: {_told(error)}", file=sys.stderr)  # noqa: T201  # this is the command line
         return error.exit_code
     except KeyboardInterrupt:
         print("steelyard: interrupted; runs in flight are lost, every sealed run is kept", file=sys.stderr)  # noqa: T201
@@ -58,6 +58,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()  # a reader such as `head` had enough
         return 0
     return code
+
+
+def _told(error: Exception) -> str:
+    """As `check` tells it: what mends a contract stands before what a program printed, not after it."""
+    from steelyard.errors import ContractFault  # noqa: PLC0415  # see above
+    from steelyard.report.plain import problem_lines  # noqa: PLC0415  # only where something is wrong
+
+    if not isinstance(error, ContractFault):
+        return str(error)
+    return "\n".join(line for problem in error.problems for line in problem_lines(problem))
 
 
 def module_of(verb: str) -> str:

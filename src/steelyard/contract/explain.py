@@ -156,7 +156,13 @@ def _message(group: Sequence[_Told], known: Callable[[Place], list[str]]) -> _Me
     if error["type"] == "missing":
         return _Message("is missing")
     number_for_text = error["type"] == "string_type" and isinstance(error["input"], bool | int | float)
-    return _Message(_words(group), "put it in quotes" if number_for_text and len(group) == 1 else "")
+    return _Message(_words(group), _as_text(place) if number_for_text and len(group) == 1 else "")
+
+
+def _as_text(place: Place) -> str:
+    """What a number should have been; a port alone leads nowhere, quoted or not."""
+    is_door = len(place) > 1 and place[-2] in {"network", "setup_network"}
+    return "write host:port, like api.example:443" if is_door else "put it in quotes"
 
 
 def _words(group: Sequence[_Told]) -> str:

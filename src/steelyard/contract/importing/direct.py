@@ -23,7 +23,7 @@ from steelyard.contract.importing.write import write_task
 from steelyard.contract.load import FILE, find_contracts
 from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
 
-FORMAT = "steelyard.imported/4"  # to be raised whenever an import comes out differently
+FORMAT = "steelyard.imported/5"  # to be raised whenever an import comes out differently
 
 
 def find_folders(paths: Iterable[Path]) -> list[Path]:

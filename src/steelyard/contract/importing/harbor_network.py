@@ -24,6 +24,7 @@ PORTS = (443, 80)  # a task names hosts; what is fetched comes by these
 OPENS = "--network HOST:PORT opens a door to each host that it needs, --offline does without"
 LISTS = 'say `network_mode = "allowlist"` in its place'
 ALONE = "neither its agent nor its verifier has a network here"
+NO_HOSTS = 'its {} says `network_mode = "allowlist"` without `allowed_hosts`, and reaches nothing here'
 _Role = Literal["agent", "verifier"]
 
 
@@ -48,8 +49,16 @@ def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
     return Reach(
         {"network": list(agent)} if agent else {},
         {"network": list(verifier)} if verifier else {},
-        (ALONE,) if asks and not agent and not verifier else (),
+        (*((ALONE,) if asks and not agent and not verifier else ()), *_without_hosts(task, options)),
     )
+
+
+def _without_hosts(task: HarborTask, options: Options) -> Iterator[str]:
+    """An empty list is more likely forgotten than meant."""
+    for role in () if options.offline else ("agent", "verifier"):
+        asked = _asked(task, role)
+        if asked.mode == "allowlist" and not asked.hosts:
+            yield NO_HOSTS.format(role)
 
 
 def _check_words(task: HarborTask, source: Source) -> None:
