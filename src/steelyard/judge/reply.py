@@ -8,6 +8,7 @@ of them may be quoted from the evidence.
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -18,6 +19,7 @@ from steelyard.judge.judgement import FactCheck
 MOST_REPLY_BYTES = 64 << 10
 MOST_OBJECTS = 64  # that are tried; an answer has its own and a row for each fact
 PREFIX = 300  # of a reply that could not be read, for whoever wants to know
+_HALF = re.compile(r"[\ud800-\udfff]")
 
 
 class Unreadable(Exception):
@@ -126,7 +128,8 @@ def _objects(text: str) -> list[dict[str, Any]]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) < len(pairs):
         raise _Refused("a key stands twice in one object")
-    return dict(pairs)
+    # Half a character, quoted from what an agent wrote, is no reason to throw an answer away.
+    return {key: _HALF.sub("\ufffd", value) if isinstance(value, str) else value for key, value in pairs}
 
 
 def _no_constant(name: str) -> Any:
