@@ -134,6 +134,11 @@ def test_a_run_without_a_seal_is_refused(steelyard: Steelyard, author: Author) -
     assert (said.code, "never finished" in said.err) == (2, True)
 
 
+def test_a_folder_without_runs_is_a_usage_error(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    said = regraded(steelyard, author.write(), tmp_path)
+    assert (said.code, "there is none in it" in said.err) == (2, True)
+
+
 def test_a_sealed_run_that_was_never_graded_gets_its_result_of_record(
     steelyard: Steelyard, author: Author
 ) -> None:

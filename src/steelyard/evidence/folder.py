@@ -147,7 +147,11 @@ def _is_run(path: Path) -> bool:
 def find_named(root: Path, name: str) -> list[RunFolder]:
     """All runs of a folder of runs, oldest first, sealed or not; of anything else the one run that it names."""
     folder = Path(name)
-    return (find_runs(folder) if folder.is_dir() and not _is_run(folder) else []) or [find_run(root, name)]
+    found = find_runs(folder) if folder.is_dir() and not _is_run(folder) else []
+    found = found or [find_run(root, name)]
+    if not _is_run(found[0].path):
+        raise OperatorFault(f"{name} is no run, and there is none in it")
+    return found
 
 
 def find_run(root: Path, prefix: str) -> RunFolder:
