@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from far_hosts import digest, echo, pour, serving, silence
+from own_engine import eventually
 from sandbox_stage import Stage, each_sandbox, said  # noqa: F401
 
 from steelyard.sandboxes.base import Door
@@ -31,9 +32,13 @@ def port() -> Iterator[int]:
 
 def still_works(stage: Stage, port: int) -> bool:
     code = f"""
-import socket
-with socket.create_connection(("{HOST}", {port}), 30) as made:
-    made.sendall(b"still"); made.shutdown(socket.SHUT_WR); print(made.recv(9).decode())
+import socket, time
+for _ in range(200):  # places are free again a moment after whoever held them is gone
+    try:
+        with socket.create_connection(("{HOST}", {port}), 30) as made:
+            made.sendall(b"still"); made.shutdown(socket.SHUT_WR); print(made.recv(9).decode())
+            break
+    except OSError: time.sleep(0.05)
 """
     return stage.python(code).stdout.text == "still\n"
 
@@ -54,7 +59,7 @@ print("done")
         assert still_works(stage, port)
         stage.stop()
         told = stage.told
-    assert sum(one.count + one.refused for one in told) == 1201
+    assert 1201 <= sum(one.count + one.refused for one in told) <= 1401  # the last one may have been tried again
     assert len(told) <= 1001
 
 
@@ -179,8 +184,9 @@ for made in held: made.sendall(b"x"); made.shutdown(socket.SHUT_WR)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     with serving(digest) as slow, behind(slow) as stage:
-        for _ in range(3):  # each time all 64 places, so that none can have been lost before
+        for times in (1, 2, 3):  # each time all 64 places, so that none can have been lost before
             assert stage.python(code.replace("PORT", str(slow))).signal == 9
+            eventually(lambda: len(stage.told) == times * OPEN)  # noqa: B023  # called at once
         stage.stop()
         assert sum(one.count + one.refused for one in stage.told) == 3 * OPEN
 
