@@ -7,12 +7,10 @@ the second is skipped where no engine answers.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from containers import every_case, not_chosen
 
 from authoring import Author, Said, Steelyard
 from command_line import run_command
@@ -71,19 +69,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     sandboxes = getattr(metafunc.module, "SANDBOXES", None)
     if sandboxes is not None and "kind" in metafunc.fixturenames:
         metafunc.parametrize("kind", sandboxes, indirect=True, scope="module")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`IN_CONTAINERS = 4` in such a module: one in four of its tests is tried in containers too."""
-    numbers: Counter[str] = Counter()
-    for item in items:
-        every = getattr(getattr(item, "module", None), "IN_CONTAINERS", 1)
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        if every > 1 and parameters.get("kind") == "docker":
-            place = str(item.path)
-            if numbers[place] % every and not every_case:
-                item.add_marker(not_chosen)
-            numbers[place] += 1
 
 
 @pytest.fixture(scope="module")

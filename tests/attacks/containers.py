@@ -116,12 +116,6 @@ _LIBRARY = re.compile(r"(/\S+)")
 _LEFT_OUT = re.compile(r"/(test|tests|idlelib|tkinter|dist-packages|lib2to3|ensurepip|config-\S+)(/|$)")
 
 
-# A container takes several times as long to start as a sandbox of bubblewrap. Where many cases show one fact, some are
-# tried in both.
-every_case = os.environ.get("CONTAINERS") == "all"
-not_chosen = pytest.mark.skip(reason="of these some run in containers too; CONTAINERS=all runs all of them")
-
-
 @functools.cache
 def why_not() -> str:
     """Why tests with containers cannot run here; nothing if they can."""

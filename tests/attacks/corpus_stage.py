@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from containers import container_engine, every_case, not_chosen
+from containers import container_engine
 from corpus.case import Case
 from corpus.house import SECRET, House, Kind
 
@@ -43,19 +42,13 @@ def house(houses: Houses) -> House:
     return houses("bubblewrap")
 
 
-def in_each(cases: Sequence[Case], *, every: int, whole: str = "") -> list[Any]:
-    """(house, case) for each case: all in bubblewrap sandboxes, and of each family one in `every` in containers too.
-
-    Of the families in `whole` all: theirs are about what a sandbox is. `make attacks SANDBOX=docker` tries everything.
-    """
-    numbers: Counter[str] = Counter()
-    made = [pytest.param("bubblewrap", case, id=f"bubblewrap-{case.id}") for case in cases]
-    for case in cases:
-        is_chosen = every_case or case.family in whole or numbers[case.family] % every == 0
-        numbers[case.family] += 1
-        marks = () if is_chosen else (not_chosen,)
-        made.append(pytest.param("docker", case, id=f"docker-{case.id}", marks=marks))
-    return made
+def in_each(cases: Sequence[Case]) -> list[Any]:
+    """(house, case) for each case, in bubblewrap sandboxes and in containers."""
+    return [
+        pytest.param(kind, case, id=f"{kind}-{case.id}")
+        for kind in ("bubblewrap", "docker")
+        for case in cases
+    ]
 
 
 @pytest.fixture

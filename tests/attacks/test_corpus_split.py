@@ -18,12 +18,12 @@ pytestmark = pytest.mark.timeout(180)
 INSIDE = [case for case in ATTACKS if case.family in "BNX"]
 
 
-@pytest.mark.parametrize(("house", "case"), in_each(INSIDE, every=6, whole="X"), indirect=["house"])
+@pytest.mark.parametrize(("house", "case"), in_each(INSIDE), indirect=["house"])
 def test_an_attack_does_not_pass(case: Case, house: House) -> None:
     assert not wrongs(case, "split", house.tried(case, "split"))
     assert house.untouched()
 
 
-@pytest.mark.parametrize(("house", "case"), in_each(HONEST, every=6), indirect=["house"])
+@pytest.mark.parametrize(("house", "case"), in_each(HONEST), indirect=["house"])
 def test_honest_work_passes_and_nobody_is_accused(case: Case, house: House) -> None:
     assert not wrongs(case, "split", house.tried(case, "split"))

@@ -14,12 +14,12 @@ __all__ = ["house", "houses"]
 pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.mark.parametrize(("house", "case"), in_each(ATTACKS, every=3, whole="CDEFGHX"), indirect=["house"])
+@pytest.mark.parametrize(("house", "case"), in_each(ATTACKS), indirect=["house"])
 def test_an_attack_does_not_pass(case: Case, house: House) -> None:
     assert not wrongs(case, "twin", house.tried(case, "twin"))
     assert house.untouched()
 
 
-@pytest.mark.parametrize(("house", "case"), in_each(HONEST, every=3), indirect=["house"])
+@pytest.mark.parametrize(("house", "case"), in_each(HONEST), indirect=["house"])
 def test_honest_work_passes_and_nobody_is_accused(case: Case, house: House) -> None:
     assert not wrongs(case, "twin", house.tried(case, "twin"))

@@ -59,7 +59,9 @@ print("done")
         assert still_works(stage, port)
         stage.stop()
         told = stage.told
-    assert 1201 <= sum(one.count + one.refused for one in told) <= 1401  # the last one may have been tried again
+    assert (
+        1201 <= sum(one.count + one.refused for one in told) <= 1401
+    )  # the last one may have been tried again
     assert len(told) <= 1001
 
 

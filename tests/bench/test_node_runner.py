@@ -17,7 +17,6 @@ from steelyard.bench.suite import Suite
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
 SANDBOXES = ["bubblewrap", "docker"]
-IN_CONTAINERS = 3
 RunNode = Callable[..., Ran]
 
 

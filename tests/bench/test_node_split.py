@@ -15,7 +15,6 @@ from steelyard.contract.owner import run_uid
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
 SANDBOXES = ["bubblewrap", "docker"]
-IN_CONTAINERS = 4
 COMMAND = "node --test test/hidden.test.js"
 HEAD = "const test = require('node:test'); const assert = require('node:assert');\n"
 SLUG = "exports.slugify = (text) => String(text).toLowerCase().replace(/\\s+/g, '-');\n"

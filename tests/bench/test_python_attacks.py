@@ -11,7 +11,6 @@ import pytest
 from python_bench import PythonBench, is_a_pass, outcomes
 
 SANDBOXES = ["bubblewrap", "docker"]
-IN_CONTAINERS = 3
 BUG = "def add(a, b):\n    return a - b\n"
 TEST = "from shop import add\n\ndef test_adds():\n    assert add(2, 3) == 5\n"
 OLD_TEST = (

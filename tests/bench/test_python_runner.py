@@ -7,7 +7,6 @@ import pytest
 from python_bench import PythonBench, is_a_pass, outcomes
 
 SANDBOXES = ["bubblewrap", "docker"]
-IN_CONTAINERS = 4
 PRODUCT = {"shop.py": "def add(a, b):\n    return a + b\n"}
 
 

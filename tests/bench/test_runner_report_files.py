@@ -19,7 +19,6 @@ from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.suite import Suite
 
 SANDBOXES = ["bubblewrap", "docker"]
-IN_CONTAINERS = 2
 ROOMY = replace(SMALL, tmp_mb=64)
 PASSED = "<testsuite name='s'><testcase name='a'/></testsuite>"
 FAILED = "<testsuite name='s'><testcase name='a'><failure message='no'/></testcase></testsuite>"

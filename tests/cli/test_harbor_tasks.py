@@ -237,7 +237,9 @@ def test_a_task_that_asks_for_the_internet_gets_through_the_doors_that_are_opene
         threading.Thread(target=greet, args=(server,), daemon=True).start()
         port = server.getsockname()[1]
         asks = f'exec 3<>/dev/tcp/host.internal/{port} && read -r said <&3 && [ "$said" = hello ] || exit 1\n'
-        script.write_text(f"{asks}{script.read_text()}")  # and so it begins with no #!, though it is executable
+        script.write_text(
+            f"{asks}{script.read_text()}"
+        )  # and so it begins with no #!, though it is executable
         words = ["--agent", "reference", "--sandbox", sandbox, "--json"]
         refused = steelyard("run", task, *words)
         assert "--network HOST:PORT" in refused.err
