@@ -187,3 +187,19 @@ def test_one_model_agrees_with_nobody() -> None:
 def test_a_run_that_does_not_count_is_not_judged() -> None:
     made = decide([], [], Status("invalid", None, "x"), "completed", Rule(), judge=jury("PASS"))
     assert (made.verdict, made.judge) == ("invalid", None)
+
+
+@pytest.mark.parametrize(
+    ("judge", "verdict"),
+    [
+        (rule([opinion("PASS", steered=True)]), "fail"),
+        (rule([opinion("FAIL", steered=True), opinion("UNPARSEABLE")]), "fail"),
+        (rule([opinion("UNPARSEABLE")]), "ungraded"),
+        (rule([opinion("PASS"), opinion("PASS"), opinion("FAIL", steered=True)]), "pass"),
+    ],
+)
+def test_an_answer_that_steers_its_judge_does_not_get_rid_of_the_verdict(
+    judge: Judgement, verdict: str
+) -> None:
+    addressed = Finding("addresses_judge", "warning", "agent/stdout.txt", "words to whoever judges")
+    assert decide([], [addressed], NOTHING, "completed", ANSWER, judge=judge).verdict == verdict

@@ -108,7 +108,8 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
     )
     told = _told_by_checks(made, gates, grades, rule)
     if told.verdict == "ungraded" and rule.workspace == "none" and rule.reward != "verifier":
-        told = _told_by_judge(judge, gates, forfeit(termination, given, rule.expected_outcome))
+        forfeited = forfeit(termination, given, rule.expected_outcome) or _voided(judge, findings)
+        told = _told_by_judge(judge, gates, forfeited)
     disagreeing = disagreement(judge, grades, checks=_held(gates, made.checks))
     return replace(made, **told._asdict(), disagreement=disagreeing)
 
@@ -148,6 +149,16 @@ def _told_by_judge(judge: Judgement | None, gates: Mapping[str, Gate], forfeited
     if judge.verdict == "FAIL":
         return _Told("fail", 0.0, f"judge: {judge.why}")
     return _Told("ungraded", None, f"judge {judge.verdict}: {judge.why}")
+
+
+def _voided(judge: Judgement | None, findings: Sequence[Finding]) -> str:
+    """Words that make a model obey them must not get rid of its verdict either. A model that obeys nobody's but our own
+    is a weak judge, and that is not the answer's fault.
+    """
+    is_addressed = any(finding.id == "addresses_judge" for finding in findings)
+    if judge is None or judge.verdict in ("PASS", "FAIL") or not judge.steered or not is_addressed:
+        return ""
+    return "the answer addresses whoever judges it, and a judge was steered"
 
 
 def _held(gates: Mapping[str, Gate], checks: Checks) -> bool | None:
