@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from small_sandbox import planted, small_sandbox
+
 from steelyard.bench.command_words import command_words
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from small_sandbox import planted, small_sandbox
+
 from steelyard.bench.command_words import command_words
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
