@@ -92,7 +92,7 @@ def test_an_answer_that_steers_its_judge_is_not_passed_by_it(author: Author, ste
     """Nobody but the judge looks at such an answer, so its word would be the reward."""
     with judged_by(steelyard, OBEYING) as judged:
         line = judged("run", answering(author), "--agent", f"command:echo '{ORDER}'", "--json").line
-    assert (line["verdict"], line["reward"], line["judge"]["steered"]) == ("ungraded", None, True)
+    assert (line["verdict"], line["reward"], line["judge"]["steered"]) == ("fail", 0.0, True)
 
 
 def test_a_steered_voice_does_not_turn_a_jury(author: Author, steelyard: Steelyard) -> None:
