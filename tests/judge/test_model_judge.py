@@ -26,6 +26,8 @@ from steelyard.graders.base import Case
 from steelyard.graders.catalogue import CATALOGUE
 from steelyard.graders.grade import Grade
 from steelyard.graders.model_judge import ModelJudge
+from steelyard.judge.score import scored
+from steelyard.judge.scoring import Produced
 from steelyard.judge.scripted import Reply
 
 Grades = Callable[..., tuple[Grade, Court]]
@@ -152,3 +154,10 @@ def test_a_run_is_scored_by_a_rubric_of_the_contract(
     said = steelyard("run", contract, "--agent", script(FIX), "--json", env=here.env)
     assert (said.line["verdict"], said.line["score"]) == ("pass", 0.75)
     assert any("> It is short and sweet." in asked for asked in here.asked)
+
+
+def test_a_defect_is_no_way_around_a_score(court: Sits) -> None:
+    """What cannot even be asked was provoked by somebody, and counts as read: the grade is an error, and earns nothing."""
+    broken = Produced("a rubric", "a brief", None)  # type: ignore[arg-type]  # as a defect would have it
+    (said,) = scored(broken, court([{"json": {"score": 1.0, "reasoning": "fine"}}]).panel("claude-a"))
+    assert (said.readable, said.answered, said.error.split(":")[0]) == (False, True, "a defect in the judge")

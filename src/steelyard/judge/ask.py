@@ -54,8 +54,8 @@ def judged(told: Told, panel: Panel, known: Known | None = None) -> Judgement:
 
 
 def _opinion(told: Told, juror: Juror, patience: Patience) -> Opinion:
-    put = asked(told)
     try:
+        put = asked(told)
         answer, words = answer_of(juror, put, patience, Verdict)
     except (NoAnswer, Unreadable) as error:
         return _unread(told, juror, str(error))

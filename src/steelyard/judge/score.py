@@ -55,15 +55,15 @@ def scored(produced: Produced, panel: Panel) -> list[Scoring]:
 
 def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
     chance = Chance()
-    put = Asked(_SYSTEM, "\n\n".join(_parts(produced, chance)), chance.word)
     try:
+        put = Asked(_SYSTEM, "\n\n".join(_parts(produced, chance)), chance.word)
         answer, words = answer_of(juror, put, panel.patience, Score)
     except NoAnswer as error:
         return Scoring(juror.model, error=str(error))
     except Unreadable as error:
         return Scoring(juror.model, answered=True, error=str(error))
-    except Exception as defect:  # noqa: BLE001  # a defect here says nothing about the run
-        return Scoring(juror.model, error=f"a defect in the judge: {type(defect).__name__}")
+    except Exception as defect:  # noqa: BLE001  # what provokes one must not get rid of a bad score by it
+        return Scoring(juror.model, answered=True, error=f"a defect in the judge: {type(defect).__name__}")
     steered = obeys(put, answer.reasoning, words.text)
     return Scoring(
         juror.model,
