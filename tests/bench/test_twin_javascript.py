@@ -14,11 +14,13 @@ from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.javascript import twin_javascript
 from steelyard.bench.twin.written import written_tests
 
+SECRET = b"drawn for this grading"
+
 HEAD = "const { test, describe, it } = require('node:test'); const assert = require('node:assert');\n"
 
 
 def twin(body: str, path: str = "a.test.js") -> Twin:
-    made = twin_javascript((HEAD + body).encode(), path)
+    made = twin_javascript((HEAD + body).encode(), path, SECRET)
     assert made is not None
     return made
 
@@ -124,7 +126,7 @@ def test_what_may_not_run_is_changed_and_does_not_count(body: str) -> None:
     ],
 )
 def test_what_cannot_be_made_wrong_for_certain_is_left_alone(body: str) -> None:
-    assert twin_javascript(f"test('m', () => {{ {body} }});".encode(), "a.test.js") is None
+    assert twin_javascript(f"test('m', () => {{ {body} }});".encode(), "a.test.js", SECRET) is None
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_what_cannot_be_made_wrong_for_certain_is_left_alone(body: str) -> None:
 )
 def test_expectations_of_other_libraries(before: str, after: str) -> None:
     source = f"it('m', async () => {{ {before} }});"
-    made = twin_javascript(source.encode(), "a.spec.ts")
+    made = twin_javascript(source.encode(), "a.spec.ts", SECRET)
     assert made is not None
     assert made.source.decode() == source.replace(before, after)
     assert made.changed == {"m": True}
@@ -170,30 +172,33 @@ def test_two_tests_of_one_name_do_not_count() -> None:
 
 def test_assertions_of_the_repositorys_own_do_not_count() -> None:
     source = "import { assert } from './own.js';\ntest('m', () => { assert.equal(f(), 3); });"
-    made = twin_javascript(source.encode(), "a.test.mjs")
+    made = twin_javascript(source.encode(), "a.test.mjs", SECRET)
     assert made is not None
     assert made.changed == {"m": False}
 
 
 @pytest.mark.parametrize("call", ["test.skip", "test.todo", "it.fails", "test.each([1])"])
 def test_tests_that_need_not_pass_are_left_alone(call: str) -> None:
-    assert twin_javascript(f"{call}('m', () => {{ assert.equal(f(), 3); }});".encode(), "a.test.js") is None
+    assert (
+        twin_javascript(f"{call}('m', () => {{ assert.equal(f(), 3); }});".encode(), "a.test.js", SECRET)
+        is None
+    )
 
 
 def test_typescript_is_read_as_such() -> None:
     source = b"test('m', (): void => { assert.equal(add(1 as number, 2), 3); });"
-    made = twin_javascript(source, "a.test.ts")
+    made = twin_javascript(source, "a.test.ts", SECRET)
     assert made is not None
     assert made.changed == {"m": True}
 
 
 @pytest.mark.parametrize("path", ["a.py", "a.txt", "a"])
 def test_other_files_have_no_twin(path: str) -> None:
-    assert twin_javascript(HEAD.encode(), path) is None
+    assert twin_javascript(HEAD.encode(), path, SECRET) is None
 
 
 def test_a_file_that_does_not_parse_has_no_twin() -> None:
-    assert twin_javascript(b"test('m', () => { assert.equal(1, 1)", "a.test.js") is None
+    assert twin_javascript(b"test('m', () => { assert.equal(1, 1)", "a.test.js", SECRET) is None
 
 
 def test_lines_stay_where_they_are() -> None:
@@ -212,8 +217,8 @@ literals = st.one_of(
 
 @given(literals, literals, st.binary(max_size=60))
 def test_any_file_is_read_without_a_crash_and_a_twin_differs(one: str, two: str, junk: bytes) -> None:
-    twin_javascript(junk, "a.test.js")
+    twin_javascript(junk, "a.test.js", SECRET)
     source = f"test('m', () => {{ assert.deepEqual({one}, {two}); }});".encode()
-    made = twin_javascript(source, "a.test.js")
+    made = twin_javascript(source, "a.test.js", SECRET)
     assert made is not None
     assert made.source != source

@@ -16,10 +16,12 @@ from steelyard.bench.reported import Result, ResultOutcome
 from steelyard.bench.twin.pairs import MAX_PARTS, pairs
 from steelyard.bench.twin.python import twin_python
 
+SECRET = b"drawn for this grading"
 FILE = "tests/test_x.py"
 # Rows with whatever is awkward in an id: empty, dashes, brackets, unprintable, other alphabets, swapped.
 PARAMETERS = r"""
 import pytest
+
 
 @pytest.mark.parametrize("text, want", [
     ("", ""), ("a-b", "a-b"), ("b", "-"), ("c", "]"), ("d", "x["), ("e", "é\n"), ("f", "\\"), ("g", "\x00"), ("h", 7),
@@ -86,7 +88,7 @@ def collected(folder: Path, source: bytes) -> list[str]:
 
 def test_each_row_is_paired_with_its_own_twin_in_whatever_order_pytest_ran_them(tmp_path: Path) -> None:
     source = PARAMETERS.encode()
-    made = twin_python(source, FILE)
+    made = twin_python(source, FILE, SECRET)
     assert made is not None
     real, twin = collected(tmp_path / "real", source), collected(tmp_path / "twin", made.source)
     assert len(real) == len(twin) == 22 + 18 + 2 + 2 + 4
@@ -168,7 +170,7 @@ def test_rows_of_the_same_words_are_paired_in_order(tmp_path: Path) -> None:
         b'@pytest.mark.parametrize("text, want", [("a", 7), ("a", "7"), ("b", "x" * 3), ("c", 2 ** 3), ("d", 1)])\n'
         b"def test_a(text, want):\n    assert f(text) == want\n"
     )
-    made = twin_python(source, FILE)
+    made = twin_python(source, FILE, SECRET)
     assert made is not None
     real, twin = collected(tmp_path / "real", source), collected(tmp_path / "twin", made.source)
     assert partners(results(*real), results(*twin), *made.rows["test_a"]) == dict(

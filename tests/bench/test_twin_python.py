@@ -18,9 +18,11 @@ from steelyard.bench.twin.base import Twin
 from steelyard.bench.twin.python import twin_python
 from steelyard.bench.twin.python_literals import other_literal
 
+SECRET = b"drawn for this grading"
+
 
 def twin(source: str) -> Twin:
-    made = twin_python(source.encode(), "test_x.py")
+    made = twin_python(source.encode(), "test_x.py", SECRET)
     assert made is not None
     return made
 
@@ -28,7 +30,7 @@ def twin(source: str) -> Twin:
 def certainty(body: str, head: str = "") -> bool | None:
     """Whether the change of a test with this body is certain; None when nothing was changed."""
     lines = "\n".join(f"    {line}" for line in body.splitlines())
-    made = twin_python(f"{head}\ndef test_it(fixture=None):\n{lines}\n".encode(), "test_x.py")
+    made = twin_python(f"{head}\ndef test_it(fixture=None):\n{lines}\n".encode(), "test_x.py", SECRET)
     return None if made is None else made.changed["test_it"]
 
 
@@ -103,7 +105,7 @@ def refuse(value: object) -> None:
 @given(value=values, template=st.sampled_from(TEMPLATES))
 def test_what_an_honest_function_passes_its_twin_makes_fail(value: Any, template: str) -> None:
     source = f"def test_it():\n    {template.format(value=repr(value))}\n"
-    made = twin_python(source.encode(), "test_x.py")
+    made = twin_python(source.encode(), "test_x.py", SECRET)
     assert made is not None
     assert made.changed == {"test_it": True}
     assert made.source != source.encode()
@@ -317,7 +319,7 @@ def test_inherited_tests_are_known_by_the_class_that_runs_them() -> None:
 
 def test_an_assertion_method_of_ones_own_is_not_what_it_is_called() -> None:
     source = "class T:\n    def assertEqual(self, a, b):\n        pass\n    def test_it(self):\n        self.assertEqual(f(), 1)\n"
-    assert twin_python(source.encode(), "test_x.py") is None
+    assert twin_python(source.encode(), "test_x.py", SECRET) is None
 
 
 @pytest.mark.parametrize(
@@ -339,12 +341,12 @@ def test_another_exception_is_no_relative_of_the_expected_one(old: str) -> None:
     [b"", b"def test_x(:\n", b"\xff\xfe", "# coding: latin-1\ndef test_x():\n    assert f() == 'é'\n".encode("latin-1"), b"x = 1\n", b"\0"],
 )  # fmt: skip
 def test_what_cannot_be_read_has_no_twin(source: bytes) -> None:
-    assert twin_python(source, "test_x.py") is None
+    assert twin_python(source, "test_x.py", SECRET) is None
 
 
 def test_line_ends_and_other_alphabets_do_not_move_an_edit() -> None:
     source = "def test_it():\r\n    s = 'ünïcödé'; assert answer() == 'grüße'\r\n".encode()
-    made = twin_python(source, "test_x.py")
+    made = twin_python(source, "test_x.py", SECRET)
     assert made is not None
     assert passes(source, answer=lambda: "grüße")
     assert not passes(made.source, answer=lambda: "grüße")
@@ -353,5 +355,7 @@ def test_line_ends_and_other_alphabets_do_not_move_an_edit() -> None:
 
 @given(st.text(max_size=400))
 def test_no_text_breaks_it(text: str) -> None:
-    made = twin_python(f"def test_it():\n    assert f() == {text}\n".encode(errors="replace"), "test_x.py")
+    made = twin_python(
+        f"def test_it():\n    assert f() == {text}\n".encode(errors="replace"), "test_x.py", SECRET
+    )
     assert made is None or ast.parse(made.source)

@@ -1,32 +1,82 @@
-"""A file of tests -> its twin: the same file with wrong expectations.
+"""A file of tests -> its twin: the same file with a wrong expectation in each test.
 
     assert total([1, 2]) == 3          assert total([1, 2]) == 4
     expect(total([1, 2])).toBe(3)      expect(total([1, 2])).toBe(4)
 
-Honest work that passes the left column fails the right one; code that makes every test pass gives itself away. The
-twin has the shape of the original (as many lines, the same names, values of the same kind), so that tested code
-cannot tell which of the two it is run with.
+Honest work that passes the left column fails the right one; code that makes every test pass gives itself away. Any
+choice of the tests can be changed, the others stay as they are. Which expectation of a test is changed, and to what, is
+drawn from a secret; the text keeps its shape (as many lines, the same names, values of the same kind), so that tested
+code cannot tell a changed test from an unchanged one without knowing the right answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import hmac
+import itertools
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Edit(NamedTuple):
+    """Other text for the bytes from `start` to `end`."""
+
+    start: int
+    end: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """The changed text, and which tests it changes.
+    """The original, and for each test the edits that make it wrong.
 
-    `changed` maps the key of a test to whether the change is *certain*: if an honest, deterministic candidate passes
-    the original, it fails this one. The key is what the test is called inside its file: for Python `Class::function`
-    (the pytest id without file and without parameters), for JavaScript the path of titles joined by " > ". Tests
-    whose expectation was not changed are not in it.
+    `changed` maps the key of a test to whether its change is *certain*: if an honest, deterministic candidate passes
+    the original, it fails the changed test. The key is what the test is called inside its file: for Python
+    `Class::function` (the pytest id without file and without parameters), for JavaScript the path of titles joined by
+    " > ". Tests whose expectation cannot be changed are not in it.
+
+    Tests that the same edits change are one `unit`: a subclass that inherits a test, a subtest and the test around it.
+    `units` maps a key to its unit; a key that is not in it is a unit of its own. `edits` has the edits of each unit.
 
     `rows` is for tests with parameters, where an expectation may be a part of the id: the key of such a test -> for each
-    row what its expectation is called in the id of the original, and in the twin's.
+    row what its expectation is called in the id of the original, and in the changed one.
     """
 
-    source: bytes
+    original: bytes
+    edits: Mapping[str, tuple[Edit, ...]]
     changed: Mapping[str, bool]
+    units: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+
+    def unit(self, key: str) -> str:
+        return self.units.get(key, key)
+
+    def text(self, units: Collection[str]) -> bytes:
+        """The file with the tests of these units changed."""
+        return edited(self.original, [edit for unit in units for edit in self.edits.get(unit, ())])
+
+    @property
+    def source(self) -> bytes:
+        """The file with every test changed that can be."""
+        return self.text(self.edits)
+
+
+def edited(source: bytes, edits: Iterable[Edit]) -> bytes:
+    """All edits at once; they must not overlap."""
+    pieces, place = [], 0
+    for edit in sorted(edits):
+        pieces += [source[place : edit.start], edit.text.encode()]
+        place = edit.end
+    return b"".join([*pieces, source[place:]])
+
+
+def overlap(edits: Iterable[Edit]) -> bool:
+    """Whether two of the edits touch the same bytes."""
+    return any(one.end > two.start for one, two in itertools.pairwise(sorted(edits)))
+
+
+def drawn(secret: bytes, *words: str) -> int:
+    """A number from a secret: the same for the same words, and unknown to whoever does not have the secret."""
+    message = "\0".join(words).encode(errors="surrogateescape")
+    return int.from_bytes(hmac.digest(secret, message, hashlib.sha256)[:6], "big")

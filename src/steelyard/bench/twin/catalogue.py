@@ -10,7 +10,7 @@ from steelyard.bench.twin.javascript import twin_javascript
 from steelyard.bench.twin.python import twin_python
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
-TWINS: Mapping[str, Callable[[bytes, str], Twin | None]] = {
+TWINS: Mapping[str, Callable[[bytes, str, bytes], Twin | None]] = {
     ".py": twin_python,
     **dict.fromkeys(_JAVASCRIPT, twin_javascript),
 }
@@ -24,6 +24,7 @@ def has_twin(path: str, suite: Suite) -> bool:
     return path.endswith(tuple(TWINS))
 
 
-def twin_of(path: str, source: bytes) -> Twin | None:
+def twin_of(path: str, source: bytes, secret: bytes) -> Twin | None:
+    """The twin of a file, drawn from the secret; None when nothing in it can be changed."""
     make = next((make for ending, make in TWINS.items() if path.endswith(ending)), None)
-    return None if make is None else make(source, path)
+    return None if make is None else make(source, path, secret)

@@ -3,7 +3,8 @@
     test('adds', () => { assert.equal(add(1, 2), 3); });      adds                  3 -> 8
     describe('cart', () => { it('is empty', ...) })           cart > is empty
 
-One assertion of each test is changed, the strongest that is certain; which of several depends on the file's bytes.
+One assertion of each test is changed, the strongest that is certain; which of several, and to what, is
+drawn from a secret.
 Certain means: it runs whenever the test passes, and cannot hold then. So it is a statement of the body itself, or of
 a loop over a list that is written down and not empty; never under an `if`, in a `try` or a callback, nor after what
 may return early. A subtest that must fail makes the test around it fail. Where nothing is certain an assertion from
@@ -12,7 +13,6 @@ anywhere in the body is changed all the same, and told apart.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.base import Edit, Twin, drawn, overlap
 from steelyard.bench.twin.javascript_assertions import Site, head_of, sites
-from steelyard.bench.twin.javascript_literals import Edit, text_of
+from steelyard.bench.twin.javascript_literals import text_of
 from steelyard.grammars import JAVASCRIPT, TSX, TYPESCRIPT, grammar_of, parse
 
 if TYPE_CHECKING:
@@ -56,21 +56,24 @@ class _Call(NamedTuple):
     certain: bool
 
 
-def twin_javascript(source: bytes, path: str) -> Twin | None:
+def twin_javascript(source: bytes, path: str, secret: bytes) -> Twin | None:
     """None when the file cannot be read, or nothing in it can be changed."""
     grammar = grammar_of(path)
     tree = parse(source, grammar) if grammar in (JAVASCRIPT, TYPESCRIPT, TSX) and grammar else None
     if tree is None or grammar is None:
         return None
-    reading = _Reading(tree.root_node, hashlib.sha256(source).hexdigest())
+    reading = _Reading(tree.root_node, secret)
     try:
         reading.statements(tree.root_node, (), depth=0)
     except RecursionError:
         return None
-    twin = _edited(source, reading.edits)
-    if not reading.changed or parse(twin, grammar) is None or twin.count(b"\n") != source.count(b"\n"):
+    edits = {unit: tuple(edits) for unit, edits in reading.edits.items()}
+    units = {key: unit for key, unit in reading.units.items() if key in reading.changed}
+    twin = Twin(source, edits, *_by_both_names(reading.changed, units))
+    whole = twin.source
+    if overlap(edit for some in edits.values() for edit in some) or not reading.changed:
         return None
-    return Twin(twin, _by_both_names(reading.changed))
+    return twin if parse(whole, grammar) is not None and whole.count(b"\n") == source.count(b"\n") else None
 
 
 def javascript_tests(source: bytes, path: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -79,7 +82,7 @@ def javascript_tests(source: bytes, path: str) -> tuple[frozenset[str], frozense
     tree = parse(source, grammar) if grammar in (JAVASCRIPT, TYPESCRIPT, TSX) and grammar else None
     if tree is None:
         return frozenset(), frozenset()
-    reading = _Reading(tree.root_node, "")
+    reading = _Reading(tree.root_node, b"")
     try:
         reading.statements(tree.root_node, (), depth=0)
     except RecursionError:
@@ -93,16 +96,12 @@ def full_title(key: str) -> str:
     return key.replace(" > ", " ")
 
 
-def _by_both_names(changed: Mapping[str, bool]) -> dict[str, bool]:
+def _by_both_names(
+    changed: Mapping[str, bool], units: Mapping[str, str]
+) -> tuple[dict[str, bool], dict[str, str]]:
     titles = Counter(map(full_title, changed))
     full = {full_title(key): fails and titles[full_title(key)] == 1 for key, fails in changed.items()}
-    return {**changed, **full}
-
-
-def _edited(source: bytes, edits: list[Edit]) -> bytes:
-    for edit in sorted(edits, reverse=True):
-        source = source[: edit.start] + edit.text.encode() + source[edit.end :]
-    return source
+    return {**changed, **full}, {**{full_title(key): unit for key, unit in units.items()}, **units}
 
 
 @dataclass
@@ -110,8 +109,9 @@ class _Reading:
     """One file, read once from top to bottom."""
 
     root: Node
-    digest: str
-    edits: list[Edit] = field(default_factory=list)
+    secret: bytes
+    edits: dict[str, list[Edit]] = field(default_factory=dict)  # of each unit: a test with all its subtests
+    units: dict[str, str] = field(default_factory=dict)
     changed: dict[str, bool] = field(default_factory=dict)
     registered: set[str] = field(default_factory=set)
     _seen: Counter[str] = field(default_factory=Counter)
@@ -128,11 +128,12 @@ class _Reading:
                 self.registered.add(" > ".join((*path, call.title)))
                 self._test(call, (*path, call.title), depth=depth)
 
-    def _test(self, call: _Call, path: tuple[str, ...], *, depth: int) -> bool:
+    def _test(self, call: _Call, path: tuple[str, ...], *, depth: int, unit: str = "") -> bool:
         """Change one assertion of this test and of each of its subtests; whether it must fail now."""
         key = " > ".join(path)
         self._seen[key] += 1
-        spin = int(hashlib.sha256(f"{self.digest} {key}".encode()).hexdigest()[:12], 16)
+        unit = self.units.setdefault(key, unit or key)
+        spin = drawn(self.secret, key, str(self._seen[key]))
         found: list[tuple[Site, bool]] = []
         fails = False
         for node, awaited, certain in self._reached(call.body, certain=call.certain):
@@ -142,10 +143,10 @@ class _Reading:
                     (site, certain and self._is_known(node)) for site in sites(node, spin, awaited=awaited)
                 ]
             elif inner.kind == "test" and depth < MAX_DEPTH:
-                fails |= self._test(inner, (*path, inner.title), depth=depth + 1) and certain
+                fails |= self._test(inner, (*path, inner.title), depth=depth + 1, unit=unit) and certain
         found = found or [(site, False) for site in _anywhere(call.body, spin)]
         if found and not fails:
-            fails = self._choose(found, spin)
+            fails = self._choose(found, spin, unit)
             self.changed[key] = fails
         elif fails:
             self.changed[key] = True
@@ -153,10 +154,10 @@ class _Reading:
             self.changed[key] = False  # two tests of one name: nobody can tell which is which
         return fails
 
-    def _choose(self, found: list[tuple[Site, bool]], spin: int) -> bool:
+    def _choose(self, found: list[tuple[Site, bool]], spin: int, unit: str) -> bool:
         best = max((certain, site.strength) for site, certain in found)
         equally = [site for site, certain in found if (certain, site.strength) == best]
-        self.edits.append(equally[spin % len(equally)].edit)
+        self.edits.setdefault(unit, []).append(equally[spin % len(equally)].edit)
         return best[0]
 
     def _reached(self, body: Node, *, certain: bool) -> Iterator[tuple[Node, bool, bool]]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.javascript_literals import Edit, text_of, wrapped, wrong_literal
+from steelyard.bench.twin.base import Edit
+from steelyard.bench.twin.javascript_literals import text_of, wrapped, wrong_literal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

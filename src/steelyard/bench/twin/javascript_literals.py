@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from steelyard.bench.twin.base import Edit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,14 +23,6 @@ _CLASSES = (string.digits[1:], string.ascii_lowercase, string.ascii_uppercase)
 _FIXED = {"true": "false", "false": "true", "null": "0", "undefined": "0"}
 _LITERALS = frozenset(["number", "string", "template_string", "true", "false", "null", "undefined"])
 _COLLECTIONS = ("Set", "Map")
-
-
-class Edit(NamedTuple):
-    """Other text for the bytes from `start` to `end`."""
-
-    start: int
-    end: int
-    text: str
 
 
 def text_of(node: Node) -> str:

@@ -1,7 +1,7 @@
 """A Python file of tests -> its twin, by edits at the positions that its syntax tree gives.
 
-One assertion of each test is changed, the strongest that is certain; which of several depends on the file's bytes, so
-nobody who has not seen it can tell. Lines stay where they are.
+One assertion of each test is changed, the strongest that is certain; which of several, and to what, is drawn from a
+secret. Lines stay where they are.
 
 Certain means: when the test passes with an honest, deterministic candidate, its twin fails. So it is never a test that
 may end early, that runs under a decorator or a context manager we do not know, or that depends on the order of numbers
@@ -12,16 +12,15 @@ file; whoever uses a twin asks a trusted tree before accusing anybody.
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.base import Edit, Twin, drawn, overlap
 from steelyard.bench.twin.python_assertions import Assertions, Names, Site
 from steelyard.bench.twin.python_flow import own_nodes, statements
 from steelyard.bench.twin.python_names import Function, names_of, written_once
-from steelyard.bench.twin.python_text import Edit, Text, as_utf8, parsed
+from steelyard.bench.twin.python_text import Text, as_utf8, parsed
 
 # Decorators that neither swallow a failure nor replace the function by something of their own.
 _HARMLESS = frozenset(
@@ -60,27 +59,28 @@ class _Written:
     certain: bool
 
 
-def twin_python(source: bytes, path: str) -> Twin | None:
+def twin_python(source: bytes, path: str, secret: bytes) -> Twin | None:
     """None when the file cannot be read as Python, or nothing in it can be changed."""
     del path
     text, tree = as_utf8(source), parsed(source)
     if text is None or tree is None:
         return None
     try:
-        chosen = _chosen(text, tree)
+        chosen = _chosen(text, tree, secret)
     except RecursionError:  # an expression as deep as this is nobody's expectation
-        return None
-    twin = text.edited(edit for site in chosen.values() for edit in site.edits)
-    if not chosen or twin is None or not _same_shape(source, twin):
         return None
     changed = {key: site.certain for key, site in chosen.items()}
     rows = {key: site.rows for key, site in chosen.items() if site.rows}
     heirs = _heirs(tree, changed)
-    return Twin(
-        twin,
+    twin = Twin(
+        source,
+        {key: site.edits for key, site in chosen.items()},
         {**{heir: certain for heir, _, certain in heirs}, **changed},
+        {heir: key for heir, key, _ in heirs if heir not in changed},
         {**{heir: rows[key] for heir, key, _ in heirs if key in rows}, **rows},
     )
+    every = [edit for edits in twin.edits.values() for edit in edits]
+    return twin if chosen and not overlap(every) and _same_shape(source, twin.source) else None
 
 
 def python_tests(tree: ast.Module) -> dict[str, bool]:
@@ -93,22 +93,22 @@ def _same_shape(source: bytes, twin: bytes) -> bool:
     return parsed(twin) is not None and len(source.splitlines()) == len(twin.splitlines())
 
 
-def _chosen(text: Text, tree: ast.Module) -> dict[str, Site]:
+def _chosen(text: Text, tree: ast.Module, secret: bytes) -> dict[str, Site]:
     names = names_of(tree)
     chosen, taken = {}, set[Edit]()
     for written in _tests(tree.body, (), certain=True):
-        site = _site(text, names, written)
+        site = _site(text, names, written, secret)
         if site is not None and not taken & set(site.edits):
             chosen[written.key] = site
             taken |= set(site.edits)
     return chosen
 
 
-def _site(text: Text, names: Names, written: _Written) -> Site | None:
+def _site(text: Text, names: Names, written: _Written, secret: bytes) -> Site | None:
     function = written.function
     if any(isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)):
         return None  # a generator: nobody may ever run it
-    spin = int.from_bytes(hashlib.sha256(f"{text.digest} {written.key}".encode()).digest()[:6], "big")
+    spin = drawn(secret, written.key)
     assertions = Assertions(text, names, spin, written_once(function))
     sites = [
         replace(site, certain=site.certain and certain)

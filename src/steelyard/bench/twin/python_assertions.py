@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.python_expected import Wrong
 from steelyard.bench.twin.python_ids import word_in_id
-from steelyard.bench.twin.python_text import Edit, Text, literal
+from steelyard.bench.twin.python_text import Text, literal
 
 _OPPOSITES = (
     ("assertTrue", "assertFalse"),

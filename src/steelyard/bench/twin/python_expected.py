@@ -15,8 +15,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.python_literals import inserted, other_literal
-from steelyard.bench.twin.python_text import Edit, Text, literal
+from steelyard.bench.twin.python_text import Text, literal
 
 # Constructors whose arguments make the value: another argument, another value (or an exception, as good).
 _BY_FIRST = frozenset(

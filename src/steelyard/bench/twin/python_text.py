@@ -7,30 +7,20 @@ from __future__ import annotations
 
 import ast
 import codecs
-import hashlib
 import io
-import itertools
 import re
 import threading
 import tokenize
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+
+from steelyard.bench.twin.base import Edit
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 # The warnings' filters belong to the process; two threads that save and restore them would mix them up.
 _QUIET = threading.Lock()
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Other text for the bytes from `start` to `end`."""
-
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -42,10 +32,6 @@ class Text:
     @cached_property
     def _starts(self) -> list[int]:
         return [0, *(match.end() for match in _LINE_END.finditer(self.source))]
-
-    @cached_property
-    def digest(self) -> str:
-        return hashlib.sha256(self.source).hexdigest()
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None
@@ -71,16 +57,6 @@ class Text:
         old = self.source[edit.start : edit.end]
         return len(_LINE_END.findall(old)) == len(_LINE_END.findall(edit.text.encode()))
 
-    def edited(self, edits: Iterable[Edit]) -> bytes | None:
-        """All edits at once; None when two of them touch the same bytes."""
-        ordered = sorted(edits, key=lambda edit: edit.start)
-        if any(one.end > two.start for one, two in itertools.pairwise(ordered)):
-            return None
-        pieces, place = [], 0
-        for edit in ordered:
-            pieces += [self.source[place : edit.start], edit.text.encode()]
-            place = edit.end
-        return b"".join([*pieces, self.source[place:]])
 
 
 def parsed(source: bytes | str) -> ast.Module | None:

@@ -110,7 +110,7 @@ def _kept_twin(path: str, source: bytes) -> Twin | None:
     with _LOCK:
         if key in _KEPT:
             return _KEPT[key]
-    twin = twin_of(path, source)
+    twin = twin_of(path, source, hashlib.sha256(source).digest())
     with _LOCK:
         _KEPT[key] = twin
         while len(_KEPT) > MAX_KEPT:
