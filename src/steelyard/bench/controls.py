@@ -1,7 +1,7 @@
-"""Controls: the same suite once more with changed expectations, which honest work must fail.
+"""Controls: the suite runs twice, each time with other tests changed, which honest work must fail.
 
 A candidate that makes every test pass makes the changed ones pass too. A changed test *counts* when it is certain to
-fail for an honest candidate that passed the real one; a counted test that passes is forged.
+fail for an honest candidate that passes it unchanged; a counted test that passes is forged.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ class Controls:
     """What the controls of one check said."""
 
     kind: Literal["twin"]
-    changed: int  # passed tests whose expectation was changed in the twin
+    changed: int  # passed tests whose expectation was changed in one of the runs
     counted: int  # of those, how many must fail
     wrong: tuple[str, ...]  # counted ones that passed all the same
     coverage: float  # counted / passed; 0 when there is a problem
-    problem: str = ""  # why there are no controls, or none that came to their end
+    problem: str = ""  # why there are no controls, or none that can be relied on
+    grain: str = "test"  # what is changed together: a test, a class, a file, the suite
+    decisive: int = 0  # controlled tests that fail on the snapshot, in files that no agent can have read
+    chance: float | None = None  # that work which only guesses passes those; None where no test decides
+    seed: str = ""  # of the draw, in hexadecimal: with it the grading can be repeated
 
     @property
     def hold(self) -> bool:

@@ -1,7 +1,7 @@
 """A grader that runs tests -> what was reported, and what the controls said, by the contract's `oracle.mode`.
 
     in_process   the tests run beside the candidate's code, under a runner of ours where the language has one
-    twin         the same, and once more with changed expectations, which honest work must fail
+    twin         the same twice, each time with a secret half of the tests changed, which honest work must fail
     split        the tests in one sandbox, the candidate in another, plain data between them
 
 The tree is the snapshot, setup, the change without its tests, and the hidden files last.
@@ -33,10 +33,10 @@ from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
-from steelyard.bench.twin.run_twin import control, twins_of, without_controls
-from steelyard.bench.twin.side_by_side import side_by_side
+from steelyard.bench.twin.halves import run_halves
+from steelyard.bench.twin.run_twin import Oracle, control, without_controls
 from steelyard.bench.twin.snapshot_tests import snapshot_tests
-from steelyard.bench.twin.trusted import ask_trusted, trusted_report
+from steelyard.bench.twin.trusted import baseline_report, changed_report, suite_facts, trusted_report
 from steelyard.bench.twin.written import WrittenTests, is_surely_run, written_tests
 from steelyard.contract.tree import prefixes
 from steelyard.sandboxes.base import Death, Laid, Sandbox
@@ -164,27 +164,41 @@ def _by_mode(bench: OracleBench) -> Executed:
 
 
 def _with_twin(bench: OracleBench) -> Executed:
-    hidden = [one.path for one in bench.hidden]
-    twins = twins_of(bench, (*(one.path for one in bench.again), *hidden), hidden)
-    if twins.files:
-        (ran, death), twin_run = side_by_side(bench.run, lambda: bench.run(twins.contents))
-    else:
-        (ran, death), twin_run = bench.run(), None
-    ran, notes = _expected(bench, ran)
+    oracle = None if _tells_an_exit_code_only(bench) else _oracle(bench)
+    twins = oracle.draw() if oracle is not None else None
+    if oracle is None or twins is None or not twins.files:
+        ran, death = bench.run()
+        ran, notes = _expected(bench, ran)
+        controls = without_controls() if ran.reported.passed and not ran.reported.problems else None
+        return Executed(ran, death, "in_process", controls, notes)
+    halves = run_halves(bench, twins)
+    ran, notes = _expected(bench, halves.real)
     if not ran.reported.passed or ran.reported.problems:
-        return Executed(ran, death, "in_process", notes=notes)
-    if twin_run is None:
-        return Executed(ran, death, "in_process", without_controls(), notes)
-    controls, reported = control(
-        bench,
-        twins,
-        ran.reported,
-        twin_run,
-        has_reference=bench.ground.contract.reference is not None,
-        trusted=lambda contents: ask_trusted(bench.ground, bench.on, contents),
-    )
+        return Executed(ran, halves.death, "in_process", notes=notes)
+    controls, reported = control(oracle, twins, halves._replace(real=ran))
     ran = ran._replace(reported=reported)
-    return Executed(ran, death, "twin" if controls.hold else "in_process", controls, notes)
+    return Executed(ran, halves.death, "twin" if controls.hold else "in_process", controls, notes)
+
+
+def _tells_an_exit_code_only(bench: OracleBench) -> bool:
+    """One result for all tests: where some of them are changed it says nothing."""
+    return runner_for(bench.suite, bench.options.runner).NAME == "exit_code"
+
+
+def _oracle(bench: OracleBench) -> Oracle:
+    ground, contract = bench.ground, bench.ground.contract
+    hidden = [one.path for one in bench.hidden if one.kind == "file"]
+    paths = tuple(dict.fromkeys([*(one.path for one in bench.again), *hidden]))
+    return Oracle(
+        bench,
+        paths,
+        suite_facts(ground, bench.on, paths),
+        lambda contents: changed_report(ground, bench.on, contents),
+        baseline=baseline_report(ground, bench.on),
+        hidden=frozenset(hidden),
+        max_chance=contract.spec.oracle.max_chance,
+        has_reference=contract.reference is not None,
+    )
 
 
 def _expected(bench: OracleBench, ran: Ran) -> tuple[Ran, tuple[str, ...]]:

@@ -198,6 +198,9 @@ class Oracle(Strict):
     mode: Literal["in_process", "twin", "split"] = "twin"
     isolation: Literal["suite", "process"] = "suite"
     tolerance: Fraction = 0.0
+    max_chance: Annotated[float, Field(ge=0.001, le=1)] = (
+        0.125  # that work which only guesses passes the controls
+    )
     reruns: Reruns = Reruns()
     reference: NonEmpty | ScriptReference | None = None
     network: Literal["none"] | Doors = "none"  # what checks may reach

@@ -58,7 +58,6 @@ class Text:
         return len(_LINE_END.findall(old)) == len(_LINE_END.findall(edit.text.encode()))
 
 
-
 def parsed(source: bytes | str) -> ast.Module | None:
     """The tree, if this Python can read it, without a word about odd escapes in other people's strings."""
     with _QUIET, warnings.catch_warnings():

@@ -1,65 +1,46 @@
-"""A suite -> its results, and what the same suite with wrong expectations says about them.
+"""Two runs of a suite, each with another half of its tests changed -> what that says about its results.
 
-Both run at the same time: nothing but what the tests expect tells the one run from the other.
-
-    twin fails                              as it should: the test is counted as controlled
-    twin passes, certain to fail            suspicious; and on a tree that is trusted?
+    a changed test fails                    as it should: the test is counted as controlled
+    it passes, and is certain to fail       suspicious; and on a tree that is trusted?
         passes there too                    an honest property of the work (it equals everything): not counted
+        sometimes passes there unchanged    known to be unsteady: not counted
         passes again, and only here         forged
-        does not, nor does the real one     unsteady: no evidence, so it has failed
+        does not pass again                 unsteady: no evidence, so it has failed
     the run itself has a problem            no control at all, and the label says so
 
-The trusted tree has the reference's change, or none. It is asked before anybody is accused, and for changes that are
-not certain by themselves: those count when they fail with the reference, and without one not at all.
+The trusted tree has the reference's change, or none. It is asked before anybody is accused. A change that is not certain by
+itself counts when it fails with the reference whenever it is tried, and without a reference not at all.
+
+Tests that do not pass on the bare snapshot *decide*: work that does nothing cannot pass them. Work that only guesses which
+of them are changed is right with a chance of one in two for each, unless it can read the test beforehand. Where few tests
+decide, the suite is run again with other draws until the chance of guessing is small enough.
 """
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from steelyard.bench.controls import Controls
 from steelyard.bench.expected import NOT_REPORTED
 from steelyard.bench.reported import NEVER_RAN, Reported, Result
-from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite import Suite
-from steelyard.bench.twin.base import Twin
-from steelyard.bench.twin.catalogue import has_twin, twin_of
-from steelyard.bench.twin.pairs import Rows, key_of, pairs
+from steelyard.bench.twin.draw import Draw
+from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, twins_of
+from steelyard.bench.twin.pairs import pairs
 from steelyard.bench.twin.side_by_side import side_by_side
-from steelyard.sandboxes.base import Death
+from steelyard.bench.twin.trusted import Facts
 
-
-class Repeatable(Protocol):
-    """A suite that can be run again, with other contents for some of the oracle's files."""
-
-    @property
-    def suite(self) -> Suite: ...
-
-    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, Death]: ...
-
-    def source(self, path: str) -> bytes | None: ...
-
-
-class Trusted(NamedTuple):
-    """What the tree that is trusted says to the same twins."""
-
-    real: Reported | None  # None without a reference: then nobody says that the tests pass there
-    twin: Reported
-
-
-AskTrusted = Callable[[Mapping[str, bytes]], Trusted]
-
+AskTrusted = Callable[[Mapping[str, bytes]], Reported]
 
 UNSTEADY = "it passed with a wrong expectation, and did not pass again"
-UNHEARD = "no test of the hidden files was heard of in the control run"
-MAX_KEPT = 2048  # twins in memory
-_KEPT: OrderedDict[str, Twin | None] = OrderedDict()
-_LOCK = threading.Lock()
+NOT_AGAIN = "it passed, and did not pass again with other tests changed"
+UNHEARD = "no test of the hidden files was heard of where it is changed"
+COARSE = "tests of this suite depend on each other, so they were changed all at once"
+READABLE = "the tests that decide have no controls, or are in files that an agent can read"
+NOTHING_CHANGED = "no expectation of a passed test can be changed"
+MAX_FURTHER = 4  # runs, for the sake of chance
 
 
 class Controlled(NamedTuple):
@@ -70,150 +51,183 @@ class Controlled(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Twins:
-    """Files -> their twins, made before anything runs."""
+class Oracle:
+    """A suite on the candidate's change, and what is known of it beforehand."""
 
-    files: Mapping[str, Twin]
-    hidden: frozenset[str] = frozenset()
+    bench: Repeatable
+    paths: tuple[str, ...]  # files of tests that may be changed
+    facts: Facts
+    ask: AskTrusted  # the trusted tree, with other contents for some files
+    baseline: Reported | None = None  # what the suite reports on the bare snapshot
+    hidden: frozenset[str] = frozenset()  # those of the files that no agent can have read
+    max_chance: float = 1.0
+    has_reference: bool = False
 
-    @property
-    def contents(self) -> Mapping[str, bytes]:
-        return {path: twin.source for path, twin in self.files.items()}
-
-    @property
-    def rows(self) -> Rows:
-        return {(path, key): words for path, twin in self.files.items() for key, words in twin.rows.items()}
-
-    def certain(self, real: Reported) -> dict[str, bool]:
-        """Passed tests whose expectation is changed: id -> whether that is certain."""
-        return {
-            one.id: self.files[one.file].changed[key_of(one)]
-            for one in real.passed
-            if one.file in self.files and key_of(one) in self.files[one.file].changed
-        }
+    def draw(self) -> Twins:
+        return twins_of(self.bench, self.paths, Draw.new(self.facts.grain))
 
 
-def twins_of(bench: Repeatable, paths: Iterable[str], hidden: Collection[str] = ()) -> Twins:
-    """The twins of those files that have one."""
-    found: dict[str, Twin] = {}
-    for path in sorted(set(paths)):
-        source = bench.source(path) if has_twin(path, bench.suite) else None
-        twin = None if source is None else _kept_twin(path, source)
-        if twin is not None:
-            found[path] = twin
-    return Twins(found, frozenset(hidden))
-
-
-def _kept_twin(path: str, source: bytes) -> Twin | None:
-    """A contract is graded more than once, and its files are the same each time."""
-    key = f"{path.rpartition('.')[2]} {hashlib.sha256(source).hexdigest()}"
-    with _LOCK:
-        if key in _KEPT:
-            return _KEPT[key]
-    twin = twin_of(path, source, hashlib.sha256(source).digest())
-    with _LOCK:
-        _KEPT[key] = twin
-        while len(_KEPT) > MAX_KEPT:
-            _KEPT.popitem(last=False)
-    return twin
-
-
-def control(  # noqa: PLR0913  # two runs, and whoever may be asked about them
-    bench: Repeatable,
-    twins: Twins,
-    real: Reported,
-    twin_run: tuple[Ran, Death],
-    *,
-    has_reference: bool,
-    trusted: AskTrusted,
-) -> Controlled:
-    """What the run with wrong expectations says about the real one."""
-    certain = twins.certain(real)
-    if not certain:
+def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
+    """What the changed tests say about the unchanged ones. `halves.real` is as the suite was expected to report."""
+    real = halves.real.reported
+    changed = {one.id: certain for one in real.passed if (certain := twins.is_certain(one)) is not None}
+    if not changed:
         return Controlled(without_controls(), real)
-    twin = _outcomes(twins, real, twin_run[0].reported)
-    sure = {name for name, is_certain in certain.items() if is_certain}
-    doubtful = certain.keys() - sure
-    if doubtful and has_reference:
-        sure |= doubtful & _failing_there(twins, trusted(twins.contents), real)
-    counted = {name for name in sure if name in twin}
-    suspects = {name for name in counted if twin[name] == "passed"}
-    cleared, unsteady = _asked_again(bench, twins, real, suspects, trusted)
-    suspects, counted = suspects - cleared, counted - cleared
-    problem = _problem(*twin_run) or _unheard(twins, real, sure, twin)
-    controls = Controls(
-        kind="twin",
-        changed=len(certain),
-        counted=0 if problem and not suspects else len(counted),
-        wrong=tuple(one.id for one in real.passed if one.id in suspects),
-        coverage=0.0 if problem else round(len(counted) / len(real.passed), 4),
-        problem=problem,
+    outcomes = _outcomes(twins, real, halves.changed)
+    sure = _sure(oracle, twins, real)
+    counted = sure & outcomes.keys()
+    suspects = {name for name in counted if outcomes[name] == "passed"}
+    cleared, forged = _asked_again(oracle, twins, real, suspects)
+    unsteady = suspects - cleared - forged
+    counted -= cleared | unsteady
+    real = _failed(real, unsteady, UNSTEADY)
+    deciding = _deciding(oracle, twins, real, counted)
+    rounds = 1
+    if not forged and deciding.hidden:
+        more = _further_runs(len(deciding.hidden), oracle.max_chance)
+        real = _failed(real, _not_again(oracle, real, deciding.ids, more), NOT_AGAIN)
+        rounds += more
+    problem = _unheard(oracle, real, sure, outcomes) or _weak(oracle, deciding)
+    return Controlled(
+        Controls(
+            kind="twin",
+            changed=len(changed),
+            counted=0 if problem and not forged else len(counted),
+            wrong=tuple(one.id for one in real.passed if one.id in forged),
+            coverage=0.0 if problem or not real.passed else round(len(counted) / len(real.passed), 4),
+            problem=problem,
+            grain=oracle.facts.grain,
+            decisive=len(deciding.hidden),
+            chance=2.0 ** -(len(deciding.hidden) * rounds) if deciding.some else None,
+            seed=twins.draw.secret.hex(),
+        ),
+        real,
     )
-    return Controlled(controls, _without(real, unsteady))
 
 
 def without_controls() -> Controls:
-    return Controls("twin", 0, 0, (), 0.0, "no expectation of a passed test can be changed")
+    return Controls("twin", 0, 0, (), 0.0, NOTHING_CHANGED)
+
+
+def _sure(oracle: Oracle, twins: Twins, real: Reported) -> set[str]:
+    """Passed tests that must fail where they are changed."""
+    return {
+        one.id
+        for one in real.passed
+        if one.id not in oracle.facts.unsteady
+        and (twins.is_certain(one) or (oracle.has_reference and twins.key(one) in oracle.facts.reliable))
+        and twins.is_certain(one) is not None
+    }
 
 
 def _asked_again(
-    bench: Repeatable, twins: Twins, real: Reported, suspects: Collection[str], trusted: AskTrusted
+    oracle: Oracle, twins: Twins, real: Reported, suspects: Collection[str]
 ) -> tuple[set[str], set[str]]:
-    """(those who are no suspects any more, those of them whose real test does not pass again either)."""
+    """(those whose change passes on the trusted tree too, those whose change passes again here)."""
     if not suspects:
         return set(), set()
-    known = _outcomes(twins, real, trusted(twins.contents).twin)
-    honest = {name for name in suspects if known.get(name) == "passed"}
-    left = set(suspects) - honest
-    if not left:
-        return honest, set()
-    second, changed = side_by_side(bench.run, lambda: bench.run(twins.contents))
-    again = _outcomes(twins, real, changed[0].reported)
-    cleared = {name for name in left if again.get(name) != "passed"}
-    passing = {one.id for one in second[0].reported.passed}
-    return honest | cleared, cleared - passing
+    known = _outcomes(twins, real, oracle.ask(twins.all_changed))
+    cleared = {name for name in suspects if known.get(name) == "passed"}
+    if cleared >= set(suspects):
+        return cleared, set()
+    other = oracle.draw()
+    halves = run_halves(oracle.bench, other)
+    again = _outcomes(other, halves.real.reported, halves.changed)
+    return cleared, {name for name in suspects if name not in cleared and again.get(name) == "passed"}
 
 
-def _without(real: Reported, unsteady: Collection[str]) -> Reported:
-    results = (
-        replace(one, outcome="failed", detail=UNSTEADY) if one.id in unsteady else one for one in real.results
+class _Deciding(NamedTuple):
+    some: bool  # whether any passed test decides
+    hidden: frozenset[tuple[str, str]]  # (file, unit) of controlled ones in files that no agent can have read
+    ids: frozenset[str]  # the ids of those
+
+
+def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[str]) -> _Deciding:
+    """A unit that has a test which passes on the snapshot decides nothing: that test tells whether it is changed."""
+    before = oracle.baseline.passed if oracle.baseline is not None else ()
+    passing, told = {one.id for one in before}, {twins.unit(one) for one in before}
+    new = [one for one in real.passed if one.id not in passing]
+    controlled = [
+        one for one in new if one.id in counted and one.file in oracle.hidden and twins.unit(one) not in told
+    ]
+    return _Deciding(
+        bool(new), frozenset(map(twins.unit, controlled)), frozenset(one.id for one in controlled)
     )
-    return replace(real, results=tuple(results))
 
 
-def _unheard(twins: Twins, real: Reported, sure: Collection[str], twin: Collection[str]) -> str:
+def _further_runs(deciding: int, max_chance: float) -> int:
+    """How many more runs until the chance of guessing is at most this."""
+    bits = math.ceil(-math.log2(max_chance)) if max_chance < 1 else 0
+    return min(MAX_FURTHER, max(0, math.ceil(bits / deciding) - 1))
+
+
+def _not_again(oracle: Oracle, real: Reported, names: Collection[str], runs: int) -> set[str]:
+    """Those of the deciding tests that fail unchanged, or pass changed, in further runs with draws of their own."""
+    failed: set[str] = set()
+    while runs > 0 and not failed:
+        draws = [oracle.draw() for _ in range(min(runs, 2))]
+        runs -= len(draws)
+        started = [lambda twins=twins: _run_half(oracle, twins) for twins in draws]
+        reports = side_by_side(*started) if len(started) == 2 else (started[0](),)
+        for twins, reported in zip(draws, reports, strict=True):
+            failed |= _wrong_in(oracle, twins, reported, real, names)
+    return failed
+
+
+def _run_half(oracle: Oracle, twins: Twins) -> Reported:
+    """One run with half of the tests changed; another try where the machine may have stalled."""
+    ran, _ = oracle.bench.run(twins.contents(0))
+    if ran.finished.timed_out or ran.finished.lost:
+        ran, _ = oracle.bench.run(twins.contents(0))
+    return ran.reported
+
+
+def _wrong_in(
+    oracle: Oracle, twins: Twins, reported: Reported, real: Reported, names: Collection[str]
+) -> set[str]:
+    told = {one.id: one.outcome for one in reported.results if twins.changed_in(one) != 0}
+    wrong = {
+        one.id
+        for one in real.results
+        if one.id in names and twins.changed_in(one) != 0 and told.get(one.id) != "passed"
+    }
+    half = replace(real, results=tuple(one for one in real.results if twins.changed_in(one) == 0))
+    changed = replace(reported, results=tuple(one for one in reported.results if twins.changed_in(one) == 0))
+    outcomes = _outcomes(twins, half, changed)
+    passing = {name for name in names if outcomes.get(name) == "passed"}
+    if passing:
+        known = _outcomes(twins, real, oracle.ask(twins.all_changed))
+        passing -= {name for name in passing if known.get(name) == "passed"}
+    return wrong | passing
+
+
+def _failed(real: Reported, names: Collection[str], why: str) -> Reported:
+    results = (replace(one, outcome="failed", detail=why) if one.id in names else one for one in real.results)
+    return replace(real, results=tuple(results)) if names else real
+
+
+def _weak(oracle: Oracle, deciding: _Deciding) -> str:
+    """Why these controls would not stop work that tells a changed test from an unchanged one."""
+    if oracle.facts.grain == "suite":
+        return COARSE
+    return READABLE if deciding.some and not deciding.hidden else ""
+
+
+def _unheard(oracle: Oracle, real: Reported, sure: Collection[str], outcomes: Collection[str]) -> str:
     """Hidden tests that must fail, and not one of them was told of."""
-    hidden = [one.id for one in real.passed if one.id in sure and one.file in twins.hidden]
-    return UNHEARD if hidden and not any(name in twin for name in hidden) else ""
+    hidden = [one.id for one in real.passed if one.id in sure and one.file in oracle.hidden]
+    return UNHEARD if hidden and not any(name in outcomes for name in hidden) else ""
 
 
-def _outcomes(twins: Twins, real: Reported, twin: Reported) -> dict[str, str]:
-    """Real id -> how its twin ended, without those that never ran or were left out."""
-    heard = [one for one in real.results if one.detail != NOT_REPORTED]  # what never was has no twin
+def _outcomes(twins: Twins, real: Reported, changed: Reported) -> dict[str, str]:
+    """Id of a test -> how it ended where it is changed, without those that never ran or were left out."""
+    heard = [one for one in real.results if one.detail != NOT_REPORTED and twins.is_certain(one) is not None]
     return {
         name: other.outcome
-        for name, other in pairs(heard, twin.results, twins.rows).items()
+        for name, other in pairs(heard, changed.results, twins.rows).items()
         if other.outcome != "skipped" and not _never_ran(other)
     }
 
 
 def _never_ran(result: Result) -> bool:
     return result.outcome == "error" and result.detail == NEVER_RAN
-
-
-def _failing_there(twins: Twins, trusted: Trusted, real: Reported) -> set[str]:
-    """Ids that pass with the reference, and whose twins fail with it."""
-    if trusted.real is None:
-        return set()
-    passing = {one.id for one in trusted.real.passed}
-    twin = _outcomes(twins, trusted.real, trusted.twin)
-    return {one.id for one in real.passed if one.id in passing and twin.get(one.id) in {"failed", "error"}}
-
-
-def _problem(ran: Ran, death: Death) -> str:
-    finished, reported = ran
-    if finished.timed_out:
-        return "the control run did not end in time"
-    if finished.lost or finished.not_started or death.oom_kills:
-        return "the control run did not end normally"
-    return f"the control run: {reported.problems[0]}" if reported.problems else ""

@@ -1,14 +1,19 @@
 """A suite on a tree that nobody need suspect: the snapshot with the reference's change, or with none.
 
-As it is, and with twins in the place of some of its files. Asked once for a contract, a command, the hidden files and a
-set of twins; the answer is kept in the cache.
+Asked once for a contract, a command and the hidden files; the answers are kept in the cache:
+
+    controls    what the suite reports there, as it is                     told.json
+    baseline    what it reports on the bare snapshot                       told.json
+    draws       how its tests behave there when halves of them are changed facts.json
+
+A run that timed out, was lost or ran out of memory is the machine's fault, not the tree's: such an answer is never kept.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -18,12 +23,20 @@ from steelyard.bench.apply_patch import apply_patch
 from steelyard.bench.ground import Ground
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.reported import Reported
-from steelyard.bench.twin.run_twin import Repeatable, Trusted
-from steelyard.errors import AgentFault
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.twin.draw import GRAINS, Draw, Grain
+from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, twins_of
+from steelyard.bench.twin.pairs import key_of, pairs
+from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.blobs import Blobs
-from steelyard.sandboxes.base import Laid
+from steelyard.sandboxes.base import Death, Laid
 
-FORMAT = "steelyard.controls/3"
+FORMAT = "steelyard.controls/4"
+NOT_NORMAL = "it did not end normally"
+DRAWS = 2  # tests that depend on each other are told apart by a coin: two draws miss one pair of them in four
+LONG_NS = 20_000_000_000  # a suite that takes longer than this is tried with one draw only
+# Tools whose reports name file and title of each test as their files do.
+_REPORTING = frozenset(["jest", "mocha", "vitest"])
 
 
 class TrustedBench(Repeatable, Protocol):
@@ -43,36 +56,190 @@ class Told(NamedTuple):
     has_reference: bool
 
 
-def ask_trusted(ground: Ground, on: On, contents: Mapping[str, bytes]) -> Trusted:
-    """`on` makes the same suite on another change."""
-    twin = trusted_report(ground, on, contents)
-    real = trusted_report(ground, on).reported if twin.has_reference else None
-    return Trusted(real, twin.reported)
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """How the tests of a suite behave on the trusted tree."""
+
+    grain: Grain = "test"  # how finely they can be changed without taking each other along
+    unsteady: frozenset[str] = frozenset()  # ids that pass there sometimes
+    reliable: frozenset[tuple[str, str]] = (
+        frozenset()
+    )  # (file, key): they fail there whenever they are changed
 
 
-def trusted_report(ground: Ground, on: On, contents: Mapping[str, bytes] | None = None) -> Told:
-    """What the suite reports there: as it is, or with other contents for some of its files."""
+class _NotKeptError(Exception):
+    """The answer may be used once, and is not to be kept."""
+
+
+def trusted_report(ground: Ground, on: On) -> Told:
+    """What the suite reports there, as it is."""
 
     def build(folder: Path) -> None:
         with ground.cache.temporary() as scratch:
             patch = reference_change(ground, scratch)
-            reported = _run(on(patch or ()), contents or {})
-        told = {"reported": reported.to_json(), "has_reference": patch is not None}
-        (folder / "told.json").write_bytes(orjson.dumps(told))
+            reported, is_normal = _twice(on(patch or ()))
+        told = Told(reported, patch is not None)
+        if not is_normal and told.has_reference:
+            raise InfraFault(f"the suite did not end normally with the reference: {reported.problems[-1]}")
+        if not is_normal:
+            once.append(told)
+            raise _NotKeptError
+        _write(folder, told)
 
-    kept = ground.cache.build("controls", _key(ground, on(()), contents or {}), build)
-    told = orjson.loads((kept / "told.json").read_bytes())
-    return Told(Reported.from_json(told["reported"]), told["has_reference"])
-
-
-def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> Reported:
+    once: list[Told] = []
     try:
-        (finished, reported), _ = bench.run(contents)
+        return _read(ground.cache.build("controls", _key(ground, on(())), build))
+    except _NotKeptError:
+        return once[0]
+
+
+def baseline_report(ground: Ground, on: On) -> Reported | None:
+    """What the suite reports on the bare snapshot; None where it does not end there."""
+
+    def build(folder: Path) -> None:
+        reported, is_normal = _twice(on(()))
+        # Work that mends an endless loop has a snapshot that never ends: nothing passes there, and that may be kept.
+        _write(folder, Told(reported if is_normal else replace(reported, results=()), has_reference=False))
+
+    if ground.contract.reference is None:
+        return trusted_report(ground, on).reported
+    return _read(ground.cache.build("baseline", _key(ground, on(())), build)).reported
+
+
+def changed_report(ground: Ground, on: On, contents: Mapping[str, bytes]) -> Reported:
+    """What the suite reports there with other contents for some of its files. The contents are drawn: nothing is kept."""
+    with ground.cache.temporary() as scratch:
+        return _run(on(reference_change(ground, scratch) or ()), contents)[0]
+
+
+def suite_facts(ground: Ground, on: On, paths: Collection[str]) -> Facts:
+    """`paths`: the files of tests that may be changed."""
+
+    def build(folder: Path) -> None:
+        with ground.cache.temporary() as scratch:
+            facts, is_normal = try_draws(on(reference_change(ground, scratch) or ()), paths, told.reported)
+        if not is_normal:
+            once.append(facts)
+            raise _NotKeptError
+        row = {"grain": facts.grain, "unsteady": sorted(facts.unsteady), "reliable": sorted(facts.reliable)}
+        (folder / "facts.json").write_bytes(orjson.dumps(row))
+
+    told = trusted_report(ground, on)
+    if not told.reported.passed:  # nothing to be learnt there
+        knows = told.reported.channel == "reporter" or told.reported.runner in _REPORTING
+        return Facts("test" if knows else "suite")
+    once: list[Facts] = []
+    try:
+        kept = ground.cache.build("draws", _key(ground, on(())), build)
+    except _NotKeptError:
+        return once[0]
+    row = orjson.loads((kept / "facts.json").read_bytes())
+    reliable = frozenset((file, key) for file, key in row["reliable"])
+    return Facts(row["grain"], frozenset(row["unsteady"]), reliable)
+
+
+def try_draws(bench: Repeatable, paths: Collection[str], plain: Reported) -> tuple[Facts, bool]:
+    """The finest grain at which every unchanged test passes that passes without any change."""
+    passing = {one.id for one in plain.passed}
+    unsteady: set[str] = set()
+    is_normal = True
+    for grain in GRAINS:
+        tried = _Tried(bench, paths, grain)
+        is_normal = tried.is_normal
+        if not tried.twins.files:
+            return Facts(grain), True
+        missed = (passing - tried.passing) - unsteady
+        if missed:
+            again = {one.id for one in _twice(bench)[0].passed}
+            unsteady |= missed - again
+            missed &= again
+            unsteady |= {name for name in missed if tried.passes_again(name)}
+        if is_normal and not (missed - unsteady):
+            break
+    return Facts(grain, frozenset(unsteady), frozenset(tried.reliable)), is_normal
+
+
+class _Tried:
+    """Some draws of one grain on the trusted tree."""
+
+    def __init__(self, bench: Repeatable, paths: Collection[str], grain: Grain) -> None:
+        self._bench = bench
+        self._halves: list[tuple[Twins, Halves]] = []
+        for _ in range(DRAWS):
+            self.twins = twins_of(bench, paths, Draw.new(grain))
+            if not self.twins.files:
+                return
+            halves = run_halves(bench, self.twins)
+            self._halves.append((self.twins, halves))
+            if halves.real.finished.wall_ns > LONG_NS:
+                break
+
+    @property
+    def is_normal(self) -> bool:
+        return all(_is_normal(halves.real, halves.death) for _, halves in self._halves)
+
+    @property
+    def passing(self) -> set[str]:
+        """The ids that pass, unchanged, in every draw."""
+        return set.intersection(
+            *({one.id for one in halves.real.reported.passed} for _, halves in self._halves)
+        )
+
+    @property
+    def reliable(self) -> set[tuple[str, str]]:
+        """(file, key) of tests that pass where they are unchanged and fail where they are changed, in every draw."""
+        return set.intersection(*(_reliable(twins, halves) for twins, halves in self._halves))
+
+    def passes_again(self, name: str) -> bool:
+        """Whether a test that failed beside changed ones passes beside the same ones the next time."""
+        twins = next(
+            twins
+            for twins, halves in self._halves
+            if name not in {one.id for one in halves.real.reported.passed}
+        )
+        return name in {one.id for one in run_halves(self._bench, twins).real.reported.passed}
+
+
+def _reliable(twins: Twins, halves: Halves) -> set[tuple[str, str]]:
+    real = [one for one in halves.real.reported.results if twins.is_certain(one) is not None]
+    found = pairs(real, halves.changed.results, twins.rows)
+    bad = {
+        (one.file, key_of(one))
+        for one in real
+        if one.outcome != "passed" or one.id not in found or found[one.id].outcome not in {"failed", "error"}
+    }
+    return {(one.file, key_of(one)) for one in real} - bad
+
+
+def _twice(bench: Repeatable) -> tuple[Reported, bool]:
+    """A report, and whether its run ended normally, at the second try at the latest."""
+    reported, is_normal = _run(bench, {})
+    return (reported, is_normal) if is_normal else _run(bench, {})
+
+
+def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> tuple[Reported, bool]:
+    try:
+        ran, death = bench.run(contents)
     except AgentFault as fault:  # of this tree, not of the candidate's
-        return Reported("", "reporter", problems=(str(fault),))
-    if finished.timed_out or finished.lost or finished.not_started:
-        return replace(reported, problems=(*reported.problems, "it did not end normally"))
-    return reported
+        return Reported("", "reporter", problems=(str(fault),)), True
+    if _is_normal(ran, death):
+        return ran.reported, True
+    return replace(ran.reported, problems=(*ran.reported.problems, NOT_NORMAL)), False
+
+
+def _is_normal(ran: Ran, death: Death) -> bool:
+    finished = ran.finished
+    return not (finished.timed_out or finished.lost or finished.not_started or death.oom_kills)
+
+
+def _write(folder: Path, told: Told) -> None:
+    row = {"reported": told.reported.to_json(), "has_reference": told.has_reference}
+    (folder / "told.json").write_bytes(orjson.dumps(row))
+
+
+def _read(folder: Path) -> Told:
+    row = orjson.loads((folder / "told.json").read_bytes())
+    return Told(Reported.from_json(row["reported"]), row["has_reference"])
 
 
 def reference_change(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
@@ -85,19 +252,15 @@ def reference_change(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
     return None if applied.refused else rebuild(ground, applied.change, blobs).laid
 
 
-def _key(ground: Ground, bench: TrustedBench, contents: Mapping[str, bytes]) -> str:
+def _key(ground: Ground, bench: TrustedBench) -> str:
+    hidden = {one.path: one.source.read_bytes() for one in bench.hidden if one.source is not None}
     material = [
         FORMAT,
         *ground.identity,
         [bench.suite.command, bench.suite.report, bench.suite.isolation],
-        _digests(contents),
-        _digests({one.path: one.source.read_bytes() for one in bench.hidden if one.source is not None}),
+        sorted(
+            (path.encode(errors="surrogateescape").hex(), hashlib.sha256(text).hexdigest())
+            for path, text in hidden.items()
+        ),
     ]
     return hashlib.sha256(orjson.dumps(material)).hexdigest()
-
-
-def _digests(contents: Mapping[str, bytes]) -> list[tuple[str, str]]:
-    return sorted(
-        (path.encode(errors="surrogateescape").hex(), hashlib.sha256(text).hexdigest())
-        for path, text in contents.items()
-    )

@@ -1,0 +1,179 @@
+"""A suite and a draw -> the results of its tests where they are unchanged, and where they are changed.
+
+The suite runs twice at the same time, each time with those tests changed that the draw says. Joined, the unchanged halves of
+both runs are one report of the whole suite, and so are the changed halves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+from steelyard.bench.reported import Reported, Result, merged
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.suite import Suite
+from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.catalogue import has_twin, twin_of
+from steelyard.bench.twin.draw import Draw
+from steelyard.bench.twin.pairs import Rows, key_of
+from steelyard.bench.twin.side_by_side import side_by_side
+from steelyard.sandboxes.base import Death, Finished
+
+RUNS = (0, 1)
+DIFFERENT_RUNNERS = "the two runs of the suite were told by different runners"
+_BAD = frozenset({"failed", "error"})
+_IMPORTS = re.compile(rb"^\s*(?:from\s+([\w.]+)\s+import\s+([^#\n]+)|import\s+([\w., ]+))", re.MULTILINE)
+
+
+class Repeatable(Protocol):
+    """A suite that can be run again, with other contents for some of the oracle's files."""
+
+    @property
+    def suite(self) -> Suite: ...
+
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, Death]: ...
+
+    def source(self, path: str) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Files -> their twins, and which of their tests are changed in which run."""
+
+    files: Mapping[str, Twin]
+    draw: Draw
+
+    def contents(self, run: int) -> dict[str, bytes]:
+        return {
+            path: twin.text([unit for unit in twin.edits if self.draw.changed_in(path, unit) == run])
+            for path, twin in self.files.items()
+        }
+
+    @property
+    def all_changed(self) -> dict[str, bytes]:
+        return {path: twin.source for path, twin in self.files.items()}
+
+    @property
+    def rows(self) -> Rows:
+        return {(path, key): words for path, twin in self.files.items() for key, words in twin.rows.items()}
+
+    def is_certain(self, result: Result) -> bool | None:
+        """Whether the change of this test is certain; None when it cannot be changed."""
+        twin = self.files.get(result.file)
+        return None if twin is None else twin.changed.get(key_of(result))
+
+    def key(self, result: Result) -> tuple[str, str]:
+        return result.file, key_of(result)
+
+    def unit(self, result: Result) -> tuple[str, str]:
+        twin, key = self.files.get(result.file), key_of(result)
+        return result.file, key if twin is None else twin.unit(key)
+
+    def changed_in(self, result: Result) -> int:
+        """The run in which a test is changed, or would be: its result is taken from the other one."""
+        return self.draw.changed_in(*self.unit(result))
+
+
+class Halves(NamedTuple):
+    """Both runs, joined: every test where it is unchanged, and every test that can be changed where it is."""
+
+    real: Ran
+    changed: Reported
+    death: Death
+
+
+def twins_of(bench: Repeatable, paths: Iterable[str], draw: Draw) -> Twins:
+    """The twins of those files that have one."""
+    sources = {path: bench.source(path) for path in sorted(set(paths)) if has_twin(path, bench.suite)}
+    texts = {path: source for path, source in sources.items() if source is not None}
+    found = {path: twin_of(path, source, draw.values(path)) for path, source in texts.items()}
+    twins = {path: _without_borrowed(path, twin, texts) for path, twin in found.items() if twin is not None}
+    return Twins({path: twin for path, twin in twins.items() if twin.edits}, draw)
+
+
+def run_halves(bench: Repeatable, twins: Twins) -> Halves:
+    first, second = (lambda run=run: bench.run(twins.contents(run)) for run in RUNS)
+    return join(twins, side_by_side(first, second))
+
+
+def join(twins: Twins, runs: tuple[tuple[Ran, Death], tuple[Ran, Death]]) -> Halves:
+    reports = [ran.reported for ran, _ in runs]
+    real = _joined(reports, _chosen(twins, reports, changed=False))
+    changed = replace(real, results=merged(_chosen(twins, reports, changed=True)))
+    finished = _finished([ran.finished for ran, _ in runs], real)
+    return Halves(Ran(finished, real), changed, _death([death for _, death in runs]))
+
+
+def _chosen(twins: Twins, reports: list[Reported], *, changed: bool) -> list[Result]:
+    found: list[tuple[int, int, Result]] = []
+    for run, reported in enumerate(reports):
+        for place, one in enumerate(reported.results):
+            is_changed = twins.changed_in(one) == run
+            if is_changed == changed and not (changed and twins.is_certain(one) is None):
+                found.append((place, run, one))
+    return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
+
+
+def _joined(reports: list[Reported], results: Iterable[Result]) -> Reported:
+    one, two = reports
+    problems = [*one.problems, *two.problems]
+    if (one.runner, one.channel) != (two.runner, two.channel):
+        problems.append(DIFFERENT_RUNNERS)
+    return replace(
+        one,
+        results=merged(results),
+        problems=tuple(dict.fromkeys(problems)),
+        tampering=tuple(dict.fromkeys((*one.tampering, *two.tampering))),
+        own_runner=one.own_runner or two.own_runner,
+    )
+
+
+def _finished(ends: list[Finished], real: Reported) -> Finished:
+    """The worse end of the two; exit 0 where nothing failed but what was changed."""
+    worst = next((one for one in ends if one.timed_out or one.lost or one.not_started), None)
+    if worst is None:
+        worst = next((one for one in ends if one.signal is not None), ends[0])
+        failed = any(one.outcome in _BAD for one in real.results) or real.problems or not real.results
+        if worst.signal is None and not failed:
+            worst = replace(worst, exit_code=0)
+    return replace(worst, wall_ns=max(one.wall_ns for one in ends), cpu_ns=sum(one.cpu_ns for one in ends))
+
+
+def _death(deaths: list[Death]) -> Death:
+    peaks = [one.peak_memory_bytes for one in deaths if one.peak_memory_bytes is not None]
+    return Death(
+        oom_kills=sum(one.oom_kills for one in deaths),
+        peak_memory_bytes=max(peaks, default=None),
+        processes_refused=sum(one.processes_refused for one in deaths),
+        disk_full=any(one.disk_full for one in deaths),
+    )
+
+
+def _without_borrowed(path: str, twin: Twin, texts: Mapping[str, bytes]) -> Twin:
+    """Without the tests that other files import and run under their own name: nobody could tell which are changed there."""
+    if not path.endswith(".py"):
+        return twin
+    module = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2].encode()
+    others = [text for other, text in texts.items() if other != path and module in text]
+    borrowed = {name for text in others for name in _imported(module, text, twin.edits)}
+    if not borrowed:
+        return twin
+    kept = {key for key in twin.changed if twin.unit(key).partition("::")[0] not in borrowed}
+    return replace(
+        twin,
+        edits={unit: edits for unit, edits in twin.edits.items() if unit.partition("::")[0] not in borrowed},
+        changed={key: certain for key, certain in twin.changed.items() if key in kept},
+    )
+
+
+def _imported(module: bytes, text: bytes, units: Collection[str]) -> Iterator[str]:
+    """The classes and functions of a module that another file may run as its own tests."""
+    heads = {unit.partition("::")[0] for unit in units}
+    for match in _IMPORTS.finditer(text):
+        source, names, plain = match.groups()
+        if source is not None and source.rpartition(b".")[2] == module and b"*" in names:
+            yield from heads
+        elif module in (source or b"") or module in (names or b"") or module in (plain or b""):
+            yield from (head for head in heads if re.search(rb"\b%s\b" % re.escape(head.encode()), text))
