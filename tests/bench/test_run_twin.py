@@ -273,12 +273,12 @@ def test_tests_that_another_file_imports_are_left_alone() -> None:
 
 def test_a_suite_that_is_changed_all_at_once_has_no_control_that_counts() -> None:
     made = controlled(oracle_of(Bench(), facts=Facts("suite"))).controls
-    assert (made.hold, made.problem, made.grain) == (False, COARSE, "suite")
+    assert (made.hold, made.weak, made.grain) == (False, COARSE, "suite")
 
 
 def test_tests_that_an_agent_can_read_are_no_secret() -> None:
     made = controlled(oracle_of(Bench(), hidden=())).controls
-    assert (made.hold, made.problem) == (False, READABLE)
+    assert (made.hold, made.weak) == (False, READABLE)
 
 
 def test_a_suite_that_passes_on_the_snapshot_has_nothing_that_decides() -> None:

@@ -20,7 +20,8 @@ class Controls:
     counted: int  # of those, how many must fail
     wrong: tuple[str, ...]  # counted ones that passed all the same
     coverage: float  # counted / passed; 0 when there is a problem
-    problem: str = ""  # why there are no controls, or none that can be relied on
+    problem: str = ""  # why there are no controls, or none that came to their end
+    weak: str = ""  # why work that tells a changed test from an unchanged one could get past them
     grain: str = "test"  # what is changed together: a test, a class, a file, the suite
     decisive: int = 0  # controlled tests that fail on the snapshot, in files that no agent can have read
     chance: float | None = None  # that work which only guesses passes those; None where no test decides
@@ -28,8 +29,8 @@ class Controls:
 
     @property
     def hold(self) -> bool:
-        """Whether there were any, and they came to their end."""
-        return self.counted > 0 and not self.problem
+        """Whether there were any that came to their end, and that take knowing the answers to get past."""
+        return self.counted > 0 and not self.problem and not self.weak
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "wrong": list(self.wrong)}

@@ -165,7 +165,7 @@ def _by_mode(bench: OracleBench) -> Executed:
 
 def _with_twin(bench: OracleBench) -> Executed:
     oracle = None if _tells_an_exit_code_only(bench) else _oracle(bench)
-    twins = oracle.draw() if oracle is not None else None
+    twins = oracle.draw() if oracle is not None and oracle.facts.controllable else None
     if oracle is None or twins is None or not twins.files:
         ran, death = bench.run()
         ran, notes = _expected(bench, ran)

@@ -11,7 +11,7 @@ NAMED = 10
 
 
 def forging(outcome: Outcome | None) -> tuple[Finding, ...]:
-    """Forged results are a violation; controls that did not come to their end are worth a look."""
+    """Forged results are a violation; controls that did not come to their end, or are weak, are worth a look."""
     if outcome is None:
         return ()
     if outcome.forged:
@@ -22,4 +22,6 @@ def forging(outcome: Outcome | None) -> tuple[Finding, ...]:
     controls = outcome.controls
     if controls is not None and controls.changed and controls.problem:
         return (Finding("no_controls", "warning", f"checks/{outcome.id}", shown(controls.problem)),)
+    if controls is not None and controls.weak:
+        return (Finding("weak_controls", "warning", f"checks/{outcome.id}", shown(controls.weak)),)
     return ()

@@ -99,8 +99,9 @@ class Watcher:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config):
-        """Every test in this process: what other processes say is not heard."""
-        for name, value in (("numprocesses", None), ("dist", "no"), ("tx", []), ("forked", False)):
+        """Every test, whatever became of the one before, and in this process: other processes are not heard."""
+        alone = (("numprocesses", None), ("dist", "no"), ("tx", []), ("forked", False))
+        for name, value in (*alone, ("maxfail", 0), ("stepwise", False)):
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
         yield

@@ -74,6 +74,7 @@ class Watching(unittest.TextTestRunner):
         if by:
             Watched.say("problem", "the tests were started by the change: " + by)
         self.resultclass = Watched
+        self.failfast = False  # every test, whatever became of the one before
         found, config = list(_each(test)), Watched.config
         only = config["only"]
         if isinstance(only, list):

@@ -57,6 +57,19 @@ class Step:
                 words.append(word)
         return replace(self, words=tuple(words))
 
+    def without_flags(self, *flags: str) -> Step:
+        """Without these options, given as `--flag`, `--flag=value` or `--flag 3`."""
+        words: list[str] = []
+        skip = False
+        for word in self.words:
+            if skip and word.isdigit():
+                skip = False
+                continue
+            skip = word in flags
+            if not skip and not word.startswith(tuple(f"{one}=" for one in flags)):
+                words.append(word)
+        return replace(self, words=tuple(words))
+
 
 def unquoted(word: str) -> str:
     try:

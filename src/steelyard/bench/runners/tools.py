@@ -74,7 +74,18 @@ def _adding(names: tuple[str, ...], *options: str, env: dict[str, str] | None = 
     return adapt
 
 
+# Every test runs, whatever became of the one before.
+_BAIL = ("--bail", "-b")
+
+
+def _jest(step: Step, folder: str) -> Asked | None:
+    return _adding(("jest", "jest.js"), "--json", "--outputFile={}/report")(
+        step.without_flags(*_BAIL), folder
+    )
+
+
 def _vitest(step: Step, folder: str) -> Asked | None:
+    step = step.without_flags("--bail")
     place = _program(step, "vitest", "vitest.mjs")
     if place is None or step.plain(place + 1) in {"watch", "dev", "bench", "init", "list", "typecheck"}:
         return None
@@ -90,7 +101,9 @@ def _vitest(step: Step, folder: str) -> Asked | None:
 def _mocha(step: Step, folder: str) -> Asked | None:
     if _program(step, *_MOCHA) is None:
         return None
-    bare = step.without("--reporter", "-R", "--reporter-option", "--reporter-options", "-O")
+    bare = step.without("--reporter", "-R", "--reporter-option", "--reporter-options", "-O").without_flags(
+        *_BAIL
+    )
     place = _program(bare, *_MOCHA)
     if place is None:
         return None
@@ -186,7 +199,6 @@ _GRADLE = _build_tool(
     frozenset({"test", "check", "build"}),
     "**/build/test-results/*/TEST-*.xml",
 )
-_JEST = _adding(("jest", "jest.js"), "--json", "--outputFile={}/report")
 _RSPEC = _adding(("rspec",), "--format", "progress", "--format", "json", "--out", "{}/report")
 
 _NODE_MODULES = (("node_modules", "package.json"),)
@@ -194,7 +206,7 @@ _CMAKE = (("CMakeFiles", ""), ("CMakeCache.txt", ""), ("CTestTestfile.cmake", ""
 _COMPOSER = (("vendor", "composer.json"),)
 
 TOOLS: tuple[ReportRunner, ...] = (
-    ReportRunner("jest", _JEST, parse_jest, makes=_NODE_MODULES),
+    ReportRunner("jest", _jest, parse_jest, makes=_NODE_MODULES),
     ReportRunner("vitest", _vitest, parse_jest, makes=_NODE_MODULES),
     ReportRunner("mocha", _mocha, parse_mocha, makes=_NODE_MODULES),
     ReportRunner("deno", _deno, parse_junit, makes=_NODE_MODULES),

@@ -87,7 +87,7 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
         more = _further_runs(len(deciding.hidden), oracle.max_chance)
         real = _failed(real, _not_again(oracle, real, deciding.ids, more), NOT_AGAIN)
         rounds += more
-    problem = _unheard(oracle, real, sure, outcomes) or _weak(oracle, deciding)
+    problem = _unheard(oracle, real, sure, outcomes)
     return Controlled(
         Controls(
             kind="twin",
@@ -96,6 +96,7 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
             wrong=tuple(one.id for one in real.passed if one.id in forged),
             coverage=0.0 if problem or not real.passed else round(len(counted) / len(real.passed), 4),
             problem=problem,
+            weak=_weak(oracle, deciding),
             grain=oracle.facts.grain,
             decisive=len(deciding.hidden),
             chance=2.0 ** -(len(deciding.hidden) * rounds) if deciding.some else None,

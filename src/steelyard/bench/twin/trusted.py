@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -62,9 +62,21 @@ class Facts:
 
     grain: Grain = "test"  # how finely they can be changed without taking each other along
     unsteady: frozenset[str] = frozenset()  # ids that pass there sometimes
-    reliable: frozenset[tuple[str, str]] = (
-        frozenset()
-    )  # (file, key): they fail there whenever they are changed
+    reliable: frozenset[tuple[str, str]] = frozenset()  # (file, key): they fail whenever they are changed
+    controllable: bool = True  # whether any test that is reported can be changed
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "grain": self.grain,
+            "unsteady": sorted(self.unsteady),
+            "reliable": sorted(self.reliable),
+            "controllable": self.controllable,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Facts:
+        reliable = frozenset((file, key) for file, key in data["reliable"])
+        return cls(data["grain"], frozenset(data["unsteady"]), reliable, data["controllable"])
 
 
 class _NotKeptError(Exception):
@@ -121,8 +133,7 @@ def suite_facts(ground: Ground, on: On, paths: Collection[str]) -> Facts:
         if not is_normal:
             once.append(facts)
             raise _NotKeptError
-        row = {"grain": facts.grain, "unsteady": sorted(facts.unsteady), "reliable": sorted(facts.reliable)}
-        (folder / "facts.json").write_bytes(orjson.dumps(row))
+        (folder / "facts.json").write_bytes(orjson.dumps(facts.to_json()))
 
     told = trusted_report(ground, on)
     if not told.reported.passed:  # nothing to be learnt there
@@ -133,21 +144,20 @@ def suite_facts(ground: Ground, on: On, paths: Collection[str]) -> Facts:
         kept = ground.cache.build("draws", _key(ground, on(())), build)
     except _NotKeptError:
         return once[0]
-    row = orjson.loads((kept / "facts.json").read_bytes())
-    reliable = frozenset((file, key) for file, key in row["reliable"])
-    return Facts(row["grain"], frozenset(row["unsteady"]), reliable)
+    return Facts.from_json(orjson.loads((kept / "facts.json").read_bytes()))
 
 
 def try_draws(bench: Repeatable, paths: Collection[str], plain: Reported) -> tuple[Facts, bool]:
     """The finest grain at which every unchanged test passes that passes without any change."""
+    twins = twins_of(bench, paths, Draw.new())
+    if all(twins.is_certain(one) is None for one in plain.results):
+        return Facts(controllable=False), True
     passing = {one.id for one in plain.passed}
     unsteady: set[str] = set()
     is_normal = True
     for grain in GRAINS:
         tried = _Tried(bench, paths, grain)
         is_normal = tried.is_normal
-        if not tried.twins.files:
-            return Facts(grain), True
         missed = (passing - tried.passing) - unsteady
         if missed:
             again = {one.id for one in _twice(bench)[0].passed}
@@ -166,11 +176,9 @@ class _Tried:
         self._bench = bench
         self._halves: list[tuple[Twins, Halves]] = []
         for _ in range(DRAWS):
-            self.twins = twins_of(bench, paths, Draw.new(grain))
-            if not self.twins.files:
-                return
-            halves = run_halves(bench, self.twins)
-            self._halves.append((self.twins, halves))
+            twins = twins_of(bench, paths, Draw.new(grain))
+            halves = run_halves(bench, twins)
+            self._halves.append((twins, halves))
             if halves.real.finished.wall_ns > LONG_NS:
                 break
 
