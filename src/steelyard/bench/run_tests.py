@@ -36,7 +36,7 @@ from steelyard.bench.suite import Decision, Suite, SuiteOptions
 from steelyard.bench.twin.halves import run_halves
 from steelyard.bench.twin.run_twin import Oracle, control, without_controls
 from steelyard.bench.twin.snapshot_tests import snapshot_tests
-from steelyard.bench.twin.trusted import baseline_report, changed_report, suite_facts, trusted_report
+from steelyard.bench.twin.trusted import TrustedTree
 from steelyard.bench.twin.written import WrittenTests, is_surely_run, written_tests
 from steelyard.contract.tree import prefixes
 from steelyard.sandboxes.base import Death, Laid, Sandbox
@@ -164,15 +164,16 @@ def _by_mode(bench: OracleBench) -> Executed:
 
 
 def _with_twin(bench: OracleBench) -> Executed:
-    oracle = None if _tells_an_exit_code_only(bench) else _oracle(bench)
+    trusted = TrustedTree(bench.ground, bench.on)
+    oracle = None if _tells_an_exit_code_only(bench) else _oracle(bench, trusted)
     twins = oracle.draw() if oracle is not None and oracle.facts.controllable else None
     if oracle is None or twins is None or not twins.files:
         ran, death = bench.run()
-        ran, notes = _expected(bench, ran)
+        ran, notes = _expected(bench, ran, trusted)
         controls = without_controls() if ran.reported.passed and not ran.reported.problems else None
         return Executed(ran, death, "in_process", controls, notes)
     halves = run_halves(bench, twins)
-    ran, notes = _expected(bench, halves.real)
+    ran, notes = _expected(bench, halves.real, trusted)
     if not ran.reported.passed or ran.reported.problems:
         return Executed(ran, halves.death, "in_process", notes=notes)
     controls, reported = control(oracle, twins, halves._replace(real=ran))
@@ -185,28 +186,30 @@ def _tells_an_exit_code_only(bench: OracleBench) -> bool:
     return runner_for(bench.suite, bench.options.runner).NAME == "exit_code"
 
 
-def _oracle(bench: OracleBench) -> Oracle:
-    ground, contract = bench.ground, bench.ground.contract
+def _oracle(bench: OracleBench, trusted: TrustedTree) -> Oracle:
+    contract = bench.ground.contract
     hidden = [one.path for one in bench.hidden if one.kind == "file"]
     paths = tuple(dict.fromkeys([*(one.path for one in bench.again), *hidden]))
     return Oracle(
         bench,
         paths,
-        suite_facts(ground, bench.on, paths),
-        lambda contents: changed_report(ground, bench.on, contents),
-        baseline=baseline_report(ground, bench.on),
+        trusted.facts(paths),
+        trusted.changed,
+        baseline=trusted.baseline(),
         hidden=frozenset(hidden),
         max_chance=contract.spec.oracle.max_chance,
         has_reference=contract.reference is not None,
     )
 
 
-def _expected(bench: OracleBench, ran: Ran) -> tuple[Ran, tuple[str, ...]]:
+def _expected(
+    bench: OracleBench, ran: Ran, trusted: TrustedTree | None = None
+) -> tuple[Ran, tuple[str, ...]]:
     """The report as far as it fits what the suite reports on a trusted tree, and what is missing for that."""
     reported = ran.reported
     if reported.channel == "exit_code" or not (reported.passed or reported.tampering):
         return ran, ()
-    told = trusted_report(bench.ground, bench.on)
+    told = (trusted or TrustedTree(bench.ground, bench.on)).report()
     expectation = Expectation(
         told.reported,
         told.has_reference,

@@ -12,8 +12,10 @@ A run that timed out, was lost or ran out of memory is the machine's fault, not 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -83,68 +85,95 @@ class _NotKeptError(Exception):
     """The answer may be used once, and is not to be kept."""
 
 
-def trusted_report(ground: Ground, on: On) -> Told:
-    """What the suite reports there, as it is."""
+@dataclass(frozen=True)
+class TrustedTree:
+    """`on` makes the same suite on another change."""
 
-    def build(folder: Path) -> None:
-        with ground.cache.temporary() as scratch:
-            patch = reference_change(ground, scratch)
-            reported, is_normal = _twice(on(patch or ()))
-        told = Told(reported, patch is not None)
-        if not is_normal and told.has_reference:
-            raise InfraFault(f"the suite did not end normally with the reference: {reported.problems[-1]}")
-        if not is_normal:
-            once.append(told)
-            raise _NotKeptError
-        _write(folder, told)
+    ground: Ground
+    on: On
 
-    once: list[Told] = []
-    try:
-        return _read(ground.cache.build("controls", _key(ground, on(())), build))
-    except _NotKeptError:
-        return once[0]
+    def report(self) -> Told:
+        """What the suite reports there, as it is."""
 
+        def build(folder: Path) -> None:
+            with self._reference() as patch:
+                reported, is_normal = _twice(self.on(patch or ()))
+            told = Told(reported, patch is not None)
+            if not is_normal and told.has_reference:
+                raise InfraFault(
+                    f"the suite did not end normally with the reference: {reported.problems[-1]}"
+                )
+            if not is_normal:
+                once.append(told)
+                raise _NotKeptError
+            _write(folder, told)
 
-def baseline_report(ground: Ground, on: On) -> Reported | None:
-    """What the suite reports on the bare snapshot; None where it does not end there."""
+        once: list[Told] = []
+        try:
+            return _read(self.ground.cache.build("controls", self._key, build))
+        except _NotKeptError:
+            return once[0]
 
-    def build(folder: Path) -> None:
-        reported, is_normal = _twice(on(()))
-        # Work that mends an endless loop has a snapshot that never ends: nothing passes there, and that may be kept.
-        _write(folder, Told(reported if is_normal else replace(reported, results=()), has_reference=False))
+    def baseline(self) -> Reported:
+        """What the suite reports on the bare snapshot; nothing where it does not end there."""
 
-    if ground.contract.reference is None:
-        return trusted_report(ground, on).reported
-    return _read(ground.cache.build("baseline", _key(ground, on(())), build)).reported
+        def build(folder: Path) -> None:
+            reported, is_normal = _twice(self.on(()))
+            # Work that mends an endless loop has a snapshot that never ends: nothing passes there, and that is kept.
+            _write(
+                folder, Told(reported if is_normal else replace(reported, results=()), has_reference=False)
+            )
 
+        if self.ground.contract.reference is None:
+            return self.report().reported
+        return _read(self.ground.cache.build("baseline", self._key, build)).reported
 
-def changed_report(ground: Ground, on: On, contents: Mapping[str, bytes]) -> Reported:
-    """What the suite reports there with other contents for some of its files. The contents are drawn: nothing is kept."""
-    with ground.cache.temporary() as scratch:
-        return _run(on(reference_change(ground, scratch) or ()), contents)[0]
+    def changed(self, contents: Mapping[str, bytes]) -> Reported:
+        """What the suite reports there with other contents for some of its files. They are drawn: nothing is kept."""
+        with self._reference() as patch:
+            return _run(self.on(patch or ()), contents)[0]
 
+    def facts(self, paths: Collection[str]) -> Facts:
+        """`paths`: the files of tests that may be changed."""
 
-def suite_facts(ground: Ground, on: On, paths: Collection[str]) -> Facts:
-    """`paths`: the files of tests that may be changed."""
+        def build(folder: Path) -> None:
+            with self._reference() as patch:
+                facts, is_normal = try_draws(self.on(patch or ()), paths, told.reported)
+            if not is_normal:
+                once.append(facts)
+                raise _NotKeptError
+            (folder / "facts.json").write_bytes(orjson.dumps(facts.to_json()))
 
-    def build(folder: Path) -> None:
-        with ground.cache.temporary() as scratch:
-            facts, is_normal = try_draws(on(reference_change(ground, scratch) or ()), paths, told.reported)
-        if not is_normal:
-            once.append(facts)
-            raise _NotKeptError
-        (folder / "facts.json").write_bytes(orjson.dumps(facts.to_json()))
+        told = self.report()
+        if not told.reported.passed:  # nothing to be learnt there
+            knows = told.reported.channel == "reporter" or told.reported.runner in _REPORTING
+            return Facts("test" if knows else "suite")
+        once: list[Facts] = []
+        try:
+            kept = self.ground.cache.build("draws", self._key, build)
+        except _NotKeptError:
+            return once[0]
+        return Facts.from_json(orjson.loads((kept / "facts.json").read_bytes()))
 
-    told = trusted_report(ground, on)
-    if not told.reported.passed:  # nothing to be learnt there
-        knows = told.reported.channel == "reporter" or told.reported.runner in _REPORTING
-        return Facts("test" if knows else "suite")
-    once: list[Facts] = []
-    try:
-        kept = ground.cache.build("draws", _key(ground, on(())), build)
-    except _NotKeptError:
-        return once[0]
-    return Facts.from_json(orjson.loads((kept / "facts.json").read_bytes()))
+    @contextmanager
+    def _reference(self) -> Iterator[tuple[Laid, ...] | None]:
+        with self.ground.cache.temporary() as scratch:
+            yield reference_change(self.ground, scratch)
+
+    @cached_property
+    def _key(self) -> str:
+        bench = self.on(())
+        hidden = {one.path: one.source.read_bytes() for one in bench.hidden if one.source is not None}
+        material = [
+            FORMAT,
+            *self.ground.identity,
+            [bench.suite.command, bench.suite.report, bench.suite.isolation],
+            sorted(
+                (path.encode(errors="surrogateescape").hex(), hashlib.sha256(text).hexdigest())
+                for path, text in hidden.items()
+            ),
+        ]
+        return hashlib.sha256(orjson.dumps(material)).hexdigest()
 
 
 def try_draws(bench: Repeatable, paths: Collection[str], plain: Reported) -> tuple[Facts, bool]:
@@ -258,17 +287,3 @@ def reference_change(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
     blobs = Blobs(scratch)
     applied = apply_patch(ground, path.read_bytes(), blobs)
     return None if applied.refused else rebuild(ground, applied.change, blobs).laid
-
-
-def _key(ground: Ground, bench: TrustedBench) -> str:
-    hidden = {one.path: one.source.read_bytes() for one in bench.hidden if one.source is not None}
-    material = [
-        FORMAT,
-        *ground.identity,
-        [bench.suite.command, bench.suite.report, bench.suite.isolation],
-        sorted(
-            (path.encode(errors="surrogateescape").hex(), hashlib.sha256(text).hexdigest())
-            for path, text in hidden.items()
-        ),
-    ]
-    return hashlib.sha256(orjson.dumps(material)).hexdigest()
