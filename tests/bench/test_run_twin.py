@@ -370,6 +370,26 @@ class RowsBench(Bench):
         return Ran(self.finished, Reported("pytest", "reporter", tuple(results))), Death()
 
 
+def test_rows_that_pass_before_the_work_do_not_give_the_coin_of_the_others_away() -> None:
+    """They stay as they are in both runs, so that an honest run of the test looks the same in both."""
+    before = ["test_row[a-xx]", "test_row[-]"]
+    baseline = Reported(
+        "pytest",
+        "reporter",
+        tuple(
+            result(name, "passed" if name in before else "failed")
+            for name in ("test_row[a-xx]", "test_row[b-yy]", "test_row[c-zz]", "test_row[-]")
+        ),
+    )
+    twins = replace(oracle_of(RowsBench()), baseline=baseline).draw()
+    assert twins.spared == {f"{FILE}::{name}" for name in before}
+    for run in RUNS:
+        text = twins.contents(run)[FILE]
+        assert b'("a", "xx"), ' in text
+        assert b'("", "")' in text
+    assert {b'("b", "yy"), ("c", "zz")' in twins.contents(run)[FILE] for run in RUNS} == {True, False}
+
+
 def rows_controls(unchanged: str, changed: str, trusted: str = "ffff") -> Controls:
     def ask(contents: Mapping[str, bytes]) -> Reported:
         return RowsBench(changed=trusted).run(contents)[0].reported

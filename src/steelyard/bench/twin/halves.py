@@ -44,6 +44,7 @@ class Twins:
 
     files: Mapping[str, Twin]
     draw: Draw
+    spared: frozenset[str] = frozenset()  # ids of rows that stay as they are in both runs
 
     def contents(self, run: int) -> dict[str, bytes]:
         return {
@@ -62,7 +63,7 @@ class Twins:
     def is_certain(self, result: Result) -> bool | None:
         """Whether the change of this test is certain; None when it cannot be changed."""
         twin = self.files.get(result.file)
-        return None if twin is None else twin.changed.get(key_of(result))
+        return None if twin is None or result.id in self.spared else twin.changed.get(key_of(result))
 
     def key(self, result: Result) -> tuple[str, str]:
         return result.file, key_of(result)
@@ -91,6 +92,27 @@ def twins_of(bench: Repeatable, paths: Iterable[str], draw: Draw) -> Twins:
     found = {path: twin_of(path, source, draw.values(path)) for path, source in texts.items()}
     twins = {path: _without_borrowed(path, twin, texts) for path, twin in found.items() if twin is not None}
     return Twins({path: twin for path, twin in twins.items() if twin.edits}, draw)
+
+
+def sparing(twins: Twins, before: Reported) -> Twins:
+    """Rows of a test that pass already stay as they are, where other rows of it do not pass.
+
+    One coin changes all rows of a test. A row that passes before the work would give it away.
+    """
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for one in before.results:
+        groups.setdefault(twins.key(one), []).append(one)
+    files, spared = dict(twins.files), set[str]()
+    for (path, key), rows in groups.items():
+        twin = files.get(path)
+        edits = () if twin is None else twin.edits.get(key, ())
+        passing = [one.outcome == "passed" for one in rows]
+        if twin is None or len(rows) < 2 or len(edits) != len(rows) or all(passing) or not any(passing):
+            continue
+        left = tuple(edit for edit, passes in zip(sorted(edits), passing, strict=True) if not passes)
+        files[path] = replace(twin, edits={**twin.edits, key: left})
+        spared |= {one.id for one, passes in zip(rows, passing, strict=True) if passes}
+    return replace(twins, files=files, spared=frozenset(spared))
 
 
 def run_halves(bench: Repeatable, twins: Twins) -> Halves:

@@ -27,7 +27,7 @@ from steelyard.bench.controls import Controls
 from steelyard.bench.expected import NOT_REPORTED
 from steelyard.bench.reported import NEVER_RAN, Reported, Result
 from steelyard.bench.twin.draw import Draw
-from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, twins_of
+from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, sparing, twins_of
 from steelyard.bench.twin.pairs import pairs
 from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.bench.twin.trusted import Facts
@@ -64,7 +64,8 @@ class Oracle:
     has_reference: bool = False
 
     def draw(self) -> Twins:
-        return twins_of(self.bench, self.paths, Draw.new(self.facts.grain))
+        twins = twins_of(self.bench, self.paths, Draw.new(self.facts.grain))
+        return twins if self.baseline is None else sparing(twins, self.baseline)
 
 
 def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
@@ -146,7 +147,8 @@ class _Deciding(NamedTuple):
 def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[str]) -> _Deciding:
     """A unit that has a test which passes on the snapshot decides nothing: that test tells whether it is changed."""
     before = oracle.baseline.passed if oracle.baseline is not None else ()
-    passing, told = {one.id for one in before}, {twins.unit(one) for one in before}
+    passing = {one.id for one in before}
+    told = {twins.unit(one) for one in before if one.id not in twins.spared}
     new = [one for one in real.passed if one.id not in passing]
     controlled = [
         one for one in new if one.id in counted and one.file in oracle.hidden and twins.unit(one) not in told
