@@ -49,8 +49,10 @@ def test_the_suite_sees_the_bug_and_much_else(ids: tuple[list[str], list[str]]) 
 def test_the_release_passes_under_control(shop: Shop, contract: Contract) -> None:
     line = api.run_trial(contract, "reference", out=shop.root / "runs")
     assert line["verdict"] == "pass", line["why"]
-    assert line["assurance"]["oracle"] == "twin"
     assert line["assurance"]["control_coverage"] > 0.5
+    # The suite is in the repository: an agent can read it, so its controls are weak, and the label says so.
+    assert line["assurance"]["oracle"] == "in_process"
+    assert "weak_controls" in {one["id"] for one in line["findings"]}
 
 
 def test_doing_nothing_fails(shop: Shop, contract: Contract) -> None:
