@@ -37,7 +37,7 @@ picture: dev-env ## draw the demo for README.md again
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/picture.py docs/images/demo.svg 118 steelyard demo
 
 bench: dev-env ## measure, each thing beside the least it could cost (ROWS="trial cpu" ROUNDS=100 PAGE=FILE)
-	@scripts/dockerd.sh $(BIN)/python -m benchmarks $(ROWS) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(PAGE),--page $(PAGE))
+	@PYTHONPATH=.:tests:tests/attacks:tests/projects scripts/dockerd.sh $(BIN)/python -m benchmarks $(ROWS) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(PAGE),--page $(PAGE))
 
 lock: dev-env ## resolve the dependencies again (UPGRADE=1: to the newest)
 	@scripts/lock.sh

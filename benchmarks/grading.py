@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +20,7 @@ from steelyard.contract.contract import Contract
 PYTHON = "/usr/bin/python3"
 CORES = os.cpu_count() or 1
 MANY = 10 * CORES  # gradings in one sample of throughput
+PACKAGES = ("inflection", "toolz", "boltons")
 SMALL = 500  # tests that do next to nothing
 METHOD = """
     def test_{number}(self):
@@ -47,13 +49,15 @@ diff --git a/product.py b/product.py
 
 def alone(workshop: Workshop) -> Iterator[Measured]:
     """A patch graded by a suite of about a second, against the same runner on a patched folder."""
-    files = {"product.py": "ADDEND = 1\n", "tests/__init__.py": "", "tests/test_sums.py": SUITE}
+    files = {"product.py": "ADDEND = 1\n", "tests/__init__.py": ""}
+    hidden = {"tests/test_sums.py": SUITE}
     runner = [PYTHON, "-B", "-m", "unittest", "-q"]
-    patched = _patched(workshop, "patched", files)
+    patched = _patched(workshop, "patched", {**files, **hidden})
     variants: dict[str, Variant] = {"suite": timed(lambda: _bare(runner, patched))}
     for mode in ("in_process", "twin"):
         check = {"id": "suite", "type": "tests", "cmd": " ".join(runner), "timeout_s": 60}
-        contract = workshop.contract(f"suite-{mode}", files, "", oracle={"checks": [check], "mode": mode})
+        oracle = {"checks": [{**check, **_hidden(workshop, f"suite-{mode}", hidden)}], "mode": mode}
+        contract = workshop.contract(f"suite-{mode}", files, "", oracle=oracle)
         variants[mode] = timed(_grading(workshop, contract, mode))
     rounds = measure(variants, workshop.rounds(8), warm_up=1)
     for mode, share, target in (("in_process", 1.05, 100), ("twin", 2.1, 150)):
@@ -69,8 +73,7 @@ def alone(workshop: Workshop) -> Iterator[Measured]:
 
 def small(workshop: Workshop) -> Iterator[Measured]:
     """A suite in which watching the tests would be most of the work, if it were not cheap."""
-    files = {"product.py": "ADDEND = 1\n", "tests/test_small.py": SMALL_SUITE}
-    graded, bare = _with_pytest(workshop, "small", files, ("in_process", "twin"))
+    graded, bare = _with_pytest(workshop, "small", {"tests/test_small.py": SMALL_SUITE})
     variants = {"suite": timed(bare), **{mode: timed(grading) for mode, grading in graded.items()}}
     rounds = measure(variants, workshop.rounds(8), warm_up=1)
     for mode, share, target in (("in_process", 1.05, 100), ("twin", 2.1, 150)):
@@ -80,8 +83,7 @@ def small(workshop: Workshop) -> Iterator[Measured]:
 
 def many(workshop: Workshop) -> Iterator[Measured]:
     """A suite of one test with pytest, as many at once as there are cores; and what the memory does meanwhile."""
-    files = {"product.py": "ADDEND = 1\n", "tests/test_two.py": ONE_TEST}
-    graded, bare = _with_pytest(workshop, "one", files, ("in_process", "twin"))
+    graded, bare = _with_pytest(workshop, "one", {"tests/test_two.py": ONE_TEST})
     grown: list[float] = []
 
     def all_graded() -> None:
@@ -97,25 +99,65 @@ def many(workshop: Workshop) -> Iterator[Measured]:
     rounds = measure(variants, workshop.rounds(8), warm_up=1)
     what = f"{MANY} gradings of a pytest suite of one test, {CORES} at once, against bare pytest"
     yield Measured.of("many", what, rounds, ratio("in_process", "bare"), target=1 / 0.7)
-    # Two starts of pytest each: the target is one start's, and nothing of one sandbox may be in the other.
+    # One test decides, so four starts of pytest keep the chance of guessing at one in eight: the target is one start's.
     yield Measured.of("many", f"{what}, with the twin", rounds, ratio("twin", "bare"))
     growth = [{"growth": value} for value in grown[2:]]
     what = f"memory of the controller that {MANY} gradings leave taken"
     yield Measured.of("many", what, growth, lambda one: one["growth"], target=2, unit="MB")
 
 
+def packages(workshop: Workshop) -> Iterator[Measured]:
+    """Suites of real packages: a later grading against the suite alone in a sandbox, and the first one for comparison."""
+    from real import PROJECTS, Shop, asked  # noqa: PLC0415  # needs an index of packages
+
+    for project in PROJECTS:
+        if project.name not in PACKAGES:
+            continue
+        shop = Shop(project, workshop.folder / project.name)
+        contract = shop.contract("twin", "twin", asked(project, shop.ids()))
+        start = time.perf_counter()
+        grade(contract, patch=contract.reference, out=workshop.folder / "runs")
+        first = time.perf_counter() - start
+        variants: dict[str, Variant] = {
+            "suite": lambda shop=shop, contract=contract: shop.bare_s(contract),  # type: ignore[misc]
+            "later": timed(
+                lambda contract=contract: grade(  # type: ignore[misc]
+                    contract, patch=contract.reference, out=workshop.folder / "runs"
+                )
+            ),
+        }
+        rounds = measure(variants, workshop.rounds(4), warm_up=1)
+        what = f"the suite of {project.name} {project.version}, twin: what a later grading takes beyond 2.1 t"
+        yield Measured.of("packages", what, rounds, _beyond("later", 2.1), target=150, unit="ms")
+        what = f"the suite of {project.name} {project.version}, twin: the first grading, in t"
+        yield Measured.of(
+            "packages", what, [{**one, "first": first} for one in rounds], ratio("first", "suite")
+        )
+
+
+def _hidden(workshop: Workshop, name: str, files: dict[str, str]) -> dict[str, object]:
+    """The `inject` of a check of this contract that hides these files."""
+    folder = workshop.folder / name / "hidden"
+    folder.mkdir(parents=True)
+    for path, text in files.items():
+        (folder / Path(path).name).write_text(text)
+    return {"inject": [{"src": f"hidden/{Path(path).name}", "dest": path} for path in files]}
+
+
 def _with_pytest(
-    workshop: Workshop, name: str, files: dict[str, str], modes: Sequence[str]
+    workshop: Workshop, name: str, hidden: dict[str, str], modes: Sequence[str] = ("in_process", "twin")
 ) -> tuple[dict[str, Callable[[], None]], Callable[[], None]]:
     """(gradings by mode of a contract whose setup brings pytest, the same tests by bare pytest)."""
-    patched = _patched(workshop, f"patched-{name}", files)
+    files = {"product.py": "ADDEND = 1\n"}
+    patched = _patched(workshop, f"patched-{name}", {**files, **hidden})
     archive = pytest_archive(workshop.folder)
     graded = {}
     for mode in modes:
         copied = workshop.folder / f"{name}-{mode}" / "repo" / ARCHIVE
         copied.parent.mkdir(parents=True)
         copyfile(archive, copied)
-        oracle = {"checks": [{"id": name, "type": "pytest", "timeout_s": 60}], "mode": mode}
+        check = {"id": name, "type": "pytest", "timeout_s": 60, **_hidden(workshop, f"{name}-{mode}", hidden)}
+        oracle = {"checks": [check], "mode": mode}
         contract = workshop.contract(f"{name}-{mode}", files, "", oracle=oracle, setup=[SETUP])
         graded[mode] = _grading(workshop, contract, mode)
     runner = [PYTHON, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -160,4 +202,4 @@ def _beyond(mode: str, share: float) -> Callable[..., float]:
     return lambda one: 1000 * (one[mode] - share * one["suite"])
 
 
-ROWS = {"grade": alone, "small": small, "many": many}
+ROWS = {"grade": alone, "small": small, "many": many, "packages": packages}
