@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from steelyard.agents.base import Agent, Delivery, Ending
 from steelyard.bench.ground import Ground
@@ -38,6 +39,8 @@ class LiveRun:
     brought: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
     kept: frozenset[str] = frozenset()  # of those, what is as it came
     doors_tried: bool = False  # those of the checks
+    stamps: dict[Path, bytes] = field(default_factory=dict)  # of the folders of the cache under it
+    rebuilt_told: int = 0  # of what this process built again in the cache
 
     @property
     def blobs(self) -> Blobs:

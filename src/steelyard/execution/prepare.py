@@ -10,6 +10,8 @@ import orjson
 from steelyard.agents.base import Agent
 from steelyard.bench.ground import Ground
 from steelyard.bench.run_verifier import LOGS, TESTS, TOOLS
+from steelyard.contract.cache import rebuilt
+from steelyard.contract.contents import check_contents
 from steelyard.errors import InfraFault
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.folder import RunFolder, new_run_id
@@ -39,6 +41,7 @@ def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
 
 
 def prepare(run: LiveRun) -> None:
+    tell_rebuilt(run)
     _compare_identity(run)
     try_doors_early(run)
     run.delivery = run.agent.deliver(run.ground, run.blobs)
@@ -64,11 +67,29 @@ def _has_git(run: LiveRun) -> bool:
 
 def _compare_identity(run: LiveRun) -> None:
     """What is on disk is what the manifest says, or this run counts for nothing."""
-    snapshot = run.trial.contract.snapshot
-    mismatch = snapshot.check()
-    if mismatch is None:
-        how = "index digest and sampled files"
-        run.events.append("run.prepared", "harness", {"content_root": snapshot.root, "compared": how})
-    else:
-        run.events.append("run.mismatch", "harness", {"content_root": snapshot.root, "why": mismatch})
-        raise InfraFault(f"the snapshot in the cache was altered: {mismatch}; remove {snapshot.folder}")
+    root = run.trial.contract.snapshot.root
+    for folder in run.ground.cached:
+        run.stamps[folder], wrong = check_contents(folder)
+        if wrong is not None:
+            why = f"{folder.parent.name}/{folder.name}: {wrong}"
+            run.events.append("run.mismatch", "harness", {"content_root": root, "why": why})
+            raise InfraFault(f"the cache was altered: {why}; remove {folder}")
+    compared = "every file of the snapshot and of the setup layer"
+    run.events.append("run.prepared", "harness", {"content_root": root, "compared": compared})
+
+
+def compare_identity_again(run: LiveRun) -> None:
+    """Nothing under this run was altered or replaced while it went on."""
+    for folder, stamp in run.stamps.items():
+        now, wrong = check_contents(folder)
+        if now != stamp:
+            why = f"{folder.parent.name}/{folder.name}: {wrong or 'it was built again'}"
+            run.events.append("run.mismatch", "harness", {"why": why})
+            raise InfraFault(f"the cache was altered during the run: {why}")
+
+
+def tell_rebuilt(run: LiveRun) -> None:
+    """What this process had to build again in the cache and has not told in this run yet."""
+    for one in rebuilt()[run.rebuilt_told :]:
+        run.events.append("cache.rebuilt", "harness", {"kind": one.kind, "key": one.key, "why": one.why})
+        run.rebuilt_told += 1
