@@ -163,7 +163,7 @@ def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_ri
     contract = load_contract(author.write(), installed_catalogue())
 
     class Altering(Reference):
-        def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
+        def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
             file = contract.snapshot.tree / "check.sh"
             if not any((tmp_path / "runs").glob("*/seal.json")):
                 swap(file, b"= 5", b"= 6")

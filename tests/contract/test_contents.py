@@ -42,6 +42,11 @@ def alter_a_byte(path: Path) -> None:
     path.write_bytes(data)
 
 
+def other_link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("lib/2")
+
+
 ALTERATIONS: dict[str, Callable[[Path], object]] = {
     "a byte": lambda tree: keep_times(tree / "lib/77", alter_a_byte),
     "emptied": lambda tree: keep_times(tree / "lib/77", lambda path: path.write_bytes(b"")),
@@ -49,7 +54,7 @@ ALTERATIONS: dict[str, Callable[[Path], object]] = {
     "added": lambda tree: (tree / "more").write_text("x"),
     "touched": lambda tree: (tree / "lib/77").touch(),
     "mode": lambda tree: (tree / "lib/77").chmod(0o755),
-    "link": lambda tree: ((tree / "link").unlink(), (tree / "link").symlink_to("lib/2")),
+    "link": lambda tree: other_link(tree / "link"),
     "folder": lambda tree: (tree / "empty").rmdir(),
     "attribute": lambda tree: os.setxattr(tree / "lib", "user.overlay.opaque", b"y"),
     "record": lambda tree: alter_a_byte(tree.parent / CONTENTS),

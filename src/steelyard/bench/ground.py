@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from steelyard.bench.setup_layer import SetupLayer, setup_layer
 from steelyard.contract.cache import Cache
-from steelyard.contract.contents import check_contents
 from steelyard.contract.contract import Contract
 from steelyard.contract.snapshot import take_snapshot
 from steelyard.contract.tree import Entry, is_within
@@ -116,10 +115,8 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
     return Ground(contract, maker, kind, toolchains, layer, cache, image)
 
 
-def mended(ground: Ground) -> Ground:
-    """The same ground; what is not in the cache as it was published any more is built again."""
-    if all(check_contents(folder).wrong is None for folder in ground.cached):
-        return ground
+def build_again(ground: Ground) -> Ground:
+    """The same ground, with everything in the cache that is not as it was published built again."""
     contract = ground.contract
     snapshot = take_snapshot(contract.spec.repository, contract.folder.absolute(), ground.cache)
     if snapshot.root != contract.snapshot.root:

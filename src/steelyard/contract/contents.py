@@ -15,9 +15,11 @@ what they were before the bytes were read: the kernel sets the change time of a 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,9 +28,12 @@ from typing import NamedTuple
 from steelyard.contract.tree import shown
 
 CONTENTS = ".contents"
+_RECORD = CONTENTS.encode()
 _CHUNK_BYTES = 1 << 20
 # A file that changes twice within one tick of the kernel's clock has the same change time after both.
 _TICK_NS = 20_000_000
+_UNLISTED = {errno.EACCES, errno.ENAMETOOLONG}  # its owner closed it, or its path is too long
+_PACK = struct.Struct("<IIQQqq").pack
 _KINDS = {
     stat.S_IFREG: "f",
     stat.S_IFLNK: "l",
@@ -84,6 +89,20 @@ def contents_digest(folder: Path) -> str:
     return hashlib.sha256((folder / CONTENTS).read_bytes()).hexdigest()
 
 
+def tree_digest(folder: Path, leave: frozenset[str] = frozenset()) -> str:
+    """The digest of a folder that is not the cache's: every path, kind, mode and content, no owner and no time."""
+    digest = hashlib.sha256()
+    for path, line in sorted(_lines(folder, frozenset(map(os.fsencode, leave)))):
+        kind, mode, _, size, _, content, _, _ = line.split(b" ", 7)
+        digest.update(b" ".join((kind, mode, size, content, path)) + b"\n")
+    return digest.hexdigest()
+
+
+def stamp(folder: Path) -> str:
+    """Names this very state of a folder: the size, times, inode, mode and owner of every path."""
+    return _stamp(folder)[0].hex()
+
+
 def _difference(folder: Path) -> str | None:
     try:
         recorded = (folder / CONTENTS).read_bytes()
@@ -107,20 +126,41 @@ def _named(path: bytes) -> str:
 
 
 def _stamp(folder: Path) -> tuple[bytes, int]:
-    """A digest of what the kernel says about every path, and the newest change time."""
-    digest, newest_ns = hashlib.blake2b(digest_size=16), 0
-    for path, _, status, error in _walk(folder, record=True):
-        newest_ns = max(newest_ns, status.st_ctime_ns)
-        told = (
-            *(status.st_mode, status.st_ino, status.st_uid, status.st_size),
-            *(status.st_mtime_ns, status.st_ctime_ns, error),
-        )
-        digest.update(b"%d %d %d %d %d %d %d %b\0" % (*told, path))
-    return digest.digest(), newest_ns
+    """A digest of what the kernel says about every path, and the newest change time. In one loop: it is run often."""
+    said: list[bytes] = []
+    newest_ns, waiting = 0, [(b"", os.fsencode(folder))]
+    while waiting:
+        prefix, place = waiting.pop()
+        said.append(prefix)
+        try:
+            with os.scandir(place) as entries:
+                listed = sorted(entries, key=_name)
+        except OSError as error:
+            if error.errno not in _UNLISTED:
+                raise
+            listed = []
+        for entry in listed:
+            status = entry.stat(follow_symlinks=False)
+            changed_ns = status.st_ctime_ns
+            newest_ns = max(newest_ns, changed_ns)
+            said.append(entry.name)
+            said.append(
+                _PACK(
+                    *(status.st_mode, status.st_uid, status.st_ino, status.st_size, status.st_mtime_ns),
+                    changed_ns,
+                )
+            )
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append((prefix + entry.name + b"/", entry.path))
+    return hashlib.blake2b(b"\0".join(said), digest_size=16).digest(), newest_ns
 
 
-def _lines(folder: Path) -> Iterator[tuple[bytes, bytes]]:
-    for found in _walk(folder, record=False):
+def _name(entry: os.DirEntry[bytes]) -> bytes:
+    return entry.name
+
+
+def _lines(folder: Path, leave: frozenset[bytes] = frozenset()) -> Iterator[tuple[bytes, bytes]]:
+    for found in _walk(folder, leave):
         status = found.status
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "?")
         is_folder = kind == "d"
@@ -144,18 +184,27 @@ def _digest(found: Found, kind: str) -> str:
     except PermissionError:
         return "unreadable"  # its owner closed it; no command of a sandbox can read it either
     try:
-        digest = hashlib.sha256()
-        while data := os.read(descriptor, _CHUNK_BYTES):
-            digest.update(data)
-        return digest.hexdigest()
+        return _hashed(descriptor, found.status.st_size)
     finally:
         os.close(descriptor)
+
+
+def _hashed(descriptor: int, size: int) -> str:
+    """Most files are small: one read for each of those."""
+    data = os.read(descriptor, min(size + 1, _CHUNK_BYTES))
+    digest = hashlib.sha256(data)
+    while len(data) > size or (data and size >= _CHUNK_BYTES):
+        data = os.read(descriptor, _CHUNK_BYTES)
+        digest.update(data)
+    return digest.hexdigest()
 
 
 def _attributes(place: bytes) -> str:
     """Overlayfs says by them that a directory hides the one below it."""
     try:
-        names = [name for name in os.listxattr(place, follow_symlinks=False) if not name.startswith("security.")]
+        names = [
+            name for name in os.listxattr(place, follow_symlinks=False) if not name.startswith("security.")
+        ]
         if not names:
             return "-"
         values = [(name, os.getxattr(place, name, follow_symlinks=False)) for name in sorted(names)]
@@ -164,31 +213,29 @@ def _attributes(place: bytes) -> str:
     return hashlib.sha256(repr(values).encode()).hexdigest()
 
 
-def _walk(folder: Path, *, record: bool) -> Iterator[Found]:
-    """Everything below `folder`, each directory in byte order; the record itself only if asked for."""
+def _walk(folder: Path, leave: frozenset[bytes]) -> Iterator[Found]:
+    """Everything below `folder` but the record itself and what is called one of `leave`."""
     waiting = [(b"", os.fsencode(folder))]
     while waiting:
         prefix, place = waiting.pop()
         with os.scandir(place) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name)
+            listed = list(entries)
         for entry in listed:
-            if not prefix and not record and entry.name == CONTENTS.encode():
+            if entry.name in leave or (not prefix and entry.name == _RECORD):
                 continue
-            path, status = prefix + entry.name, entry.stat(follow_symlinks=False)
-            error = 0
+            path, status, error = prefix + entry.name, entry.stat(follow_symlinks=False), 0
             if stat.S_ISDIR(status.st_mode):
-                error = _closed(entry.path)
+                error = _why_unlisted(entry.path)
                 if not error:
                     waiting.append((path + b"/", entry.path))
             yield Found(path, entry.path, status, error)
 
 
-def _closed(place: bytes) -> int:
-    """Why a directory cannot be listed: its owner closed it, or its path is too long."""
+def _why_unlisted(place: bytes) -> int:
     try:
         os.close(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
-    except FileNotFoundError:
-        raise
     except OSError as error:
+        if error.errno not in _UNLISTED:
+            raise
         return error.errno or 1
     return 0

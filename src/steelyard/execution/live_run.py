@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard.agents.base import Agent, Delivery, Ending
 from steelyard.bench.ground import Ground
 from steelyard.contract.catalogue import ContractFile
+from steelyard.contract.contents import Checked
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
@@ -39,7 +40,7 @@ class LiveRun:
     brought: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
     kept: frozenset[str] = frozenset()  # of those, what is as it came
     doors_tried: bool = False  # those of the checks
-    stamps: dict[Path, bytes] = field(default_factory=dict)  # of the folders of the cache under it
+    checked: dict[Path, Checked] = field(default_factory=dict)  # the folders of the cache under it
     rebuilt_told: int = 0  # of what this process built again in the cache
 
     @property

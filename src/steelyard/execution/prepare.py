@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 
 import orjson
 
 from steelyard.agents.base import Agent
-from steelyard.bench.ground import Ground
+from steelyard.bench.ground import Ground, build_again
 from steelyard.bench.run_verifier import LOGS, TESTS, TOOLS
 from steelyard.contract.cache import rebuilt
-from steelyard.contract.contents import check_contents
-from steelyard.errors import InfraFault
+from steelyard.contract.contents import Checked, check_contents
+from steelyard.errors import InfraFault, SteelyardError
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.folder import RunFolder, new_run_id
 from steelyard.execution.connected import connection_log
@@ -26,6 +27,7 @@ from steelyard.sandboxes.base import Place, with_doors
 
 def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
+    ground, checked = _sound(ground)
     box = with_doors(ground.box(git=True), trial.contract.spec.environment.network)
     facts = ground.backend.facts(box)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name))
@@ -37,7 +39,7 @@ def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
     events = EventLog(folder.events)
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
-    return LiveRun(trial, agent, ground, folder, events)
+    return LiveRun(trial, agent, ground, folder, events, checked=checked)
 
 
 def prepare(run: LiveRun) -> None:
@@ -65,11 +67,24 @@ def _has_git(run: LiveRun) -> bool:
     return run.trial.contract.spec.workspace == "code"
 
 
+def _checked(ground: Ground) -> dict[Path, Checked]:
+    return {folder: check_contents(folder) for folder in ground.cached}
+
+
+def _sound(ground: Ground) -> tuple[Ground, dict[Path, Checked]]:
+    """Before the manifest is written: it tells of the setup layer that the run stands on."""
+    checked = _checked(ground)
+    if all(one.wrong is None for one in checked.values()):
+        return ground, checked
+    with suppress(SteelyardError):  # the run will end by it, and have a folder to say so in
+        ground = build_again(ground)
+    return ground, _checked(ground)
+
+
 def _compare_identity(run: LiveRun) -> None:
     """What is on disk is what the manifest says, or this run counts for nothing."""
     root = run.trial.contract.snapshot.root
-    for folder in run.ground.cached:
-        run.stamps[folder], wrong = check_contents(folder)
+    for folder, (_, wrong) in run.checked.items():
         if wrong is not None:
             why = f"{folder.parent.name}/{folder.name}: {wrong}"
             run.events.append("run.mismatch", "harness", {"content_root": root, "why": why})
@@ -80,9 +95,9 @@ def _compare_identity(run: LiveRun) -> None:
 
 def compare_identity_again(run: LiveRun) -> None:
     """Nothing under this run was altered or replaced while it went on."""
-    for folder, stamp in run.stamps.items():
+    for folder, before in run.checked.items():
         now, wrong = check_contents(folder)
-        if now != stamp:
+        if now != before.stamp:
             why = f"{folder.parent.name}/{folder.name}: {wrong or 'it was built again'}"
             run.events.append("run.mismatch", "harness", {"why": why})
             raise InfraFault(f"the cache was altered during the run: {why}")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.bench.ground import Ground, lay_ground, mended
+from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
-from steelyard.errors import SteelyardError
 from steelyard.execution.run_trial import run_trial
 from steelyard.plan.trial import Trial
 from steelyard.study.judging import Judging
@@ -59,8 +57,6 @@ class Engine:
         while len(records) < MAX_RUNS and (
             not records or records[-1].evidence.termination == "infrastructure"
         ):
-            with suppress(SteelyardError):  # the run finds what is wrong itself, and has a folder to tell it in
-                ground = mended(ground)
             evidence = run_trial(trial, ground, self.out, signer=self.signer)
             records.append(
                 grade_evidence(trial.contract, evidence, lambda: ground, self.signer, self.judging)
