@@ -25,10 +25,11 @@ from steelyard.sandboxes.bwrap_arguments import BIN
 from steelyard.sandboxes.copying import COMPLETE
 from steelyard.sandboxes.doors import Doors
 from steelyard.sandboxes.launching import Started
-from steelyard.sandboxes.watching import watch_memory
+from steelyard.sandboxes.watching import Watched, watch_memory
 from steelyard.sandboxes.wire import Wire
 
 DEATH_S = 10.0
+_ANSWER_S = 1.0
 _MB = 1 << 20
 
 BASE_ENV = {
@@ -87,8 +88,8 @@ class BubblewrapSandbox:
         self._closed = False
         self._settled = False
         polled = facts.limits["memory"] == "polled"
-        limit = box.limits.memory_mb * _MB
-        self._unwatch = watch_memory(init.pid, limit, self._out_of_memory) if polled else None
+        watched = Watched(init.pid, box.limits.memory_mb * _MB, self._out_of_memory, self._segments_bytes)
+        self._unwatch = watch_memory(watched) if polled else None
 
     @property
     def facts(self) -> Facts:
@@ -139,6 +140,10 @@ class BubblewrapSandbox:
     def _out_of_memory(self) -> None:
         self._polled_kills += 1
         self._init.wire.kill_all(DEATH_S)
+
+    def _segments_bytes(self) -> int:
+        """Of System V; they are seen from inside the sandbox alone."""
+        return 0 if self._init.wire.gone else self._init.wire.memory_bytes(_ANSWER_S)
 
     def _die(self) -> Death:
         if self._unwatch is not None:

@@ -1,13 +1,12 @@
 """Process trees without a control group -> the sandbox of the one that uses too much memory is told so.
 
-One thread a controller, looking a few times a second. It sees the sum, which no rlimit does, but late: what
-grows and shrinks between two looks stays unseen.
+One thread a controller, looking a few times a second. It sees the sum with everything that is shared, which no rlimit does,
+but late: what grows and shrinks between two looks stays unseen.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -15,27 +14,31 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.sandboxes.shared_memory import exact_bytes, upper_bound_bytes
+
 _EVERY_S = 0.2
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class _Watched(NamedTuple):
+class Watched(NamedTuple):
+    """A process tree. `elsewhere` tells of memory that no process has open or mapped."""
+
     pid: int
     limit_bytes: int
     exceeded: Callable[[], None]
+    elsewhere: Callable[[], int] = lambda: 0
 
 
-_watched: dict[int, _Watched] = {}
+_watched: dict[int, Watched] = {}
 _numbers = itertools.count()
 _lock = threading.Lock()
 _thread: list[threading.Thread] = []
 
 
-def watch_memory(pid: int, limit_bytes: int, exceeded: Callable[[], None]) -> Callable[[], None]:
-    """Call `exceeded` whenever the tree under `pid` is over its limit; call the result to end that."""
+def watch_memory(watched: Watched) -> Callable[[], None]:
+    """Call `exceeded` whenever the tree is over its limit; call the result to end that."""
     number = next(_numbers)
     with _lock:
-        _watched[number] = _Watched(pid, limit_bytes, exceeded)
+        _watched[number] = watched
         if not _thread or not _thread[0].is_alive():
             _thread[:] = [threading.Thread(target=_look, name="steelyard-memory", daemon=True)]
             _thread[0].start()
@@ -55,19 +58,17 @@ def _look() -> None:
                 _thread.clear()
                 return
         for watched in current:
-            if tree_memory_bytes(watched.pid) > watched.limit_bytes:
-                watched.exceeded()
+            with suppress(Exception):  # of one sandbox on its way out; the others are still to be watched
+                if is_exceeded(watched):
+                    watched.exceeded()
         time.sleep(_EVERY_S)
 
 
-def tree_memory_bytes(pid: int) -> int:
-    """Resident memory of a process and all its descendants; shared pages count for each."""
-    total = 0
-    for member in descendants(pid):
-        with suppress(OSError, ValueError, IndexError):
-            resident, shared = Path(f"/proc/{member}/statm").read_text().split()[1:3]
-            total += (int(resident) - int(shared)) * _PAGE
-    return total
+def is_exceeded(watched: Watched) -> bool:
+    pids, elsewhere = descendants(watched.pid), watched.elsewhere()
+    if upper_bound_bytes(pids) + elsewhere <= watched.limit_bytes:
+        return False
+    return exact_bytes(pids) + elsewhere > watched.limit_bytes
 
 
 def descendants(pid: int) -> list[int]:
