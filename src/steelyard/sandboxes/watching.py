@@ -1,7 +1,7 @@
-"""Process trees without a control group -> the sandbox of the one that uses too much memory is told so.
+"""Process trees without a control group, folders without a quota -> the sandbox that takes too much is told so.
 
 One thread a controller, looking a few times a second. It sees the sum with everything that is shared, which no rlimit does,
-but late: what grows and shrinks between two looks stays unseen.
+but late: what grows and shrinks between two looks stays unseen. A look that takes long is taken less often.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.sandboxes.disk_usage import is_larger
 from steelyard.sandboxes.shared_memory import exact_bytes, upper_bound_bytes
 
 _EVERY_S = 0.2
+_SHARE = 10  # a look may take this part of the time
 
 
 class Watched(NamedTuple):
@@ -28,7 +30,12 @@ class Watched(NamedTuple):
     elsewhere: Callable[[], int] = lambda: 0
 
 
-_watched: dict[int, Watched] = {}
+class _Look(NamedTuple):
+    is_over: Callable[[], bool]
+    exceeded: Callable[[], None]
+
+
+_looks: dict[int, _Look] = {}
 _numbers = itertools.count()
 _lock = threading.Lock()
 _thread: list[threading.Thread] = []
@@ -36,31 +43,48 @@ _thread: list[threading.Thread] = []
 
 def watch_memory(watched: Watched) -> Callable[[], None]:
     """Call `exceeded` whenever the tree is over its limit; call the result to end that."""
+    return _watch(_Look(lambda: is_exceeded(watched), watched.exceeded))
+
+
+def watch_disk(watched: Watched, folder: Path) -> Callable[[], None]:
+    """The same for what the tree writes below the folder."""
+    return _watch(
+        _Look(lambda: is_larger(str(folder), descendants(watched.pid), watched.limit_bytes), watched.exceeded)
+    )
+
+
+def _watch(look: _Look) -> Callable[[], None]:
     number = next(_numbers)
     with _lock:
-        _watched[number] = watched
+        _looks[number] = look
         if not _thread or not _thread[0].is_alive():
-            _thread[:] = [threading.Thread(target=_look, name="steelyard-memory", daemon=True)]
+            _thread[:] = [threading.Thread(target=_look, name="steelyard-watch", daemon=True)]
             _thread[0].start()
     return lambda: _forget(number)
 
 
 def _forget(number: int) -> None:
     with _lock:
-        _watched.pop(number, None)
+        _looks.pop(number, None)
 
 
 def _look() -> None:
+    due: dict[int, float] = {}
     while True:
         with _lock:
-            current = list(_watched.values())
+            current = dict(_looks)
             if not current:
                 _thread.clear()
                 return
-        for watched in current:
+        due = {number: due.get(number, 0.0) for number in current}
+        for number, look in current.items():
+            start = time.monotonic()
+            if start < due[number]:
+                continue
             with suppress(Exception):  # of one sandbox on its way out; the others are still to be watched
-                if is_exceeded(watched):
-                    watched.exceeded()
+                if look.is_over():
+                    look.exceeded()
+            due[number] = time.monotonic() + _SHARE * (time.monotonic() - start)
         time.sleep(_EVERY_S)
 
 

@@ -30,7 +30,9 @@ from steelyard.sandboxes.frames import Exit, Frame, Hello
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
 _ANSWERS = frozenset({b"D", b"P", b"M", b"l", b"u"})
-_GRACE_S = 0.2  # init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
+_GRACE_S = (
+    0.2  # init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
+)
 _AFTER_KILL_S = 15.0  # how long a killed process may take to be gone before the sandbox counts as broken
 
 
