@@ -8,7 +8,18 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import capture, command_line, container, grading, importing, sandbox, table, trace, trial
+from benchmarks import (
+    capture,
+    command_line,
+    container,
+    grading,
+    identity,
+    importing,
+    sandbox,
+    table,
+    trace,
+    trial,
+)
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
 
@@ -17,6 +28,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **capture.ROWS,
     **trace.ROWS,
     **trial.ROWS,
+    **identity.ROWS,
     **container.ROWS,
     **grading.ROWS,
     **importing.ROWS,

@@ -59,19 +59,66 @@ while True: os.wait()
         assert stage.stop().oom_kills > 0
 
 
-@bubblewrap_only  # in a container the limit on the size of a file stops it first
-def test_memory_hidden_in_a_memfd() -> None:
-    """The agent fills anonymous shared memory, which belongs to no process."""
-    code = """
-import os
+HELD_BY_NOBODY = {
+    "memfd": """
+import os, time
 fd = os.memfd_create("x")
 for _ in range(100): os.write(fd, bytes(10_000_000))
+time.sleep(600)
+""",
+    "many memfds": """
+import os, time
+fds = [os.memfd_create("x") for _ in range(100)]
+for fd in fds: os.write(fd, bytes(10_000_000))
+time.sleep(600)
+""",
+    "shared mapping": """
+import mmap, time
+held = mmap.mmap(-1, 1_000_000_000)
+for at in range(0, len(held), 4096): held[at] = 1
+time.sleep(600)
+""",
+    "System V": """
+import ctypes, time
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+for _ in range(100):
+    at = libc.shmat(libc.shmget(0, 10_000_000, 0o1600), None, 0)
+    ctypes.memset(at, 1, 10_000_000)
+    libc.shmdt(ctypes.c_void_p(at))
+time.sleep(600)
+""",
+}
+
+
+@bubblewrap_only  # in a container the limit on the size of a file stops it first
+@pytest.mark.parametrize("how", HELD_BY_NOBODY)
+def test_memory_that_belongs_to_no_process(how: str) -> None:
+    """The agent fills shared memory, which a sum over processes does not see."""
+    with Stage() as stage:
+        done = stage.python(HELD_BY_NOBODY[how], timeout_s=60)
+        assert not done.timed_out
+        assert stage.sh("echo alive").stdout.text == "alive\n"
+        assert stage.stop().oom_kills > 0
+
+
+@bubblewrap_only
+def test_memory_that_workers_share_counts_once() -> None:
+    """Honest: ten workers on one shared array of half the limit."""
+    code = """
+import mmap, os, time
+held = mmap.mmap(-1, 60_000_000)
+for at in range(0, len(held), 4096): held[at] = 1
+for _ in range(10):
+    if os.fork() == 0:
+        for at in range(0, len(held), 4096): held[at]
+        time.sleep(1.5); os._exit(0)
+codes = [os.wait()[1] for _ in range(10)]
+print(codes)
 """
     with Stage() as stage:
-        if stage.facts.limits["memory"] != "cgroup":
-            pytest.skip("only a control group counts it")
-        stage.python(code, timeout_s=60)
-        assert stage.stop().oom_kills > 0
+        assert stage.python(code, timeout_s=60).stdout.text == f"{[0] * 10}\n"
+        assert stage.stop().oom_kills == 0
 
 
 def test_more_empty_files_than_its_disk_would_hold() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,3 +59,19 @@ def test_a_tool_that_the_reference_brings_is_the_works_own(tried: Callable[..., 
         {"cmd": "chmod +x add.sh && ./add.sh 1 2"}, agent="rm add.sh; printf '#!/gone\\n' > add.sh\n"
     )
     assert line["acceptance"] == "failure"
+
+
+def test_a_reference_that_stalled_excuses_and_accuses_nobody_and_is_not_remembered(
+    author: Author, steelyard: Steelyard, script: Callable[[str], str], tmp_path: Path
+) -> None:
+    """What a stalled machine says of the reference is no truth to be kept: the run counts for nothing."""
+    files = {"repo/check.sh": '[ "$(sh add.sh 2 3)" = 5 ] && sleep 3000\n'}
+    contract = author.write(files, oracle={
+        "checks": [{"id": "c", "cmd": "sh check.sh", "timeout_s": 3}], "reference": "reference.patch",
+    })  # fmt: skip
+    own = {"STEELYARD_CACHE": str(tmp_path / "own")}
+    said = steelyard("run", contract, "--agent", script("echo exit 127 > check.sh\n"), "--json", env=own)
+    assert said.code == 3
+    assert {line["status"] for line in said.lines} == {"invalid"}
+    assert "with the reference it did not end in time" in said.lines[-1]["reason"]
+    assert not list(tmp_path.glob("own/missing/*"))

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from steelyard.contract.cache import Cache
+from steelyard.contract.contents import check_contents
 from steelyard.contract.materialise import Caps, Item, materialise
 from steelyard.contract.model import Repository
 from steelyard.contract.snapshot import Snapshot, look_at, take_snapshot
@@ -53,7 +54,7 @@ def test_a_folder_is_taken_as_it_is(files: Path, store: Cache) -> None:
     }
     assert (snapshot.tree / "empty/deep").is_dir()
     assert snapshot.commit is None
-    assert snapshot.check_deep() is None
+    assert check_contents(snapshot.folder).wrong is None
 
 
 def test_looking_at_a_folder_tells_what_a_snapshot_of_it_would(files: Path, store: Cache) -> None:

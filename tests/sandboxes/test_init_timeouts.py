@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,3 +74,23 @@ def test_stop_from_another_thread_ends_a_running_command(sandbox: Sandbox) -> No
 def test_a_command_after_stop_is_lost(sandbox: Sandbox) -> None:
     sandbox.stop()
     assert sandbox.run(Command(("true",))).lost
+
+
+TICKS = "while :; do date +%s%N >> ticks; sleep 0.02; done"
+
+
+@pytest.mark.parametrize("line", [f"echo up; {TICKS}", f"yes & {TICKS}"], ids=["quiet", "flood"])
+def test_a_controller_that_stalls_gives_no_more_time(sandbox: Sandbox, line: str) -> None:
+    """Whoever reads what the command says sleeps for two seconds; init ends the command meanwhile."""
+    stalled = threading.Event()
+
+    def stall(*_: object) -> None:
+        if not stalled.is_set():
+            stalled.set()
+            time.sleep(2)
+
+    done = sandbox.run(Command(("sh", "-c", line), timeout_s=0.3, keep_bytes=10), stall)
+    assert done.timed_out
+    ticks = sandbox.run(Command(("cat", "ticks"))).stdout.text.split()
+    assert int(ticks[-1]) - int(ticks[0]) < 1.5e9
+    assert len(sandbox.run(Command(("sh", "-c", "echo /proc/[0-9]*"))).stdout.text.split()) == 2

@@ -135,7 +135,7 @@ def test_a_full_disk_leaves_the_processes_their_memory(start: Start) -> None:
 
 def test_an_enforced_disk_limit_says_how(start: Start) -> None:
     assert start().facts.limits["disk"] == "tmpfs"
-    assert start(limits=replace(SMALL, disk_mb=4096)).facts.limits["disk"] == "none"
+    assert start(limits=replace(SMALL, disk_mb=4096)).facts.limits["disk"] == "polled"
 
 
 def test_a_big_disk_is_on_disk_and_gone_afterwards(start: Start, tmp_path: Path) -> None:
@@ -230,3 +230,30 @@ def test_a_name_with_commas_and_colons_is_only_a_name(start: Start, tree: Tree, 
     odd = tmp_path / "a,b:c upperdir=x"
     tree(x="1").rename(odd)
     assert sh(start(layers=(odd,), keep=tmp_path / "k,e:ep"), "cat x") == "1"
+
+
+ON_DISK = {
+    "many files": "for n in $(seq 64); do head -c 1000000 /dev/zero > file$n; done; sleep 600",
+    "deleted and open": "exec 3> gone; rm gone; head -c 14000000 /dev/zero >&3; exec 4> more; rm more; "
+    "head -c 14000000 /dev/zero >&4; sleep 600",
+    "empty files": "for n in $(seq 20000); do : > file$n; done; sleep 600",
+}
+
+
+@pytest.mark.parametrize("line", ON_DISK.values(), ids=ON_DISK.keys())
+def test_a_workspace_on_disk_has_a_limit_too(
+    start: Start, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr("steelyard.sandboxes.bubblewrap.ON_DISK_ABOVE_MB", 8)
+    sandbox = start(limits=SMALL)
+    done = sandbox.run(Command(("sh", "-c", line), timeout_s=60))
+    assert not done.timed_out
+    assert sandbox.stop().disk_full
+
+
+def test_what_fits_a_workspace_on_disk_is_left_alone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steelyard.sandboxes.bubblewrap.ON_DISK_ABOVE_MB", 8)
+    sandbox = start(limits=SMALL)
+    line = "for n in 1 2 3; do head -c 3000000 /dev/zero > file$n; done; sleep 1.5; cat file1 | wc -c"
+    assert sandbox.run(Command(("sh", "-c", line))).stdout.text.split() == ["3000000"]
+    assert not sandbox.stop().disk_full

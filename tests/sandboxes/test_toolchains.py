@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.toolchains import installed, matches, resolve
+from steelyard.sandboxes.toolchains import Found, _toolchain, installed, matches, resolve
 
 OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -39,7 +41,8 @@ def test_nothing_that_was_found_is_a_script() -> None:
 
 
 def test_what_is_under_usr_needs_no_bind() -> None:
-    for found in installed("python"):
+    every = installed("python")
+    for found in (every[0], every[-1]):  # the first is the preferred one, of /usr where there is one
         (python,) = resolve({"python": found.version})
         assert (python.prefix is None) == str(found.prefix).startswith("/usr")
 
@@ -65,3 +68,35 @@ def test_nothing_wanted_is_nothing_resolved() -> None:
 def test_an_unknown_sandbox_is_the_operators_mistake() -> None:
     with pytest.raises(OperatorFault, match="bubblewrap"):
         backend("nonsense")
+
+
+@pytest.fixture
+def installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
+    prefix = tmp_path / "python"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "bin/python3.99").write_bytes(b"\x7fELF")
+    (prefix / "lib").mkdir()
+    (prefix / "lib/os.py").write_text("name = 'posix'\n")
+    return prefix
+
+
+def digest_of(prefix: Path) -> str:
+    return _toolchain("python", "3", Found(prefix / "bin/python3.99", "3.99.0", prefix)).digest
+
+
+def test_the_digest_of_an_installation_covers_its_library(installation: Path) -> None:
+    file = installation / "lib/os.py"
+    before, status = digest_of(installation), file.stat()
+    file.write_text("name = 'posiX'\n")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert digest_of(installation) != before
+    file.write_text("name = 'posix'\n")
+    assert digest_of(installation) == before
+
+
+def test_byte_code_that_its_use_leaves_is_not_part_of_an_installation(installation: Path) -> None:
+    before = digest_of(installation)
+    (installation / "lib/__pycache__").mkdir()
+    (installation / "lib/__pycache__/os.cpython-399.pyc").write_bytes(b"code")
+    assert digest_of(installation) == before

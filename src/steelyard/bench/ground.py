@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from steelyard.bench.setup_layer import SetupLayer, setup_layer
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
+from steelyard.contract.snapshot import take_snapshot
 from steelyard.contract.tree import Entry, is_within
-from steelyard.errors import OperatorFault
+from steelyard.errors import InfraFault, OperatorFault
 from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import WORKSPACE, Backend, Box, Laid, Limits, Place
 from steelyard.sandboxes.toolchains import Toolchain, resolve
@@ -74,7 +75,7 @@ class Ground:
     @property
     def identity(self) -> tuple[str | list[str], ...]:
         """What a result kept for later was got on: on another ground it says nothing."""
-        setup = self.setup.digest if self.setup else ""
+        setup = self.setup.identity if self.setup else ""
         image = self.image.id if self.image else ""
         return self.contract.digest, setup, self.sandbox, image, [one.digest for one in self.toolchains]
 
@@ -82,6 +83,11 @@ class Ground:
         """PATH as a command with these variables has it: an image may bring its own."""
         path = env.get("PATH") or (self.image.env.get("PATH", "") if self.image else "")
         return ":".join(self.real_name(folder) for folder in path.split(":"))
+
+    @property
+    def cached(self) -> tuple[Path, ...]:
+        """The folders of the cache that every sandbox of this contract stands on."""
+        return (self.contract.snapshot.folder, *([self.setup.workspace.parent] if self.setup else []))
 
     @property
     def baseline(self) -> Mapping[str, Entry]:
@@ -107,6 +113,15 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
         tools = (*(chain.digest for chain in toolchains), *([image.id] if image else []))
         layer = setup_layer(contract, box, maker, tools, cache)
     return Ground(contract, maker, kind, toolchains, layer, cache, image)
+
+
+def build_again(ground: Ground) -> Ground:
+    """The same ground, with everything in the cache that is not as it was published built again."""
+    contract = ground.contract
+    snapshot = take_snapshot(contract.spec.repository, contract.folder.absolute(), ground.cache)
+    if snapshot.root != contract.snapshot.root:
+        raise InfraFault(f"the snapshot of {contract.id} in the cache was altered, and so was its source")
+    return lay_ground(replace(contract, snapshot=snapshot), sandbox=ground.sandbox, cache=ground.cache)
 
 
 def _refuse_local_doors(contract: Contract, kind: str) -> None:

@@ -2,7 +2,8 @@
 
 Exit 127 may be the candidate's doing: it removed a script, or says 127 itself. It may be the contract's: the bench has no
 such tool. Only a tree that nobody need suspect tells them apart: where the reference ends like this too, everybody
-will, and the check is an error. Without a reference nobody knows, and it has failed.
+will, and the check is an error. Without a reference nobody knows, and it has failed. A run of the reference that did not end
+normally tells nothing: it is this machine's fault, the run counts for nothing, and the answer is not kept.
 """
 
 from __future__ import annotations
@@ -15,33 +16,46 @@ import orjson
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.twin.trusted import reference_change
-from steelyard.errors import AgentFault
-from steelyard.sandboxes.base import Laid
+from steelyard.errors import AgentFault, InfraFault
+from steelyard.sandboxes.base import Death, Finished, Laid
 
 NOT_FOUND = 127
 MISSING = f"exit {NOT_FOUND}, and so with the reference: a command is not there on the bench"
 FORMAT = "steelyard.missing/1"
-ExitOn = Callable[[tuple[Laid, ...]], int | None]  # a change -> how the check's command ends on it
+EndOn = Callable[[tuple[Laid, ...]], tuple[Finished, Death]]  # a change -> how the check's command ends on it
 
 
-def is_missing_for_all(ground: Ground, check: str, exit_on: ExitOn) -> bool:
-    """Asked once for a check of a contract; the answer is kept in the cache."""
+def is_missing_for_all(ground: Ground, check: str, end_on: EndOn) -> bool:
+    """Asked once for a check of a contract; the answer is kept in the cache. Raises InfraFault when there is none."""
 
     def build(folder: Path) -> None:
         with ground.cache.temporary() as scratch:
             reference = reference_change(ground, scratch)
-            code = None if reference is None else _exit(exit_on, reference)
+            code = None if reference is None else _exit(check, end_on, reference)
         (folder / "exit.json").write_bytes(orjson.dumps(code))
 
     kept = ground.cache.build("missing", _key(ground, check), build)
     return bool(orjson.loads((kept / "exit.json").read_bytes()) == NOT_FOUND)
 
 
-def _exit(exit_on: ExitOn, reference: tuple[Laid, ...]) -> int | None:
+def _exit(check: str, end_on: EndOn, reference: tuple[Laid, ...]) -> int | None:
     try:
-        return exit_on(reference)
+        finished, death = end_on(reference)
     except AgentFault:  # of the reference's tree, not of the candidate's
         return None
+    if how := _abnormal(finished, death):
+        raise InfraFault(f"the check {check} ended with exit {NOT_FOUND}, and with the reference it {how}")
+    return finished.exit_code
+
+
+def _abnormal(finished: Finished, death: Death) -> str:
+    if finished.timed_out:
+        return "did not end in time"
+    if finished.not_started:
+        return f"could not start: {finished.not_started}"
+    if death.oom_kills:
+        return "ran out of memory"
+    return "lost its sandbox" if finished.lost else ""
 
 
 def _key(ground: Ground, check: str) -> str:

@@ -15,12 +15,13 @@ from typing import Protocol, TypeVar
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.live import LiveTree
-from steelyard.bench.missing_tool import MISSING, NOT_FOUND, ExitOn, is_missing_for_all
+from steelyard.bench.missing_tool import MISSING, NOT_FOUND, EndOn, is_missing_for_all
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.bench.run_tests import Executed, oracle_bench, run_tests
 from steelyard.bench.run_tests import decide as decide_tests
 from steelyard.bench.run_verifier import VerifierOptions, run_verifier, verifier_argv, verifier_places
+from steelyard.bench.runners.base import Ran
 from steelyard.bench.stand_ins import without_stand_ins
 from steelyard.bench.suite import Decision, SuiteOptions
 from steelyard.bench.verified import Verified
@@ -111,7 +112,7 @@ class Bench:
                 entry,
                 finished,
                 judged,
-                lambda laid: self._command_on(entry, laid, self._in_a_fresh_sandbox)[0].exit_code,
+                lambda laid: self._command_on(entry, laid, self._in_a_fresh_sandbox),
             )
         return self._outcome(entry, finished, death, judged, start)
 
@@ -130,12 +131,12 @@ class Bench:
         )
 
     def _or_missing(
-        self, entry: GraderEntry, finished: Finished, judged: tuple[CheckOutcome, str], exit_on: ExitOn
+        self, entry: GraderEntry, finished: Finished, judged: tuple[CheckOutcome, str], end_on: EndOn
     ) -> tuple[CheckOutcome, str]:
         """What was judged, unless the contract asks for a command that nobody has."""
         if judged[0] != "fail" or finished.exit_code != NOT_FOUND:
             return judged
-        return ("error", MISSING) if is_missing_for_all(self.ground, entry.name, exit_on) else judged
+        return ("error", MISSING) if is_missing_for_all(self.ground, entry.name, end_on) else judged
 
     def _tested(self, entry: GraderEntry, start: int) -> Outcome:
         options: SuiteOptions = entry.grader
@@ -153,9 +154,7 @@ class Bench:
             bad_end = _ended_badly(finished, tested.death, options.timeout_s)
             judged = bad_end or (decided.at(entry.pass_threshold), decided.why)
             if not reported.passed and not reported.tampering:
-                judged = self._or_missing(
-                    entry, finished, judged, lambda laid: bench.on(laid).run()[0].finished.exit_code
-                )
+                judged = self._or_missing(entry, finished, judged, lambda laid: _end_of(bench.on(laid).run()))
         score = 0.0 if bad_end else decided.score
         outcome = self._outcome(entry, finished, tested.death, judged, start)
         return replace(
@@ -278,6 +277,10 @@ class Bench:
 
     def _with_doors(self, box: Box) -> Box:
         return with_doors(box, self.ground.contract.spec.oracle.network, self.on_connection)
+
+
+def _end_of(ran: tuple[Ran, Death]) -> tuple[Finished, Death]:
+    return ran[0].finished, ran[1]
 
 
 def check_environment(seed: int) -> dict[str, str]:

@@ -3,6 +3,7 @@
     cache/setup/<key>/workspace/    what setup wrote below /workspace (an overlay's upper)
     cache/setup/<key>/home/         what it wrote below HOME
     cache/setup/<key>/layer.json    {"digest", "setup": "offline"|"fetched", "change": {...}}
+    cache/setup/<key>/.contents     the digest of each of these files, checked whenever the layer is used
 
 The key covers what can change the layer (snapshot, commands, environment, toolchains, network, how it is
 mounted) and nothing else, so that editing a check does not rebuild an environment.
@@ -20,6 +21,7 @@ from pathlib import Path
 import orjson
 
 from steelyard.contract.cache import Cache
+from steelyard.contract.contents import contents_digest
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import Entry, is_within, prefixes
 from steelyard.errors import ContractFault, Problem
@@ -57,11 +59,12 @@ class SetupLayer:
     roots: tuple[
         str, ...
     ]  # the topmost paths that setup made and the snapshot lacks: `.venv`, `node_modules`
+    contents: str  # the digest of every file of the layer, HOME included
 
     @property
     def identity(self) -> str:
         """This very layer: one that is built again may hold something else."""
-        return f"{self.workspace.parent.name}/{self.digest}/{(self.workspace.parent / 'layer.json').stat().st_mtime_ns}"
+        return f"{self.workspace.parent.name}/{self.contents}"
 
     def owns(self, path: str) -> bool:
         return any(is_within(path, root) for root in self.roots)
@@ -81,7 +84,13 @@ def setup_layer(
     data = orjson.loads((folder / "layer.json").read_bytes())
     change = Change.from_bytes(orjson.dumps(data["change"]))
     return SetupLayer(
-        folder / "workspace", folder / "home", data["digest"], change, data["setup"], tuple(data["roots"])
+        folder / "workspace",
+        folder / "home",
+        data["digest"],
+        change,
+        data["setup"],
+        tuple(data["roots"]),
+        contents_digest(folder),
     )
 
 

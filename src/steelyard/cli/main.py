@@ -57,7 +57,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # a reader such as `head` had enough
         return 0
+    finally:
+        _tell_what_was_rebuilt()
     return code
+
+
+def _tell_what_was_rebuilt() -> None:
+    """A damaged cache costs no verdict, but its owner should know."""
+    cache = sys.modules.get("steelyard.contract.cache")
+    for note in cache.rebuilt() if cache is not None and not sys.stderr.closed else ():
+        print(f"steelyard: note: {note}", file=sys.stderr)  # noqa: T201  # this is the command line
 
 
 def _told(error: Exception) -> str:

@@ -1,8 +1,11 @@
 """A builder and a key -> a finished folder, made once.
 
-    <root>/<kind>/<key>/         finished: the rename that puts it there is the last step
+    <root>/<kind>/<key>/         finished: the rename that puts it there is the last step; `.contents` in it records what it holds
     <root>/tmp/<owner tag>-<random>/   being built; swept once its maker is gone
     <root>/locks/<kind>.<key>    held while one process builds
+
+What is not as its record says is built again, and `rebuilt()` tells of it. A builder that raises leaves nothing: so that an
+answer which the machine spoilt is not kept, raise.
 
 The root is $STEELYARD_CACHE, else $XDG_CACHE_HOME/steelyard, else ~/.cache/steelyard.
 """
@@ -18,12 +21,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from steelyard.contract.contents import check_contents, record_contents
 from steelyard.contract.owner import is_stale, owner_tag
 from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+
+
+class Rebuilt(NamedTuple):
+    """A folder of the cache that was not what had been published, and was built again."""
+
+    kind: str
+    key: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.key} in the cache was damaged ({self.why}) and was built again"
+
+
+_rebuilt: list[Rebuilt] = []
+
+
+def rebuilt() -> tuple[Rebuilt, ...]:
+    """What this process had to build again so far."""
+    return tuple(_rebuilt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +64,26 @@ class Cache:
         return cls(root.absolute())
 
     def build(self, kind: str, key: str, builder: Callable[[Path], None]) -> Path:
-        """The folder `root/kind/key`; `builder` fills a temporary folder if nobody has made it yet."""
+        """The folder `root/kind/key`, checked; `builder` fills a temporary folder if there is none that is sound."""
         final = self.path(kind, key)
-        if final.is_dir():
-            return final
         try:
+            if self.found(kind, key) is not None:
+                return final
             with self._locked(kind, key):
-                if not final.is_dir():
+                wrong = check_contents(final).wrong if final.is_dir() else "absent"
+                if wrong is not None:
+                    damaged = final.is_dir()
                     self._make(final, builder)
+                    if damaged:
+                        _rebuilt.append(Rebuilt(kind, key, wrong))
         except OSError as error:
             raise InfraFault(f"cannot use the cache {self.root}: {error}; set STEELYARD_CACHE") from error
         return final
+
+    def found(self, kind: str, key: str) -> Path | None:
+        """The folder of this key if it is there and holds what was published."""
+        final = self.path(kind, key)
+        return final if final.is_dir() and check_contents(final).wrong is None else None
 
     def path(self, kind: str, key: str) -> Path:
         """Where the folder of this key is, or would be."""
@@ -89,9 +122,19 @@ class Cache:
         final.parent.mkdir(parents=True, exist_ok=True)
         with self.temporary() as folder:
             builder(folder)
+            record_contents(folder)
             sync_file_system(folder)
-            folder.rename(final)
+            if final.is_dir():
+                self._replace(final, folder)
+            else:
+                folder.rename(final)
         _sync_names(final.parent)
+
+    def _replace(self, damaged: Path, folder: Path) -> None:
+        """A run that stands on the damaged one finds other inodes there when it ends, and counts for nothing."""
+        with self.temporary() as aside:
+            damaged.rename(aside / "damaged")
+            folder.rename(damaged)
 
     @contextmanager
     def _locked(self, kind: str, key: str) -> Iterator[None]:

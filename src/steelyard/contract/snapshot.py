@@ -6,6 +6,7 @@
       index.json       [["src/a.py", {"kind": "file", ...}], ...]
       tree/            plain files, no `.git` at any depth
       git/.git/        one baseline commit (or the ancestors of the commit), an extra layer for agents
+      .contents        the digest of each of these files, checked whenever the snapshot is used
 
 Owned by the run uid, modes 644 and 755, one fixed time: the same contents give the same tree anywhere.
 The key names the source (a commit, an archive's sha256, a folder's content root), so what was read once is
@@ -15,7 +16,6 @@ not read again.
 from __future__ import annotations
 
 import hashlib
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -35,7 +35,7 @@ from steelyard.contract.git_source import (
     locate,
     opened,
 )
-from steelyard.contract.materialise import EPOCH_S, materialise, refusal
+from steelyard.contract.materialise import materialise, refusal
 from steelyard.contract.model import Repository
 from steelyard.contract.owner import run_uid
 from steelyard.contract.tree import Entry, content_root, path_from_json, path_to_json, shown
@@ -43,7 +43,6 @@ from steelyard.contract.tree_source import WORKED_IN, tree_items
 from steelyard.errors import InfraFault
 
 SCHEMA = "steelyard.snapshot/1"
-MOST_SAMPLES = 64
 
 
 @dataclass(frozen=True)
@@ -71,48 +70,6 @@ class Snapshot:
         """Every file and symlink, and every *empty* directory; other directories follow from their files."""
         raw = (self.folder / "index.json").read_bytes()
         return {path_from_json(path): Entry.from_json(entry) for path, entry in orjson.loads(raw)}
-
-    def check(self) -> str | None:
-        """What is wrong with the cached folder, cheaply: the index whole, the tree by sample."""
-        try:
-            raw = (self.folder / "index.json").read_bytes()
-        except OSError as error:
-            return f"index.json cannot be read: {error.strerror}"
-        if hashlib.sha256(raw).hexdigest() != self.index_sha256:
-            return "index.json is not the one that was recorded"
-        paths = list(self.entries)
-        step = max(1, -(-len(paths) // MOST_SAMPLES))
-        return next((wrong for path in paths[::step] if (wrong := self._stat_mismatch(path))), None)
-
-    def check_deep(self) -> str | None:
-        """What is wrong with the cached folder, every byte of the tree read again."""
-        if (wrong := self.check()) is not None:
-            return wrong
-        found = materialise(tree_items(self.tree), None)
-        changed = sorted(
-            path for path in {*found, *self.entries} if found.get(path) != self.entries.get(path)
-        )
-        if changed:
-            return f"tree/{shown(changed[0])} is not as it was recorded"
-        return None if content_root(found) == self.root else "the tree is not the one that was recorded"
-
-    def _stat_mismatch(self, path: str) -> str | None:
-        entry = self.entries[path]
-        name = f"tree/{shown(path)}"
-        try:
-            found = Path(self.tree, path).lstat()
-        except OSError:
-            return f"{name} is gone"
-        kind = {stat.S_IFREG: "file", stat.S_IFLNK: "symlink", stat.S_IFDIR: "dir"}.get(
-            stat.S_IFMT(found.st_mode)
-        )
-        if kind != entry.kind or int(found.st_mtime) != EPOCH_S or found.st_uid != self.run_uid:
-            return f"{name} was replaced or touched"
-        if kind == "file" and (
-            found.st_size != entry.size or f"{stat.S_IMODE(found.st_mode):o}" != entry.mode
-        ):
-            return f"{name} has another size or mode"
-        return None
 
 
 @dataclass(frozen=True)
@@ -170,9 +127,8 @@ def _from_git(repository: Repository, location: str, folder: Path, cache: Cache)
         for name, place in repository.submodules.items()
     }
     key = _key(git=commit, submodules=sorted(submodules), history=repository.history)
-    ready = cache.path("snapshots", key).is_dir()
-    if ready and path.is_file():
-        return cache.path("snapshots", key)  # unpacking a bundle only to look is the expensive part
+    if path.is_file() and (ready := cache.found("snapshots", key)) is not None:
+        return ready  # unpacking a bundle only to look is the expensive part
     with opened(path, cache) as git_dir:
         check_commit(git_dir, commit)
         source = GitSource(git_dir, commit, submodules)

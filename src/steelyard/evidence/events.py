@@ -41,7 +41,7 @@ Actor = Literal["agent", "harness", "monitor", "operator"]
 ACTORS: frozenset[str] = frozenset(get_args(Actor))
 EVENT_TYPES: frozenset[str] = frozenset(
     {
-        *("run.start", "run.prepared", "run.identity", "run.mismatch", "run.end"),
+        *("run.start", "run.prepared", "run.identity", "run.mismatch", "run.end", "cache.rebuilt"),
         *("setup.start", "setup.end", "sandbox.start", "sandbox.stop"),
         *("stage.enter", "stage.leave", "step.start", "step.end", "brief"),
         *("agent.start", "agent.turn", "agent.message", "agent.final", "agent.end"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from steelyard.agents.base import Agent, Delivery, Ending
 from steelyard.bench.ground import Ground
 from steelyard.contract.catalogue import ContractFile
+from steelyard.contract.contents import Checked
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
@@ -38,6 +40,8 @@ class LiveRun:
     brought: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
     kept: frozenset[str] = frozenset()  # of those, what is as it came
     doors_tried: bool = False  # those of the checks
+    checked: dict[Path, Checked] = field(default_factory=dict)  # the folders of the cache under it
+    rebuilt_told: int = 0  # of what this process built again in the cache
 
     @property
     def blobs(self) -> Blobs:

@@ -156,6 +156,7 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
         if ground.setup is None
         else {
             "digest": ground.setup.digest,
+            "contents": ground.setup.contents,
             "network": ground.setup.network,
             "doors": [str(door) for door in Door.each(ground.contract.spec.setup_network)],
             "commands": list(ground.contract.spec.setup),

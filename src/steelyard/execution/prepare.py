@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 
 import orjson
 
 from steelyard.agents.base import Agent
-from steelyard.bench.ground import Ground
+from steelyard.bench.ground import Ground, build_again
 from steelyard.bench.run_verifier import LOGS, TESTS, TOOLS
-from steelyard.errors import InfraFault
+from steelyard.contract.cache import rebuilt
+from steelyard.contract.contents import Checked, check_contents
+from steelyard.errors import InfraFault, SteelyardError
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.folder import RunFolder, new_run_id
 from steelyard.execution.connected import connection_log
@@ -24,6 +27,7 @@ from steelyard.sandboxes.base import Place, with_doors
 
 def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
+    ground, checked = _sound(ground)
     box = with_doors(ground.box(git=True), trial.contract.spec.environment.network)
     facts = ground.backend.facts(box)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name))
@@ -35,10 +39,11 @@ def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
     events = EventLog(folder.events)
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
-    return LiveRun(trial, agent, ground, folder, events)
+    return LiveRun(trial, agent, ground, folder, events, checked=checked)
 
 
 def prepare(run: LiveRun) -> None:
+    tell_rebuilt(run)
     _compare_identity(run)
     try_doors_early(run)
     run.delivery = run.agent.deliver(run.ground, run.blobs)
@@ -62,13 +67,44 @@ def _has_git(run: LiveRun) -> bool:
     return run.trial.contract.spec.workspace == "code"
 
 
+def _checked(ground: Ground) -> dict[Path, Checked]:
+    return {folder: check_contents(folder) for folder in ground.cached}
+
+
+def _sound(ground: Ground) -> tuple[Ground, dict[Path, Checked]]:
+    """Before the manifest is written: it tells of the setup layer that the run stands on."""
+    checked = _checked(ground)
+    if all(one.wrong is None for one in checked.values()):
+        return ground, checked
+    with suppress(SteelyardError):  # the run will end by it, and have a folder to say so in
+        ground = build_again(ground)
+    return ground, _checked(ground)
+
+
 def _compare_identity(run: LiveRun) -> None:
     """What is on disk is what the manifest says, or this run counts for nothing."""
-    snapshot = run.trial.contract.snapshot
-    mismatch = snapshot.check()
-    if mismatch is None:
-        how = "index digest and sampled files"
-        run.events.append("run.prepared", "harness", {"content_root": snapshot.root, "compared": how})
-    else:
-        run.events.append("run.mismatch", "harness", {"content_root": snapshot.root, "why": mismatch})
-        raise InfraFault(f"the snapshot in the cache was altered: {mismatch}; remove {snapshot.folder}")
+    root = run.trial.contract.snapshot.root
+    for folder, (_, wrong) in run.checked.items():
+        if wrong is not None:
+            why = f"{folder.parent.name}/{folder.name}: {wrong}"
+            run.events.append("run.mismatch", "harness", {"content_root": root, "why": why})
+            raise InfraFault(f"the cache was altered: {why}; remove {folder}")
+    compared = "every file of the snapshot and of the setup layer"
+    run.events.append("run.prepared", "harness", {"content_root": root, "compared": compared})
+
+
+def compare_identity_again(run: LiveRun) -> None:
+    """Nothing under this run was altered or replaced while it went on."""
+    for folder, before in run.checked.items():
+        now, wrong = check_contents(folder)
+        if now != before.stamp:
+            why = f"{folder.parent.name}/{folder.name}: {wrong or 'it was built again'}"
+            run.events.append("run.mismatch", "harness", {"why": why})
+            raise InfraFault(f"the cache was altered during the run: {why}")
+
+
+def tell_rebuilt(run: LiveRun) -> None:
+    """What this process had to build again in the cache and has not told in this run yet."""
+    for one in rebuilt()[run.rebuilt_told :]:
+        run.events.append("cache.rebuilt", "harness", {"kind": one.kind, "key": one.key, "why": one.why})
+        run.rebuilt_told += 1

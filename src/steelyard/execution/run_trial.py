@@ -18,7 +18,7 @@ from steelyard.evidence.seal import seal
 from steelyard.execution.accept import accept
 from steelyard.execution.capture import capture
 from steelyard.execution.live_run import LiveRun
-from steelyard.execution.prepare import open_run, prepare
+from steelyard.execution.prepare import compare_identity_again, open_run, prepare, tell_rebuilt
 from steelyard.execution.take_steps import take_steps
 from steelyard.execution.watch import converse
 from steelyard.plan.trial import Trial
@@ -35,6 +35,7 @@ def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = 
             capture(run)
             run.make_room()
             accept(run, trial.contract.checks)
+        compare_identity_again(run)
     except (ContractFault, OperatorFault):
         run.discard()  # nothing was tried, so there is nothing to keep
         raise
@@ -51,6 +52,7 @@ def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = 
 
 
 def _terminate(run: LiveRun) -> None:
+    tell_rebuilt(run)
     ending = run.ending or Ending("infrastructure", "the run never reached its agent")
     reached = run.trial.contract.spec.environment.network
     if run.ground.box().network == "none" and reached == "none":

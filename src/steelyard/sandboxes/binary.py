@@ -7,7 +7,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from steelyard.contract.cache import Cache
@@ -35,24 +34,15 @@ def _is_fresh(binary: Path) -> bool:
 
 def _compiled_into_cache() -> Path:
     digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
-    folder = Cache.default().root / "init"
-    binary = folder / digest
-    if binary.exists():
-        return binary
+    return Cache.default().build("init-binary", digest, _compile) / "init"
+
+
+def _compile(folder: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise InfraFault(f"steelyard's init is not built and there is no C compiler; {_FIX}")
+    command = [compiler, *COMPILE, "-o", str(folder / "init"), str(SOURCE)]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            made = Path(scratch, "init")
-            command = [compiler, *COMPILE, "-o", str(made), str(SOURCE)]
-            subprocess.run(command, check=True, capture_output=True, text=True)
-            made.rename(binary)
+        subprocess.run(command, check=True, capture_output=True, text=True)
     except subprocess.CalledProcessError as error:
         raise InfraFault(f"steelyard's init does not compile: {error.stderr.strip()}; {_FIX}") from error
-    except OSError as error:
-        raise InfraFault(
-            f"cannot build steelyard's init in {folder}: {error}; set STEELYARD_CACHE"
-        ) from error
-    return binary

@@ -65,7 +65,7 @@ class BubblewrapBackend:
         limits: dict[str, Enforced] = {
             "cpu": "cgroup" if "cpu" in groups else "none",
             "memory": "cgroup" if "memory" in groups else "polled",
-            "disk": "none" if _is_on_disk(box) else "tmpfs",
+            "disk": "tmpfs" if not _is_on_disk(box) else "polled" if box.keep is None else "none",
             "processes": "cgroup" if "processes" in groups else "rlimit",
         }
         return Facts(
@@ -160,7 +160,7 @@ def _rlimits(box: Box, facts: Facts) -> list[str]:
         rlimits.append(f"nproc={box.limits.processes}")
     if facts.limits["memory"] == "polled":
         rlimits.append(f"data={box.limits.memory_mb * _MB}")
-    if facts.limits["disk"] == "none":
+    if facts.limits["disk"] != "tmpfs":
         rlimits.append(f"fsize={box.limits.disk_mb * _MB}")
     return rlimits
 

@@ -12,6 +12,7 @@ import select
 import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -25,10 +26,11 @@ from steelyard.sandboxes.bwrap_arguments import BIN
 from steelyard.sandboxes.copying import COMPLETE
 from steelyard.sandboxes.doors import Doors
 from steelyard.sandboxes.launching import Started
-from steelyard.sandboxes.watching import watch_memory
+from steelyard.sandboxes.watching import Watched, watch_disk, watch_memory
 from steelyard.sandboxes.wire import Wire
 
 DEATH_S = 10.0
+_ANSWER_S = 1.0
 _MB = 1 << 20
 
 BASE_ENV = {
@@ -87,8 +89,14 @@ class BubblewrapSandbox:
         self._closed = False
         self._settled = False
         polled = facts.limits["memory"] == "polled"
-        limit = box.limits.memory_mb * _MB
-        self._unwatch = watch_memory(init.pid, limit, self._out_of_memory) if polled else None
+        self._is_disk_full = False
+        self._unwatch: list[Callable[[], None]] = []
+        if polled:
+            watched = Watched(init.pid, box.limits.memory_mb * _MB, self._out_of_memory, self._segments_bytes)
+            self._unwatch.append(watch_memory(watched))
+        if holding.folder is not None:
+            watched = Watched(init.pid, box.limits.disk_mb * _MB, self._out_of_disk)
+            self._unwatch.append(watch_disk(watched, holding.folder))
 
     @property
     def facts(self) -> Facts:
@@ -140,9 +148,17 @@ class BubblewrapSandbox:
         self._polled_kills += 1
         self._init.wire.kill_all(DEATH_S)
 
+    def _out_of_disk(self) -> None:
+        self._is_disk_full = True
+        self._init.wire.kill_all(DEATH_S)
+
+    def _segments_bytes(self) -> int:
+        """Of System V; they are seen from inside the sandbox alone."""
+        return 0 if self._init.wire.gone else self._init.wire.memory_bytes(_ANSWER_S)
+
     def _die(self) -> Death:
-        if self._unwatch is not None:
-            self._unwatch()
+        for unwatch in self._unwatch:
+            unwatch()
         self._doors.shut()
         try:
             if not self._init.wire.gone:
@@ -157,7 +173,7 @@ class BubblewrapSandbox:
             oom_kills=counted.oom_kills + self._polled_kills,
             peak_memory_bytes=counted.peak_memory_bytes,
             processes_refused=counted.processes_refused,
-            disk_full=os.fstatvfs(self._started.workspace).f_bavail == 0,
+            disk_full=self._is_disk_full or os.fstatvfs(self._started.workspace).f_bavail == 0,
         )
 
     def _give_back(self) -> None:

@@ -5,13 +5,14 @@ u32 length | u8 type | u32 id | payload     little endian, payload at most 1 MiB
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-PROTOCOL = 2
+PROTOCOL = 3
 MAX_FRAME = 1 << 20
 STDIN_WINDOW = 1 << 16  # bytes of stdin that may be under way, unacknowledged
 STREAM_WINDOW = 1 << 16  # likewise of a connection to a door, each way
@@ -69,10 +70,18 @@ class Splitter:
             yield Frame(kind, number, payload)
 
 
-def pack_request(argv: Sequence[str], cwd: str, env: Mapping[str, str], *, wants_input: bool) -> bytes:
+def pack_request(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    *,
+    wants_input: bool,
+    time_s: float | None = None,
+) -> bytes:
     """The payload of E. Raises ValueError for what no process can be given."""
+    flags = ("i" if wants_input else "") + (f"t{math.ceil(time_s * 1000)}" if time_s is not None else "")
     variables = [f"{name}={value}" for name, value in env.items()]
-    fields = ["i" if wants_input else "", cwd, str(len(argv)), *argv, str(len(variables)), *variables]
+    fields = [flags, cwd, str(len(argv)), *argv, str(len(variables)), *variables]
     encoded = [os.fsencode(field) for field in fields]
     if any(b"\0" in field for field in encoded):
         raise ValueError("an argument or variable holds a NUL byte")
@@ -130,6 +139,14 @@ def pack_count(count: int) -> bytes:
 
 def unpack_count(payload: bytes) -> int:
     return int(struct.unpack("<I", payload)[0])
+
+
+def pack_size(count: int) -> bytes:
+    return struct.pack("<Q", count)
+
+
+def unpack_size(payload: bytes) -> int:
+    return int(struct.unpack("<Q", payload)[0])
 
 
 def pack_signal(number: int) -> bytes:

@@ -3,14 +3,16 @@
  *     u32 length | u8 type | u32 id | payload        little endian, payload at most 1 MiB
  *
  *     to init      E exec   I stdin data   S signal   T end a job's tree   K kill everything   P ping
+ *                  M memory that is no process's
  *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
- *                  P pong   ! refused
+ *                  P pong   M memory   Z the time of a job is over   ! refused
  *     doors        l listen  u shut all         c connection (from init)   e end (to init)
  *                  b bytes  a taken  r reset    both ways
  *
- * docs/init-protocol.md says what each payload holds. Three rules carry the safety of it:
+ * docs/init-protocol.md says what each payload holds. Four rules carry the safety of it:
  * - an exit is told when the process ends (SIGCHLD), never when its pipes do: a daemon may hold those;
  * - nothing that a command does (not reading stdin, flooding stdout, leaving a daemon) blocks init;
+ * - a job whose time is over is killed here too, whether the controller says so, sleeps or does not read;
  * - init cannot be read by what it runs (PR_SET_DUMPABLE 0) and, as process 1, not be killed by it.
  *
  * In the `local` sandbox it is not process 1: there it is a child subreaper and kills only its own
@@ -31,6 +33,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -40,7 +43,7 @@
 #include <unistd.h>
 
 enum {
-    PROTOCOL = 2,
+    PROTOCOL = 3,
     HEADER = 9,
     MAX_FRAME = 1 << 20,
     MAX_JOBS = 64,
@@ -53,6 +56,8 @@ enum {
     STREAM_WINDOW = 1 << 16, /* likewise of a stream, and each way */
     STREAM_BUFFER = 1 << 17, /* of a socket: or what nobody reads would be the kernel's to keep, by the megabyte */
     BACKLOG = 64,
+    STRIKE_MS = 5,
+    MAX_TIME_MS = 1 << 30,
 };
 
 struct job {
@@ -63,6 +68,8 @@ struct job {
     bool input_ends;
     uint32_t waiting; /* bytes in `pending` */
     char *pending;
+    int64_t deadline_ms; /* on the monotonic clock; 0: none */
+    bool expired;
 };
 
 /* A listening socket: whoever connects to it is passed on to the controller. */
@@ -91,6 +98,7 @@ struct process {
 
 struct request {
     bool wants_input;
+    int64_t time_ms; /* 0: as long as it likes */
     char *cwd;
     char **argv, **env;
 };
@@ -114,10 +122,47 @@ static volatile int start_errno;
 static volatile char start_step;
 
 static void kill_descendants(void);
+static int kill_round(const struct job *ending);
 
 static _Noreturn void leave(void) {
     if (!is_process_1) kill_descendants(); /* process 1 takes everything with it by ending */
     _exit(0);
+}
+
+/* ---- deadlines ---- */
+
+static int64_t now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* How long poll may sleep. A tree that must die is struck again until it is gone: it may have forked. */
+static int until_deadline_ms(void) {
+    int64_t left = INT32_MAX;
+    for (int i = 0; i < job_count; i++)
+        if (jobs[i].deadline_ms) {
+            int64_t own = jobs[i].expired ? STRIKE_MS : jobs[i].deadline_ms - now_ms();
+            if (own < left) left = own < 0 ? 0 : own;
+        }
+    return left == INT32_MAX ? -1 : (int)left;
+}
+
+/* Kills, and tells nothing: it may be called in the middle of a frame. Who is dead is reaped by the loop. */
+static void strike_expired(void) {
+    int64_t now = now_ms();
+    for (int i = 0; i < job_count; i++) {
+        if (!jobs[i].deadline_ms || now < jobs[i].deadline_ms) continue;
+        jobs[i].expired = true;
+        if (is_process_1 && job_count == 1) kill(-1, SIGKILL);
+        else kill_round(&jobs[i]);
+    }
+}
+
+static void wait_for(int fd, short events) {
+    struct pollfd polled = {fd, events, 0};
+    poll(&polled, 1, until_deadline_ms());
+    strike_expired();
 }
 
 /* ---- frames ---- */
@@ -127,6 +172,10 @@ static void read_fully(void *into, size_t count) {
     while (count > 0) {
         ssize_t got = read(control_in, at, count);
         if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN) {
+            wait_for(control_in, POLLIN);
+            continue;
+        }
         if (got <= 0) leave();
         at += got;
         count -= (size_t)got;
@@ -138,6 +187,10 @@ static void write_fully(const void *from, size_t count) {
     while (count > 0) {
         ssize_t put = write(control_out, at, count);
         if (put < 0 && errno == EINTR) continue;
+        if (put < 0 && errno == EAGAIN) {
+            wait_for(control_out, POLLOUT);
+            continue;
+        }
         if (put <= 0) leave();
         at += put;
         count -= (size_t)put;
@@ -481,6 +534,9 @@ static bool parse_request(struct request *request, char *at, char *end) {
     request->cwd = next_field(&at, end);
     if (!flags || !request->cwd) return false;
     request->wants_input = strchr(flags, 'i') != NULL;
+    char *time = strchr(flags, 't');
+    request->time_ms = time ? strtoll(time + 1, NULL, 10) : 0;
+    if (request->time_ms < 0 || request->time_ms > MAX_TIME_MS) request->time_ms = MAX_TIME_MS;
     request->argv = next_list(&at, end);
     request->env = next_list(&at, end);
     return request->argv && request->argv[0] && request->env;
@@ -567,6 +623,7 @@ static void start_job(uint32_t id, struct request *request) {
         return;
     }
     job->pid = pid;
+    if (request->time_ms > 0) job->deadline_ms = now_ms() + request->time_ms;
     job->input = pipes.in[1];
     job->output[0] = pipes.out[0];
     job->output[1] = pipes.err[0];
@@ -602,7 +659,9 @@ static void finish(struct job *job, int32_t status, const struct rusage *usage) 
     memcpy(payload, &status, 4);
     memcpy(payload + 4, spent, sizeof spent);
     uint32_t id = job->id;
+    bool expired = job->expired;
     *job = jobs[--job_count];
+    if (expired) tell('Z', id, NULL, 0);
     tell('X', id, payload, sizeof payload);
 }
 
@@ -698,10 +757,55 @@ static void kill_descendants(void) {
     } while (reap(WNOHANG));
 }
 
+/* ---- System V shared memory: it outlives whoever made it, and counts as nobody's ---- */
+
+/* One byte of a file that must be read in large pieces; `chunk` is free while frames are obeyed. */
+static bool read_buffered(int fd, char *byte) {
+    static ssize_t filled, used;
+    if (used >= filled) {
+        used = 0;
+        filled = read(fd, chunk, CHUNK);
+        if (filled <= 0) {
+            filled = 0;
+            return false;
+        }
+    }
+    *byte = chunk[used++];
+    return true;
+}
+
+static uint64_t each_segment(bool remove) {
+    char line[512];
+    uint64_t total = 0;
+    int fd = open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC), length = 0;
+    for (char byte; fd >= 0 && read_buffered(fd, &byte);) {
+        if (byte != '\n') {
+            if (length < (int)sizeof line - 1) line[length++] = byte;
+            continue;
+        }
+        line[length] = 0;
+        length = 0;
+        /* key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap */
+        char *at = line;
+        long long column[16] = {0};
+        for (int i = 0; i < 16; i++) column[i] = strtoll(at, &at, i == 2 ? 8 : 10);
+        total += (uint64_t)column[14] + (uint64_t)column[15];
+        if (remove && column[3] > 0) shmctl((int)column[1], IPC_RMID, NULL);
+    }
+    if (fd >= 0) close(fd);
+    return total;
+}
+
+static void tell_memory(uint32_t id) {
+    uint64_t bytes = is_process_1 ? each_segment(false) : 0; /* elsewhere they are the host's */
+    tell('M', id, &bytes, sizeof bytes);
+}
+
 static void kill_everything(uint32_t id) {
     if (is_process_1) {
         kill(-1, SIGKILL); /* atomic against forks, unlike any walk */
         reap(0);
+        each_segment(true);
     } else {
         kill_descendants();
     }
@@ -710,21 +814,36 @@ static void kill_everything(uint32_t id) {
 }
 
 /* A timeout: a grandchild may have left the session and lost its parent, so everything goes that does
- * not belong to another running job. Alone, that is everything. Told once all of it is dead. */
-static void end_tree(uint32_t id, const struct job *ending) {
-    if (ending && is_process_1 && job_count == 1) {
+ * not belong to another running job. Alone, that is everything. */
+static void kill_tree(const struct job *ending) {
+    if (is_process_1 && job_count == 1) {
         kill(-1, SIGKILL);
         reap(0);
-    } else if (ending) {
-        const struct job copy = *ending; /* reaping moves the jobs about */
-        const struct timespec pause = {0, 500000};
-        for (int round = 0; round < 2000 && kill_round(&copy) > 0; round++) {
-            nanosleep(&pause, NULL);
-            reap(WNOHANG);
-        }
+        return;
+    }
+    const struct job copy = *ending; /* reaping moves the jobs about */
+    const struct timespec pause = {0, 500000};
+    for (int round = 0; round < 2000 && kill_round(&copy) > 0; round++) {
+        nanosleep(&pause, NULL);
         reap(WNOHANG);
     }
+    reap(WNOHANG);
+}
+
+/* Told once all of it is dead. */
+static void end_tree(uint32_t id, const struct job *ending) {
+    if (ending) kill_tree(ending);
     tell('D', id, NULL, 0);
+}
+
+static bool end_expired(void) {
+    strike_expired();
+    for (int i = 0; i < job_count; i++)
+        if (jobs[i].expired) {
+            kill_tree(&jobs[i]);
+            return true;
+        }
+    return false;
 }
 
 /* ---- the loop ---- */
@@ -759,6 +878,7 @@ static void obey(void) {
         case 'T': end_tree(id, job); break;
         case 'K': kill_everything(id); break;
         case 'P': tell('P', id, frame_in, length); break;
+        case 'M': tell_memory(id); break;
         case 'l': open_door(id, frame_in, length); break;
         case 'u': shut_doors(id); break;
         case 'b': case 'a': case 'e': case 'r': obey_about_stream(header[4], id, frame_in, length); break;
@@ -790,7 +910,8 @@ static _Noreturn void serve(void) {
         }
         for (int i = 0; i < sink_count; i++) polled[count + i] = (struct pollfd){sinks[i], POLLIN, 0};
         int sinks_end = count + sink_count, of_doors = poll_doors(&polled[sinks_end]);
-        if (poll(polled, (nfds_t)(sinks_end + of_doors), -1) < 0) continue;
+        if (poll(polled, (nfds_t)(sinks_end + of_doors), until_deadline_ms()) < 0) continue;
+        if (end_expired()) continue; /* the jobs have moved about */
         for (int i = 0; i < jobs_polled; i++) {
             const struct pollfd *of_job = &polled[2 + 3 * i];
             if (of_job[0].revents) pass_on_output(&jobs[i], 0);
@@ -833,6 +954,9 @@ static void take_stdio(void) {
     control_in = fcntl(0, F_DUPFD_CLOEXEC, 64);
     control_out = fcntl(1, F_DUPFD_CLOEXEC, 64);
     for (int fd = 0; fd < 3; fd++) dup2(nowhere, fd);
+    /* or a controller that does not read would hold up the end of a job */
+    fcntl(control_in, F_SETFL, fcntl(control_in, F_GETFL) | O_NONBLOCK);
+    fcntl(control_out, F_SETFL, fcntl(control_out, F_GETFL) | O_NONBLOCK);
     /* whatever else was inherited is not ours to pass on */
     for (int fd = 3; fd < control_in; fd++) close(fd);
     syscall(SYS_close_range, (unsigned)control_out + 1, ~0U, 0);

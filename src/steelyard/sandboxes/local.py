@@ -31,7 +31,7 @@ from steelyard.sandboxes.base import WORKSPACE, Box, Command, Death, Facts, Fini
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.copying import COMPLETE, copy_layers, visible
 from steelyard.sandboxes.lay import lay
-from steelyard.sandboxes.watching import watch_memory
+from steelyard.sandboxes.watching import Watched, watch_memory
 from steelyard.sandboxes.wire import Wire
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -60,7 +60,7 @@ class LocalSandbox:
             remove_tree(folder)
             raise
         self._env = {**_base_env(folder, self._places), **box.env}
-        self._unwatch = watch_memory(self._pid, box.limits.memory_mb * _MB, self._out_of_memory)
+        self._unwatch = watch_memory(Watched(self._pid, box.limits.memory_mb * _MB, self._out_of_memory))
 
     @property
     def facts(self) -> Facts:

@@ -154,7 +154,7 @@ def _limit(facts: Facts, name: str) -> Reading:
     words = {
         "cgroup": f"cgroup v{cgroups.host().version}",
         "rlimit": "rlimit",
-        "tmpfs": "tmpfs size, up to 2048 MB",
+        "tmpfs": "tmpfs size, up to 2048 MB; above, a watch over the files",
         "polled": "rlimit for each process, and the sum looked at five times a second",
         "none": "not enforced",
     }

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.contract.cache import Cache
+from steelyard.contract.contents import stamp, tree_digest
 from steelyard.errors import InfraFault
 
 
@@ -29,7 +31,9 @@ class Toolchain:
     version: str
     prefix: Path | None  # None: under /usr, which every sandbox has
     binaries: Mapping[str, Path]  # names on PATH inside -> files at their own path
-    digest: str  # of the name, the version, the prefix and the interpreter itself
+    digest: (
+        str  # of the name, the version, the prefix and the interpreter itself, and outside /usr of all files
+    )
 
 
 class Kind(NamedTuple):
@@ -117,10 +121,27 @@ def _toolchain(name: str, wanted: str, found: Found) -> Toolchain:
     siblings = {sibling: found.binary.parent / sibling for sibling in _siblings(name, found)}
     prefix = None if _is_under_usr(found.prefix) else found.prefix
     content = hashlib.sha256(found.binary.read_bytes()).hexdigest()
-    identity = f"{name}\n{found.version}\n{found.prefix}\n{content}".encode()
+    files = _installed_digest(found.prefix) if prefix else ""
+    identity = f"{name}\n{found.version}\n{found.prefix}\n{content}\n{files}".encode()
     return Toolchain(
         name, wanted, found.version, prefix, siblings | own, hashlib.sha256(identity).hexdigest()
     )
+
+
+def _installed_digest(prefix: Path) -> str:
+    """Of every file of the installation; byte code that its use leaves behind is not part of it.
+
+    Read again whenever the kernel says that a file changed, and otherwise known from the last time.
+    """
+
+    def read(folder: Path) -> None:
+        (folder / "digest").write_text(tree_digest(prefix, frozenset({"__pycache__"})))
+
+    try:
+        key = hashlib.sha256(f"{prefix}\n{stamp(prefix)}".encode()).hexdigest()
+        return (Cache.default().build("toolchains", key, read) / "digest").read_text()
+    except OSError as error:
+        raise InfraFault(f"the toolchain {prefix} cannot be read: {error}") from error
 
 
 def _siblings(name: str, found: Found) -> list[str]:

@@ -1,6 +1,7 @@
 """A socket to init -> commands run: the controller's side of docs/init-protocol.md.
 
     run()       E, then I, O, R, A until X (or F); at the deadline T, then D: whatever the command started is dead
+                Z before X: init ended it a moment after the deadline, since no T had come
     kill_all()  K, then D
 
 Any number of threads may run commands at once. There is no reader thread: whoever waits and finds nobody
@@ -28,7 +29,10 @@ from steelyard.sandboxes.feed import Feed
 from steelyard.sandboxes.frames import Exit, Frame, Hello
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
-_ANSWERS = frozenset({b"D", b"P", b"l", b"u"})
+_ANSWERS = frozenset({b"D", b"P", b"M", b"l", b"u"})
+_GRACE_S = (
+    0.2  # init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
+)
 _AFTER_KILL_S = 15.0  # how long a killed process may take to be gone before the sandbox counts as broken
 
 
@@ -57,6 +61,8 @@ class Job:
             self._take_output(frame)
         elif frame.type == b"A":
             self._taken += frames.unpack_count(frame.payload)
+        elif frame.type == b"Z":
+            self.timed_out = True
         elif frame.type == b"X":
             self._exit = frames.unpack_exit(frame.payload)
             self.end()
@@ -162,7 +168,10 @@ class Wire:
         """`cwd` and `env` are the whole truth; the command's own are already in them."""
         job, number = Job(command, on_output), self._number()
         try:
-            request = frames.pack_request(command.argv, cwd, env, wants_input=bool(command.stdin))
+            time_s = None if command.timeout_s is None else max(command.timeout_s, 0) + _GRACE_S
+            request = frames.pack_request(
+                command.argv, cwd, env, wants_input=bool(command.stdin), time_s=time_s
+            )
         except ValueError as error:
             job.feed.end()
             return Finished(None, not_started=str(error))
@@ -185,6 +194,11 @@ class Wire:
 
     def ping(self, timeout_s: float) -> bool:
         return self._ask(b"P", timeout_s)
+
+    def memory_bytes(self, timeout_s: float) -> int:
+        """What System V shared memory holds in the sandbox; 0 when init does not say."""
+        answer = self.ask(b"M", b"", timeout_s)
+        return frames.unpack_size(answer) if answer else 0
 
     def ask(self, kind: bytes, payload: bytes, timeout_s: float) -> bytes | None:
         """Init's answer to a question about doors, or None."""

@@ -1,0 +1,179 @@
+"""What is damaged in the cache decides no verdict: it is built again, and the run says so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from authoring import FIX, Author, Steelyard, payloads
+from steelyard.agents.base import Delivery
+from steelyard.agents.catalogue import BUILT_IN
+from steelyard.agents.data import Reference
+from steelyard.bench.ground import Ground
+from steelyard.contract.load import load_contract
+from steelyard.evidence.blobs import Blobs
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.plan.trial import Trial
+from steelyard.study.engine import Engine
+
+OFF_BY_ONE = "echo 'echo $(($1 + $2 + 1))' > add.sh\n"
+UNITTEST = {
+    "repo/add.py": "def add(a, b):\n    return a - b\n",
+    "repo/test_add.py": (
+        "import unittest\n\nfrom add import add\n\n\nclass Adds(unittest.TestCase):\n"
+        "    def test_adds(self):\n        self.assertEqual(add(2, 3), 5)\n\n"
+        "    def test_nothing(self):\n        self.assertEqual(add(0, 4), 4)\n"
+    ),
+    "reference.patch": (
+        "diff --git a/add.py b/add.py\n--- a/add.py\n+++ b/add.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
+        "-    return a - b\n+    return a + b\n"
+    ),
+}
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path) -> Path:
+    return tmp_path / "own-cache"
+
+
+@pytest.fixture
+def tried(
+    steelyard: Steelyard, script: Callable[[str], str], own_cache: Path
+) -> Callable[[Path, str], dict[str, Any]]:
+    def run(contract: Path, agent: str) -> dict[str, Any]:
+        said = steelyard(
+            "run", contract, "--agent", script(agent), "--json", env={"STEELYARD_CACHE": str(own_cache)}
+        )
+        return {**said.line, "stderr": said.err}
+
+    return run
+
+
+def swap(path: Path, old: bytes, new: bytes) -> None:
+    """Another content of the same size, at the same time."""
+    before, data = path.stat(), path.read_bytes()
+    assert old in data
+    assert len(old) == len(new)
+    path.write_bytes(data.replace(old, new))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def told(line: dict[str, Any]) -> list[str]:
+    return [payload["kind"] for payload in payloads(line, "cache.rebuilt")]
+
+
+def test_a_byte_altered_in_a_snapshot_fails_no_honest_work(
+    author: Author, tried: Callable[[Path, str], dict[str, Any]], own_cache: Path
+) -> None:
+    contract = author.write()
+    assert tried(contract, FIX)["verdict"] == "pass"
+    (check,) = own_cache.glob("snapshots/*/tree/check.sh")
+    swap(check, b"= 5", b"= 6")
+    line = tried(contract, FIX)
+    assert line["verdict"] == "pass"
+    assert told(line) == ["snapshots"]
+    assert "tree/check.sh is not as it was recorded) and was built again" in line["stderr"]
+    assert told(tried(contract, FIX)) == []
+
+
+def test_an_emptied_file_among_a_thousand_is_noticed(
+    author: Author, tried: Callable[[Path, str], dict[str, Any]], own_cache: Path
+) -> None:
+    contract = author.write({f"repo/data/{number}": f"{number}\n" for number in range(1000)})
+    assert tried(contract, FIX)["verdict"] == "pass"
+    (file,) = own_cache.glob("snapshots/*/tree/data/501")
+    before = file.stat()
+    file.write_bytes(b"")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    line = tried(contract, FIX)
+    assert (line["status"], told(line)) == ("scorable", ["snapshots"])
+    assert file.read_bytes() == b"501\n"
+
+
+SETUP = {"setup": ["mkdir deps && echo 5 > deps/answer"]}
+ASKS = {"repo/check.sh": '[ "$(sh add.sh 2 3)" = "$(cat deps/answer)" ]\n'}
+
+
+@pytest.mark.parametrize(("agent", "verdict"), [(FIX, "pass"), (OFF_BY_ONE, "fail")])
+def test_a_byte_altered_in_a_setup_layer_decides_no_verdict(
+    agent: str,
+    verdict: str,
+    author: Author,
+    tried: Callable[[Path, str], dict[str, Any]],
+    own_cache: Path,
+) -> None:
+    contract = author.write(ASKS, **SETUP)
+    assert tried(contract, agent)["verdict"] == verdict
+    (answer,) = own_cache.glob("setup/*/workspace/deps/answer")
+    swap(answer, b"5", b"6")
+    line = tried(contract, agent)
+    assert (line["verdict"], told(line)) == (verdict, ["setup"])
+
+
+def test_a_byte_altered_in_home_of_a_setup_layer_decides_no_verdict(
+    author: Author, tried: Callable[[Path, str], dict[str, Any]], own_cache: Path
+) -> None:
+    check = {"repo/check.sh": '[ "$(sh add.sh 2 3)" = "$(cat ~/answer)" ]\n'}
+    contract = author.write(check, setup=["echo 5 > ~/answer"])
+    assert tried(contract, FIX)["verdict"] == "pass"
+    (answer,) = own_cache.glob("setup/*/home/answer")
+    swap(answer, b"5", b"6")
+    line = tried(contract, FIX)
+    assert (line["verdict"], told(line)) == ("pass", ["setup"])
+
+
+def test_a_byte_altered_in_the_answers_of_the_trusted_tree_fails_no_honest_work(
+    author: Author, tried: Callable[[Path, str], dict[str, Any]], own_cache: Path
+) -> None:
+    checks = [{"id": "unit", "type": "tests", "cmd": "python3 -m unittest -q", "timeout_s": 60}]
+    contract = author.write(UNITTEST, oracle={"checks": checks, "reference": "reference.patch"})
+    agent = "sed -i 's/a - b/a + b/' add.py\n"
+    assert tried(contract, agent)["verdict"] == "pass"
+    kept = [path for path in own_cache.glob("controls/*/*") if b"passed" in path.read_bytes()]
+    for path in kept:
+        swap(path, b"passed", b"failed")
+        swap(path, b"test_nothing", b"test_somehow")
+    line = tried(contract, agent)
+    assert line["verdict"] == "pass"
+    assert set(told(line)) == {"controls"}
+
+
+def test_a_snapshot_altered_after_it_was_loaded_is_built_again_before_the_run(
+    author: Author, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(own_cache))
+    contract = load_contract(author.write(), installed_catalogue())
+
+    def alter(_: Trial) -> None:
+        swap(contract.snapshot.tree / "check.sh", b"= 5", b"= 6")
+
+    ((_, records),) = Engine(tmp_path / "runs", on_start=alter).run([Trial(contract, "reference")])
+    assert [record.verdict.verdict for record in records] == ["pass"]
+    assert told({"folder": records[0].evidence.folder.path})[-1:] == ["snapshots"]
+
+
+def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_right(
+    author: Author, own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(own_cache))
+    contract = load_contract(author.write(), installed_catalogue())
+
+    class Altering(Reference):
+        def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
+            file = contract.snapshot.tree / "check.sh"
+            if not any((tmp_path / "runs").glob("*/seal.json")):
+                swap(file, b"= 5", b"= 6")
+            return super().deliver(ground, blobs)
+
+    monkeypatch.setitem(BUILT_IN, "altering", lambda _: Altering())
+    ((_, (first, second)),) = Engine(tmp_path / "runs").run([Trial(contract, "altering")])
+    assert first.verdict.status == "invalid"
+    assert "tree/check.sh is not as it was recorded" in first.evidence.rationale
+    assert (second.verdict.verdict, told({"folder": second.evidence.folder.path})[-1:]) == (
+        "pass",
+        ["snapshots"],
+    )
