@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import Judge
 from steelyard.evidence.evidence import Evidence
@@ -17,6 +16,7 @@ from steelyard.evidence.folder import PATCH
 from steelyard.evidence.plain_file import open_plain
 from steelyard.evidence.transcript import Spoken, Transcript, read_transcript
 from steelyard.graders.grade import Graded
+from steelyard.graders.hidden_output import may_show_hidden
 from steelyard.graders.llm_judge import LlmJudge
 from steelyard.judge.case import CheckRow, GradeRow, Kind, Line, Note, Told
 
@@ -109,7 +109,7 @@ def _checks(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) ->
             outcome=str(outcome["outcome"]),
             exit_code=outcome.get("exit"),
             why=whys.get(entry.name, str(outcome.get("why", ""))),
-            output_tail=_tail(outcome) if _prints_nothing_hidden(contract, entry) else "",
+            output_tail="" if may_show_hidden(contract, entry) else _tail(outcome),
         )
         for entry in contract.checks
         if (outcome := evidence.outcomes.get(entry.name)) is not None
@@ -120,11 +120,6 @@ def _command(grader: Any) -> str:
     """As the contract says it; of a verifier the name of its script."""
     said = (getattr(grader, name, None) for name in ("cmd", "command", "script"))
     return next((one for one in said if isinstance(one, str) and one), str(grader.TYPE))
-
-
-def _prints_nothing_hidden(contract: Contract, entry: GraderEntry) -> bool:
-    """A live bench is one tree for every check: what one was given, the next may print."""
-    return not entry.options_files and contract.spec.bench == "fresh"
 
 
 def _tail(outcome: Mapping[str, Any]) -> str:

@@ -198,9 +198,11 @@ class _Run:
         if story.problem:
             return story.problem
         if story.begun is None:
-            return f"no witness: {how_it_ended(finished)} {_last_line(finished.stderr)}".strip()
+            return f"no witness: {how_it_ended(finished)}"
         if story.natural is None:
-            return f"ended before its last word: {next(iter(story.uncaught), how_it_ended(finished))}"
+            # What was thrown may quote a hidden test; it is in the output, and this sentence in result lines.
+            how = "an error was not caught" if story.uncaught else how_it_ended(finished)
+            return f"ended before its last word: {how}"
         left = "" if self.command.filters else unfinished(story)
         return f"{left}: registered and never reported" if left else self._not_whole(story, finished)
 
