@@ -54,7 +54,7 @@ class Script(ProcessAgent):
 
     def work(self, session: Session) -> Ending:
         content = self.path.read_bytes()
-        session.put("brief.md", session.brief.encode())
+        session.put("brief.md", session.brief.encode(errors="replace"))
         script = session.put("script", content)
         return ending_of(session.run((script,) if content.startswith(b"#!") else ("/bin/bash", script)))
 
@@ -116,7 +116,7 @@ class CommandLine(ProcessAgent):
         return {"command": self.line}
 
     def work(self, session: Session) -> Ending:
-        brief_file = session.put("brief.md", session.brief.encode())
+        brief_file = session.put("brief.md", session.brief.encode(errors="replace"))
         line = self.line
         values = {**session.placeholders, "brief": session.brief, "brief_file": brief_file}
         for name, value in values.items():

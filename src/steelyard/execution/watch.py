@@ -7,16 +7,19 @@ first and is done.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from steelyard.agents.base import Ending, Session
+from steelyard.contract.briefing import briefing, obligations
 from steelyard.errors import AgentFault
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import WORKSPACE, Death
 
+BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
 PREFIX_CHARS = 4096  # of an answer in its event; the file that it points to has more
 
 
@@ -67,10 +70,10 @@ def converse(run: LiveRun) -> None:
 
 def attend(run: LiveRun, message: Message) -> Ending:
     """One message and the agent's answer to it; what it left running runs on."""
-    brief(run, message)
+    text = brief(run, message)
     if run.delivery is not None:
         return Ending("completed", "a change was handed over as data")
-    ending = _worked(run, message)
+    ending = _worked(run, message, text)
     _keep_answer(run, message, ending)
     return replace(ending, rationale=f"{message.where}{ending.rationale}")
 
@@ -90,9 +93,15 @@ def leave(run: LiveRun, ending: Ending) -> None:
     run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code})
 
 
-def brief(run: LiveRun, message: Message) -> None:
-    """What the agent reads, verbatim; what it must satisfy is named apart, and hidden files not at all."""
+def brief(run: LiveRun, message: Message) -> str:
+    """The text that the agent reads, and the event that holds it to the byte; hidden files are not named in it."""
     contract = run.trial.contract
+    is_first = message.index == 0
+    hints = list(contract.spec.hints) if is_first else []
+    rules = obligations(contract, message.wall_s) if is_first else None
+    text = message.text if rules is None else briefing(message.text, hints, rules)
+    data = text.encode(errors="replace")
+    is_long = len(data) > BRIEF_BYTES
     run.events.append(
         "brief",
         "harness",
@@ -101,39 +110,35 @@ def brief(run: LiveRun, message: Message) -> None:
             "conversation": message.conversation,
             "index": message.index,
             "step": message.step or None,
-            "text": message.text,
-            "hints": list(contract.spec.hints) if message.index == 0 else [],
-            "obligations": {
-                "allowed_paths": list(contract.spec.policy.allowed_paths),
-                "network": _reachable(contract.spec.environment.network),
-            },
+            "text": data[:BRIEF_BYTES].decode(errors="replace") if is_long else text,
+            "digest": hashlib.sha256(data).hexdigest(),
+            "bytes": len(data),
+            "blob": run.blobs.put_bytes(data).sha256 if is_long else None,
+            "hints": hints,
+            "obligations": rules,
         },
     )
+    return text
 
 
-def _reachable(said: str | tuple[str, ...]) -> str | list[str]:
-    return said if isinstance(said, str) else list(said)
-
-
-def _worked(run: LiveRun, message: Message) -> Ending:
+def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     left_s = run.trial.contract.spec.budget.agent_wall_s - run.spent_s
     if left_s <= 0:
         return Ending("wall_time", "the wall-clock budget of the run was used up")
     begun = time.monotonic()
     try:
-        return run.agent.work(_session(run, message, min(left_s, message.wall_s or left_s)))
+        return run.agent.work(_session(run, message, text, min(left_s, message.wall_s or left_s)))
     except AgentFault as fault:
         return Ending("agent_crash", str(fault))
     finally:
         run.spent_s += time.monotonic() - begun
 
 
-def _session(run: LiveRun, message: Message, wall_s: float) -> Session:
+def _session(run: LiveRun, message: Message, text: str, wall_s: float) -> Session:
     spec = run.trial.contract.spec
-    hints = "".join(f"\n- {hint}" for hint in spec.hints) if message.index == 0 else ""
     return Session(
         sandbox=run.sandbox,
-        brief=message.text + (f"\n\nHints:{hints}\n" if hints else ""),
+        brief=text,
         placeholders={
             "workspace": WORKSPACE,
             "contract": spec.id,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.contract.briefing import first_briefing
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import Judge
 from steelyard.evidence.evidence import Evidence
@@ -31,7 +32,7 @@ def tell_run(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -
     diff = "" if kind == "answer" else _diff(evidence)
     answer = _answer(evidence) if kind == "answer" else "" if kind == "session" else said.last_words
     return Told(
-        brief=_brief(contract),
+        brief=first_briefing(contract),  # what came later is in the transcript
         kind=kind,
         expected_outcome=spec.expected_outcome,
         notes=_notes(contract),
@@ -53,12 +54,6 @@ def _kind(contract: Contract) -> Kind:
     if contract.spec.workspace == "none":
         return "answer"
     return "session" if len(contract.messages) > 1 else "run"
-
-
-def _brief(contract: Contract) -> str:
-    """As the agent was given it; what came later is in the transcript."""
-    hints = "".join(f"\n- {hint}" for hint in contract.spec.hints)
-    return contract.messages[0] + (f"\n\nHints:{hints}\n" if hints else "")
 
 
 def _notes(contract: Contract) -> tuple[Note, ...]:
