@@ -72,7 +72,12 @@ def refuse_all(
 def _bench(run: LiveRun, laid: tuple[Laid, ...]) -> Bench:
     environment = check_environment(run.trial.seed)
     return Bench(
-        run.ground, laid, environment, run.events.now, on_connection=connection_log(run.events, "check")
+        run.ground,
+        laid,
+        environment,
+        run.events.now,
+        on_connection=connection_log(run.events, "check"),
+        outputs=run.outputs,
     )
 
 

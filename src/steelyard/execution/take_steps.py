@@ -27,7 +27,7 @@ from steelyard.execution.capture import capture
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.ready import await_ready, unready
-from steelyard.execution.watch import Message, attend, conclude, leave
+from steelyard.execution.watch import Message, attend, conclude, final_response, leave
 
 
 def take_steps(run: LiveRun) -> None:
@@ -37,6 +37,7 @@ def take_steps(run: LiveRun) -> None:
             _pass_over(run, step, halted)
         else:
             halted = _take(run, number, step)
+    final_response(run)
 
 
 def _pass_over(run: LiveRun, step: Step, why: str) -> None:

@@ -11,13 +11,15 @@ import hashlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
-from steelyard.agents.base import Ending, Session
+from steelyard.agents.base import AGENT_BYTES, Ending, Session
 from steelyard.contract.briefing import briefing, obligations
 from steelyard.errors import AgentFault
+from steelyard.evidence.folder import FINAL_RESPONSE
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
-from steelyard.sandboxes.base import WORKSPACE, Death
+from steelyard.sandboxes.base import WORKSPACE, Captured, Death
 
 BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
 PREFIX_CHARS = 4096  # of an answer in its event; the file that it points to has more
@@ -66,6 +68,7 @@ def converse(run: LiveRun) -> None:
             break
     collect(run, run.trial.contract.checks, ending)
     conclude(run, ending)
+    final_response(run)
 
 
 def attend(run: LiveRun, message: Message) -> Ending:
@@ -175,9 +178,12 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
     if finished is None:
         return
     number = f"-{message.number}" if message.number > 1 else ""
-    for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr)):
-        run.folder.write_bytes(f"agent/{name}{number}.txt", stream.text.encode(errors="replace"))
+    streams = {
+        name: _kept(run, f"agent/{name}{number}.txt", stream)
+        for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr))
+    }
     run.answer = finished.stdout
+    run.said = streams["stdout"]
     run.events.append(
         "agent.message",
         "agent",
@@ -186,9 +192,29 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
             "conversation": message.conversation,
             "index": message.index + 1,
             "step": message.step or None,
-            "digest": finished.stdout.sha256,
-            "bytes": finished.stdout.size,
-            "prefix": finished.stdout.text[:PREFIX_CHARS],
-            "pointer": f"agent/stdout{number}.txt",
+            **streams["stdout"],
+            "stderr": streams["stderr"],
         },
     )
+
+
+def _kept(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:
+    """A file with a view of the stream; of one that is longer, a blob with the rest of it."""
+    run.folder.write_bytes(name, stream.view)
+    kept = run.outputs.keep(stream, AGENT_BYTES)
+    return {
+        "digest": stream.sha256,
+        "bytes": stream.size,
+        "prefix": stream.text[:PREFIX_CHARS],
+        "pointer": name,
+        "blob": kept.blob,
+        "cut": kept.cut,
+    }
+
+
+def final_response(run: LiveRun) -> None:
+    """The last thing that the agent's process printed, as its final response; an agent without a process gives none."""
+    if run.said is None or run.answer is None:
+        return
+    run.folder.write_bytes(FINAL_RESPONSE, run.answer.view)
+    run.events.append("agent.final", "agent", {**run.said, "pointer": FINAL_RESPONSE})

@@ -14,6 +14,7 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.model import Judge
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder import PATCH
+from steelyard.evidence.output_view import end_of, output_text
 from steelyard.evidence.plain_file import open_plain
 from steelyard.evidence.transcript import Spoken, Transcript, read_transcript
 from steelyard.graders.grade import Graded
@@ -118,8 +119,7 @@ def _command(grader: Any) -> str:
 
 
 def _tail(outcome: Mapping[str, Any]) -> str:
-    kept = (outcome.get(name) or {} for name in ("stdout", "stderr"))
-    return "".join(f"{one.get('prefix', '')}{one.get('tail', '')}" for one in kept)[-TAIL_CHARS:]
+    return end_of("".join(output_text(outcome.get(name)) for name in ("stdout", "stderr")), TAIL_CHARS)
 
 
 def _rows(grades: Sequence[Graded]) -> tuple[GradeRow, ...]:

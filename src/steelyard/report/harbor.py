@@ -28,6 +28,7 @@ from steelyard.contract.tree import is_within, shown
 from steelyard.evidence.chain import Event, read_events
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder import CHECKS, OUTCOME
+from steelyard.evidence.output_view import output_text
 from steelyard.graders.hidden_output import may_show_hidden
 
 CONVENTION = "/logs/artifacts"
@@ -191,8 +192,7 @@ def _printed(trial: TrialOfHarbor, entry: GraderEntry, kind: str) -> str:
     if may_show_hidden(trial.contract, entry):
         path = trial.evidence.folder.path / CHECKS / entry.name / OUTCOME
         return f"[the output of {entry.name} may show hidden files and is kept in {shown(str(path))}]\n"
-    stream = outcome.get(kind) or {}
-    return f"{stream.get('prefix', '')}{stream.get('tail', '')}"
+    return output_text(outcome.get(kind))
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from steelyard.contract.tree import shown
 from steelyard.evidence.folder import CHECKS, GRADINGS
+from steelyard.evidence.output_view import output_text
 from steelyard.evidence.plain_file import open_plain
 from steelyard.report.agent_said import agent_said
 from steelyard.report.breakdown import breakdown_of
@@ -166,7 +167,7 @@ def told_by(folder: Path, check: str) -> str:
             outcome = json.loads(file.read(MAX_OUTCOME_BYTES))
         rows = (outcome.get("reported") or {}).get("results", [])
         failed = [f"{one[0]}: {one[2] or one[1]}" for one in rows if one[1] in ("failed", "error")]
-        printed = "".join(outcome[name]["prefix"] + outcome[name]["tail"] for name in ("stdout", "stderr"))
+        printed = "".join(output_text(outcome[name]) for name in ("stdout", "stderr"))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
     more = [f"and {len(failed) - SHOWN_TESTS} more"] if len(failed) > SHOWN_TESTS else []
@@ -185,10 +186,11 @@ def graded_tail(result: Mapping[str, Any], grade: Mapping[str, Any]) -> str:
 
 
 def _last_lines(printed: str) -> str:
-    """The end of a text, from the start of a line where it has one."""
+    """The end of a text, from the start of a line where it has one; what is missing before it is said."""
     tail = printed[-SHOWN_CHARS:]
     cut = tail.find("\n") + 1 if len(printed) > len(tail) else 0
-    return tail[cut:]
+    missing = len(printed) - len(tail) + cut
+    return f"[... {missing} characters ...]\n{tail[cut:]}" if missing else tail
 
 
 def _stderr_tail(folder: Path) -> str:
