@@ -124,9 +124,7 @@ class Bench:
         places = [dest for _, dest in options.injected]
         # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
         own = [piece for piece in laid if not any(is_within(piece.path, place) for place in places)]
-        command = Command(
-            _argv(entry), env=self.env, timeout_s=options.timeout_s, whole_bytes=STREAM_BYTES
-        )
+        command = Command(_argv(entry), env=self.env, timeout_s=options.timeout_s, whole_bytes=STREAM_BYTES)
         return somewhere(
             (*own, *hidden_files(self.ground.contract, options)),
             lambda sandbox: sandbox.run(command),

@@ -53,6 +53,8 @@ def _worded(rules: Mapping[str, Any]) -> list[str]:
     scope = f"Change only files that match one of: {', '.join(rules['allowed_paths'])}"
     return [
         *([scope] if rules["allowed_paths"] else []),
-        "There is no network." if network == "none" else f"Only these hosts can be reached: {', '.join(network)}",
+        "There is no network."
+        if network == "none"
+        else f"Only these hosts can be reached: {', '.join(network)}",
         f"You have {wall_s}." if rules["of"] == "run" else f"You have {wall_s} for this step.",
     ]

@@ -18,6 +18,7 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.tree import is_within
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.misleading import misleading
+from steelyard.execution.alerts import alerts_of_check
 from steelyard.execution.connected import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.tried_doors import try_doors
@@ -104,6 +105,7 @@ def _told(run: LiveRun, execution: Outcome) -> None:
     """One execution, in short: what each test of it said stands in `check.end`, of the one that decided."""
     short = {name: value for name, value in execution.to_json().items() if name in EXECUTION}
     run.events.append("check.run", "harness", {**short, "failing": len(execution.failing)})
+    alerts_of_check(run, execution)
 
 
 def _record(run: LiveRun, outcome: Outcome) -> None:

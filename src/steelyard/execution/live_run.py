@@ -41,6 +41,8 @@ class LiveRun:
     brought: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
     kept: frozenset[str] = frozenset()  # of those, what is as it came
     doors_tried: bool = False  # those of the checks
+    alerts: dict[str, int] = field(default_factory=dict)  # of the agent's limits: code -> its event
+    left: int | None = None  # the event of the agent's end
     outputs: OutputStore = field(init=False)
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ from steelyard.agents.base import AGENT_BYTES, Ending, Session
 from steelyard.contract.briefing import briefing, obligations
 from steelyard.errors import AgentFault
 from steelyard.evidence.folder import FINAL_RESPONSE
+from steelyard.execution.alerts import alert_of_output, alert_of_time, alerts_of_death
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import WORKSPACE, Captured, Death
@@ -77,6 +78,7 @@ def attend(run: LiveRun, message: Message) -> Ending:
     if run.delivery is not None:
         return Ending("completed", "a change was handed over as data")
     ending = _worked(run, message, text)
+    alert_of_time(run, ending, message.wall_s or run.trial.contract.spec.budget.agent_wall_s)
     _keep_answer(run, message, ending)
     return replace(ending, rationale=f"{message.where}{ending.rationale}")
 
@@ -87,13 +89,14 @@ def conclude(run: LiveRun, ending: Ending) -> None:
         run.sandbox.settle()
     elif run.delivery is None:
         run.death = run.sandbox.stop()
+        alerts_of_death(run, run.death)
         ending = _explained(ending, run.death)
     leave(run, ending)
 
 
 def leave(run: LiveRun, ending: Ending) -> None:
     run.ending = ending
-    run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code})
+    run.left = run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code})
 
 
 def brief(run: LiveRun, message: Message) -> str:
@@ -202,6 +205,7 @@ def _kept(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:
     """A file with a view of the stream; of one that is longer, a blob with the rest of it."""
     run.folder.write_bytes(name, stream.view)
     kept = run.outputs.keep(stream, AGENT_BYTES)
+    alert_of_output(run, name, stream.size, kept.cut)
     return {
         "digest": stream.sha256,
         "bytes": stream.size,
