@@ -113,7 +113,7 @@ class CommandLine(ProcessAgent):
         return f"command:{word}#{hashlib.sha256(os.fsencode(self.line)).hexdigest()[:6]}"
 
     def parameters(self) -> Mapping[str, Any]:
-        return {"command": self.line}
+        return {"command": self.line, "sha256": hashlib.sha256(os.fsencode(self.line)).hexdigest()}
 
     def work(self, session: Session) -> Ending:
         brief_file = session.put("brief.md", session.brief.encode(errors="replace"))

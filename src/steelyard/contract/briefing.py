@@ -15,7 +15,7 @@ Hints and rules come once in a conversation, with its first message. Checks, hid
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.contract.contract import Contract
@@ -42,10 +42,14 @@ def briefing(text: str, hints: Sequence[str], rules: Mapping[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def first_briefing(contract: Contract) -> str:
-    """What the agent of a run reads first."""
-    step_wall_s = contract.steps[0].wall_s if contract.steps else None
-    return briefing(contract.messages[0], contract.spec.hints, obligations(contract, step_wall_s))
+def delivered(contract: Contract) -> Iterator[str]:
+    """Everything that an agent reads, message by message; each step is a conversation of its own."""
+    hints = contract.spec.hints
+    for number, text in enumerate(contract.messages):
+        if contract.steps:
+            yield briefing(text, hints, obligations(contract, contract.steps[number].wall_s))
+        else:
+            yield text if number else briefing(text, hints, obligations(contract))
 
 
 def _worded(rules: Mapping[str, Any]) -> list[str]:

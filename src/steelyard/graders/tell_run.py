@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.contract.briefing import first_briefing
+from steelyard.contract.briefing import delivered
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import Judge
 from steelyard.evidence.evidence import Evidence
@@ -33,7 +33,7 @@ def tell_run(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -
     diff = "" if kind == "answer" else _diff(evidence)
     answer = _answer(evidence) if kind == "answer" else "" if kind == "session" else said.last_words
     return Told(
-        brief=first_briefing(contract),  # what came later is in the transcript
+        brief=next(delivered(contract)),  # what came later is in the transcript
         kind=kind,
         expected_outcome=spec.expected_outcome,
         notes=_notes(contract),
