@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from containers import image
 
 from authoring import Author, Steelyard, payloads
 
@@ -172,3 +174,14 @@ def test_each_part_of_the_configuration_has_a_digest(steelyard: Steelyard, autho
     before = made(steelyard, author.write())["configuration"]["digests"]
     after = made(steelyard, author.write(budget={"wall_s": 50}))["configuration"]["digests"]
     assert {name for name in before if before[name] != after[name]} == {"budget"}
+
+
+def test_the_package_managers_of_an_image_are_asked_for_their_versions(
+    steelyard: Steelyard, author: Author
+) -> None:
+    """The image has npm where this machine has it, and no pip."""
+    small = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
+    contract = author.write(environment={**small, "sandbox": "docker", "image": image().id})
+    found = made(steelyard, contract)["environment"]["package_managers"]
+    assert set(found) == ({"npm"} if shutil.which("npm") else set())
+    assert all(version[:1].isdigit() for version in found.values())

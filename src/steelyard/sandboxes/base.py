@@ -16,7 +16,6 @@ from typing import Literal, NamedTuple, Protocol, Self
 
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.feed import Feed
-from steelyard.sandboxes.spool import Spool
 
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
@@ -158,6 +157,13 @@ class Command:
         )
 
 
+class Spooled(Protocol):
+    """The beginning of a long stream, on disk: a descriptor (-1: none could be had) and how much it holds."""
+
+    fd: int
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class Captured:
     """A bounded view of an unbounded stream."""
@@ -166,7 +172,7 @@ class Captured:
     tail: bytes = b""
     size: int = 0
     sha256: str = hashlib.sha256().hexdigest()  # of the whole stream, kept or not
-    spool: Spool | None = field(default=None, compare=False, repr=False)  # its beginning, where it is long
+    spool: Spooled | None = field(default=None, compare=False, repr=False)  # its beginning, where it is long
 
     @property
     def view(self) -> bytes:
