@@ -20,7 +20,7 @@ RUNS = Path(".steelyard/runs")
 
 
 def load_contract(path: str | Path) -> Contract:
-    """A contract's folder -> the contract, with every mistake in it raised at once as a ContractFault."""
+    """A contract's folder -> the contract, with all mistakes found in it raised at once as a ContractFault."""
     return load.load_contract(Path(path), installed_catalogue())
 
 

@@ -383,6 +383,14 @@ def test_a_file_that_never_ends_stops_the_run(run: RunNode) -> None:
     assert any("ended before its last word: no end" in one for one in ran.reported.problems)
 
 
+def test_a_problem_quotes_nothing_that_the_tests_threw(run: RunNode) -> None:
+    """Problems are in result lines, and what a hidden test throws may name the values that it expected."""
+    dies = "process.on('uncaughtExceptionMonitor', () => process.kill(process.pid, 'SIGKILL'));"
+    ran = run({"a.test.js": f"{dies} throw new Error('expected 4711');"})
+    assert any("ended before its last word: an error was not caught" in one for one in ran.reported.problems)
+    assert not [one for one in ran.reported.problems if "4711" in one]
+
+
 def test_filtered_tests_are_not_missed(run: RunNode) -> None:
     text = "const test = require('node:test'); test('a', () => {}); test('b', () => { throw 1; });"
     ran = run({"a.test.js": text}, "node --test --test-name-pattern=a a.test.js")

@@ -171,9 +171,12 @@ def test_a_rubric_started_by_its_path_takes_nothing_of_the_candidates(graded: Gr
     assert graded(rubric, agent=plant)["reward"] == 0.25
 
 
-def test_what_a_failing_verifier_printed_is_shown(graded: Graded) -> None:
+def test_what_a_failing_verifier_printed_is_shown_to_the_operator(
+    graded: Graded, steelyard: Steelyard
+) -> None:
     line = graded("echo cannot read the answer >&2; exit 1\n")
-    assert "cannot read the answer" in line["grades"][1]["output_tail"]
+    assert line["grades"][1]["output_tail"] == ""  # it may quote hidden files
+    assert "cannot read the answer" in steelyard("show", line["run"]).out
 
 
 ONE = "set -- 1.0\n" + REWARD

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from containers import image
 
-from authoring import Author, Steelyard
+from authoring import Author, Steelyard, payloads
 
 
 @pytest.fixture
@@ -28,8 +31,9 @@ def test_it_names_what_a_rebuild_needs(manifest: dict[str, Any]) -> None:
     assert len(manifest["repository"]["content_root"]) == 64
     assert manifest["repository"]["submodules"] == []
     assert manifest["harness"]["entry_points"] == {
-        "setup": ["echo made > made.txt"],
-        "checks": {"adds": "sh check.sh"},
+        "install": ["echo made > made.txt"],
+        "build": {},
+        "acceptance": {"adds": "sh check.sh"},
     }
     assert manifest["seeds"]["protocol"] == 20260307
     assert manifest["environment"]["declared_env"] == {"LEVEL": "7"}
@@ -39,7 +43,8 @@ def test_it_names_what_a_rebuild_needs(manifest: dict[str, Any]) -> None:
 
 def test_it_has_the_digest_of_every_lock_file(manifest: dict[str, Any]) -> None:
     (lock,) = manifest["repository"]["lock_files"]
-    assert lock == {"path": "requirements.lock", "sha256": hashlib.sha256(b"six==1.16.0\n").hexdigest()}
+    digest = hashlib.sha256(b"six==1.16.0\n").hexdigest()
+    assert lock == {"path": "requirements.lock", "sha256": digest, "date": None}  # a folder has no dates
 
 
 def test_it_says_of_each_limit_how_it_is_enforced(manifest: dict[str, Any]) -> None:
@@ -55,3 +60,128 @@ def test_it_names_the_toolchain_that_was_really_used(manifest: dict[str, Any]) -
     (python,) = manifest["environment"]["toolchains"]
     assert python["wanted"] == "3"
     assert python["version"].startswith("3.")
+
+
+def made(steelyard: Steelyard, contract: Path, **env: str) -> dict[str, Any]:
+    line = steelyard("run", contract, "--agent", "noop", "--json", env=env).line
+    data: dict[str, Any] = json.loads((Path(line["folder"]) / "manifest.json").read_bytes())
+    return data
+
+
+def test_what_a_contract_declares_none_of_is_declared_absent(steelyard: Steelyard, author: Author) -> None:
+    environment = made(steelyard, author.write())["environment"]
+    absent = ["env", "files", "lock_files", "registries", "secrets", "setup"]
+    assert environment["declared_absent"] == absent
+    assert environment["declared_files"] == []
+
+
+def test_what_is_declared_is_not_absent(manifest: dict[str, Any]) -> None:
+    assert manifest["environment"]["declared_absent"] == ["files", "registries", "secrets"]
+
+
+def test_files_that_come_with_a_step_are_declared_with_their_digests(
+    steelyard: Steelyard, author: Author
+) -> None:
+    check = {"id": "there", "cmd": "test -e data.csv", "timeout_s": 60}
+    steps = [{"name": "one", "brief": "One.", "checks": [check], "files": "given"}]
+    folder = author.write({"given/data.csv": "1,2\n"}, oracle={}, steps=steps)
+    written = folder / "contract.yaml"
+    written.write_text(written.read_text().replace("brief: Make add() add.\n", "", 1))
+    digest = hashlib.sha256(b"1,2\n").hexdigest()
+    declared = made(steelyard, folder)["environment"]["declared_files"]
+    assert declared == [{"path": "data.csv", "sha256": digest, "for": "step one"}]
+
+
+def test_registries_of_repository_and_contract_are_named(steelyard: Steelyard, author: Author) -> None:
+    contract = author.write(
+        files={"repo/.npmrc": "registry=https://mirror.example/\n"},
+        environment={"env": {"PIP_INDEX_URL": "https://mirror.example/simple"}, "disk_mb": 64},
+    )
+    environment = made(steelyard, contract)["environment"]
+    digest = hashlib.sha256(b"registry=https://mirror.example/\n").hexdigest()
+    assert environment["registries"] == {
+        "files": [{"path": ".npmrc", "sha256": digest}],
+        "variables": ["PIP_INDEX_URL"],
+        "setup_network": "none",
+        "machine": None,
+    }
+    assert "registries" not in environment["declared_absent"]
+
+
+def test_a_setup_that_may_fetch_records_the_mirrors_of_this_machine(
+    steelyard: Steelyard, author: Author
+) -> None:
+    contract = author.write(setup=["true"], setup_network="host")
+    mirror = "https://ann:hunter2@mirror.example/simple"
+    environment = made(steelyard, contract, PIP_INDEX_URL=mirror, NPM_CONFIG__AUTH="hunter2")["environment"]
+    told = environment["registries"]["machine"]["variables"]
+    assert told["PIP_INDEX_URL"] == "https://[redacted]@mirror.example/simple"
+    assert told["NPM_CONFIG__AUTH"] == "[redacted]"
+    assert "hunter2" not in json.dumps(environment)
+
+
+def test_a_lock_file_of_a_commit_has_the_date_of_its_last_change(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a"}
+    who |= {"GIT_COMMITTER_EMAIL": "a@b", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+
+    def git(*words: str, date: str = "") -> str:
+        dated = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
+        done = subprocess.run(
+            ["git", *words], cwd=source, env={**who, **dated}, capture_output=True, check=True
+        )
+        return done.stdout.decode().strip()
+
+    git("init", "-q")
+    (source / "uv.lock").write_text("version = 1\n")
+    (source / "check.sh").write_text("true\n")
+    git("add", ".")
+    git("commit", "-qm", "locked", date="2026-01-02T03:04:05Z")
+    (source / "check.sh").write_text("exit 0\n")
+    git("commit", "-qam", "later", date="2026-02-02T00:00:00Z")
+    repository = {"git": str(source), "commit": git("rev-parse", "HEAD")}
+    checks = {"checks": [{"id": "adds", "cmd": "sh check.sh", "timeout_s": 60}]}
+    (lock,) = made(steelyard, author.write(repository=repository, oracle=checks))["repository"]["lock_files"]
+    assert (lock["path"], lock["date"]) == ("uv.lock", "2026-01-02T03:04:05Z")
+
+
+def test_entry_points_are_split_by_what_they_are_for(steelyard: Steelyard, author: Author) -> None:
+    checks = [{"id": "builds", "under": "build", "cmd": "true", "timeout_s": 60}]
+    checks += [{"id": "adds", "cmd": "sh check.sh", "timeout_s": 60}]
+    contract = author.write(setup=["echo made > made.txt"], oracle={"checks": checks})
+    written = contract / "contract.yaml"
+    written.write_text(written.read_text().replace("build: none\n", "", 1))
+    assert made(steelyard, contract)["harness"]["entry_points"] == {
+        "install": ["echo made > made.txt"],
+        "build": {"builds": "true"},
+        "acceptance": {"adds": "sh check.sh"},
+    }
+
+
+def test_messages_are_recorded_by_the_digest_of_what_is_delivered(
+    steelyard: Steelyard, author: Author
+) -> None:
+    contract = author.write(hints=["look at add.sh"], turns=["And now?"])
+    line = steelyard("run", contract, "--agent", "command:true", "--json").line
+    data = json.loads((Path(line["folder"]) / "manifest.json").read_bytes())
+    assert [one["sha256"] for one in data["messages"]] == [one["digest"] for one in payloads(line, "brief")]
+
+
+def test_each_part_of_the_configuration_has_a_digest(steelyard: Steelyard, author: Author) -> None:
+    before = made(steelyard, author.write())["configuration"]["digests"]
+    after = made(steelyard, author.write(budget={"wall_s": 50}))["configuration"]["digests"]
+    assert {name for name in before if before[name] != after[name]} == {"budget"}
+
+
+def test_the_package_managers_of_an_image_are_asked_for_their_versions(
+    steelyard: Steelyard, author: Author
+) -> None:
+    """The image has npm where this machine has it, and no pip."""
+    small = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
+    contract = author.write(environment={**small, "sandbox": "docker", "image": image().id})
+    found = made(steelyard, contract)["environment"]["package_managers"]
+    assert set(found) == ({"npm"} if shutil.which("npm") else set())
+    assert all(version[:1].isdigit() for version in found.values())

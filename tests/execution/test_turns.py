@@ -12,10 +12,11 @@ from authoring import FIX, Author, Steelyard, events, payloads
 
 TURNS = ["Now say which files you touched.", "Thank you. Anything else?"]
 # Works in the first turn, remembers in HOME what it heard, and answers each message.
+RULES = "\nRules:\n- There is no network.\n- You have 30 seconds.\n"  # once, with the first message
 TALKING = f"""
 test "$STEELYARD_TURN" = 1 && {{ {FIX.strip()}; }}
 cat ~/.steelyard-brief.md >> ~/heard; echo >> ~/heard
-echo "answer $STEELYARD_TURN: $(tail -n 1 ~/heard)"
+echo "answer $STEELYARD_TURN: $(head -n 1 ~/.steelyard-brief.md)"
 """
 
 
@@ -29,7 +30,7 @@ def test_every_message_and_answer_is_recorded_in_order(
         *(("user", 1, 0), ("assistant", 1, 1), ("user", 1, 2)),
         *(("assistant", 1, 3), ("user", 1, 4), ("assistant", 1, 5)),
     ]
-    assert [one["text"] for one in told[::2]] == ["Make add() add.", *TURNS]
+    assert [one["text"] for one in told[::2]] == [f"Make add() add.\n{RULES}", *TURNS]
     answers = ["answer 1: Make add() add.\n", f"answer 2: {TURNS[0]}\n", f"answer 3: {TURNS[1]}\n"]
     assert [one["prefix"] for one in told[1::2]] == answers
     kept = [Path(said.line["folder"], one["pointer"]).read_text() for one in told[1::2]]
@@ -48,7 +49,7 @@ def test_a_command_line_is_given_each_message_and_its_number(author: Author, ste
         "run", author.write(turns=TURNS), "--agent", "command:echo {turn} {brief}", "--json"
     ).line
     told = [one["prefix"] for one in payloads(line, "agent.message")]
-    assert told == ["1 Make add() add.\n", f"2 {TURNS[0]}\n", f"3 {TURNS[1]}\n"]
+    assert told == [f"1 Make add() add.\n{RULES}\n", f"2 {TURNS[0]}\n", f"3 {TURNS[1]}\n"]
 
 
 def test_what_the_agent_left_running_lives_until_the_next_message(

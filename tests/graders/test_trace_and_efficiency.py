@@ -93,7 +93,7 @@ def spent(tokens: int | None = None, calls: int = 1, cost: float | None = None) 
     made = Summary(cost_usd=cost)
     made.kinds["write"] = calls
     made.types["model.response"] = 1
-    made._metered = [] if tokens is None else [tokens]
+    made._metered = [] if tokens is None else [(tokens, 0)]
     return replace(case({}), trace=made)
 
 

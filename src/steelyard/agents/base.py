@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from steelyard.bench.apply_patch import Applied
 from steelyard.bench.ground import Ground
+from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
@@ -21,6 +22,7 @@ from steelyard.evidence.termination import Termination
 from steelyard.sandboxes.base import Command, Finished, Place, Sandbox
 
 NOT_FOUND = 127  # what a shell says of a command that is not there
+AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,10 @@ class Session:
             "ceiling_s": round(self.wall_s, 3),
         }
         self.events.append("tool.call", "agent", call)
-        finished = self.sandbox.run(Command(argv, env=self.env, timeout_s=self.wall_s, keep_bytes=4 << 20))
+        command = Command(
+            argv, env=self.env, timeout_s=self.wall_s, keep_bytes=AGENT_BYTES, whole_bytes=STREAM_BYTES
+        )
+        finished = self.sandbox.run(command)
         self.events.append(
             "tool.result",
             "agent",

@@ -54,7 +54,7 @@ class Script(ProcessAgent):
 
     def work(self, session: Session) -> Ending:
         content = self.path.read_bytes()
-        session.put("brief.md", session.brief.encode())
+        session.put("brief.md", session.brief.encode(errors="replace"))
         script = session.put("script", content)
         return ending_of(session.run((script,) if content.startswith(b"#!") else ("/bin/bash", script)))
 
@@ -113,10 +113,10 @@ class CommandLine(ProcessAgent):
         return f"command:{word}#{hashlib.sha256(os.fsencode(self.line)).hexdigest()[:6]}"
 
     def parameters(self) -> Mapping[str, Any]:
-        return {"command": self.line}
+        return {"command": self.line, "sha256": hashlib.sha256(os.fsencode(self.line)).hexdigest()}
 
     def work(self, session: Session) -> Ending:
-        brief_file = session.put("brief.md", session.brief.encode())
+        brief_file = session.put("brief.md", session.brief.encode(errors="replace"))
         line = self.line
         values = {**session.placeholders, "brief": session.brief, "brief_file": brief_file}
         for name, value in values.items():

@@ -2,7 +2,7 @@
 
 {"schema": "steelyard.outcome/1", "id": "hidden", "under": "acceptance", "outcome": "fail", "why": "exit 1",
  "argv": ["/bin/sh", "-c", "..."], "exit": 1, "started": true, "ceiling_s": 900, "observed_s": 0.4,
- "start": 1201, "end": 1602, "failing": [], "stdout": {"digest", "bytes", "prefix", "tail"}, "stderr": {...},
+ "start": 1201, "end": 1602, "failing": [], "stdout": {"digest", "bytes", "prefix", "tail", "blob", "cut"}, "stderr": {...},
  "runs": ["fail"], "notes": ["out of memory"],
  "oracle": "twin", "score": 0.5, "reported": {"runner", "channel", "counts", "results", ...}, "controls": {...}}
 
@@ -16,37 +16,52 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from steelyard.bench.controls import Controls
+from steelyard.bench.kept_output import OutputStore
 from steelyard.bench.reported import Reported
 from steelyard.bench.verified import Verified
+from steelyard.evidence.output_view import SHOWN_BYTES
 from steelyard.sandboxes.base import Captured
 
 CheckOutcome = Literal["pass", "fail", "error"]
 OracleKind = Literal["in_process", "twin", "split"]
 SCHEMA = "steelyard.outcome/1"
-SHOWN_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What is kept of an output stream: its digest and size always, its ends in part."""
+    """What is kept of an output stream: its digest and size always, its two ends, and a blob where those are not all."""
 
     digest: str
     bytes: int
     prefix: str = ""
     tail: str = ""
+    blob: str | None = None
+    cut: int = 0  # bytes that the run does not have
 
     @classmethod
-    def of(cls, captured: Captured) -> Stream:
-        kept = captured.head + captured.tail
+    def of(cls, captured: Captured, store: OutputStore | None) -> Stream:
+        """Without a store, in a grading of a sealed run, only the ends are kept."""
+        ends = captured.head + captured.tail
+        shown = 2 * SHOWN_BYTES
+        blob, cut = store.keep(captured, shown) if store else (None, max(0, captured.size - shown))
         return cls(
             captured.sha256,
             captured.size,
-            kept[:SHOWN_BYTES].decode(errors="replace"),
-            kept[SHOWN_BYTES:][-SHOWN_BYTES:].decode(errors="replace"),
+            ends[:SHOWN_BYTES].decode(errors="replace"),
+            ends[SHOWN_BYTES:][-SHOWN_BYTES:].decode(errors="replace"),
+            blob,
+            cut,
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {"digest": self.digest, "bytes": self.bytes, "prefix": self.prefix, "tail": self.tail}
+        return {
+            "digest": self.digest,
+            "bytes": self.bytes,
+            "prefix": self.prefix,
+            "tail": self.tail,
+            "blob": self.blob,
+            "cut": self.cut,
+        }
 
 
 @dataclass(frozen=True, slots=True)

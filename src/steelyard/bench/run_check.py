@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
+from steelyard.bench.kept_output import STREAM_BYTES, OutputStore
 from steelyard.bench.live import LiveTree
 from steelyard.bench.missing_tool import MISSING, NOT_FOUND, EndOn, is_missing_for_all
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
@@ -70,6 +71,7 @@ class Bench:
     live: LiveTree | None = None  # where the change is already
     changed: tuple[Laid, ...] | None = None  # all of it, for places where nothing runs
     on_connection: OnConnection | None = None
+    outputs: OutputStore | None = None  # where long outputs are kept whole
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
         """Run one check by the contract's replay rule, telling each execution; one stands for them all."""
@@ -123,7 +125,7 @@ class Bench:
         places = [dest for _, dest in options.injected]
         # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
         own = [piece for piece in laid if not any(is_within(piece.path, place) for place in places)]
-        command = Command(_argv(entry), env=self.env, timeout_s=options.timeout_s)
+        command = Command(_argv(entry), env=self.env, timeout_s=options.timeout_s, whole_bytes=STREAM_BYTES)
         return somewhere(
             (*own, *hidden_files(self.ground.contract, options)),
             lambda sandbox: sandbox.run(command),
@@ -226,8 +228,8 @@ class Bench:
             started=not finished.not_started,
             ceiling_s=entry.grader.timeout_s,
             observed_s=finished.wall_ns / 1e9,
-            stdout=Stream.of(finished.stdout),
-            stderr=Stream.of(finished.stderr),
+            stdout=Stream.of(finished.stdout, self.outputs),
+            stderr=Stream.of(finished.stderr, self.outputs),
             start=start,
             end=self.clock(),
             runs=(judged[0],),

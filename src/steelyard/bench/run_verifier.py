@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Protocol
 
 from steelyard.bench.hidden_files import laid_files
+from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.separate import Separate
 from steelyard.bench.verified import LOCKED, MAX_ARTIFACT_BYTES, UNREAD, Artifacts, Verified, read_artifacts
 from steelyard.contract.contract import Contract
@@ -84,7 +85,12 @@ def run_verifier(
     declared = contract.spec.environment.env.get("PYTHONPATH")
     declared = options.env.get("PYTHONPATH", declared)
     own = {**options.env, "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
-    command = Command(verifier_argv(contract, options), env={**env, **own}, timeout_s=options.timeout_s)
+    command = Command(
+        verifier_argv(contract, options),
+        env={**env, **own},
+        timeout_s=options.timeout_s,
+        whole_bytes=STREAM_BYTES,
+    )
     finished = sandbox.run(command)
     if finished.timed_out or finished.lost or finished.not_started:
         return VerifierRan(finished, Verified(completed=False, reward=None))

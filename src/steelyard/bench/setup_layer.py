@@ -2,7 +2,7 @@
 
     cache/setup/<key>/workspace/    what setup wrote below /workspace (an overlay's upper)
     cache/setup/<key>/home/         what it wrote below HOME
-    cache/setup/<key>/layer.json    {"digest", "setup": "offline"|"fetched", "change": {...}}
+    cache/setup/<key>/layer.json    {"digest", "setup": "offline"|"fetched", "change": {...}, "configuration": {...}}
     cache/setup/<key>/.contents     the digest of each of these files, checked whenever the layer is used
 
 The key covers what can change the layer (snapshot, commands, environment, toolchains, network, how it is
@@ -17,9 +17,11 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
+from steelyard.bench.setup_configuration import setup_configuration
 from steelyard.contract.cache import Cache
 from steelyard.contract.contents import contents_digest
 from steelyard.contract.contract import Contract
@@ -60,6 +62,7 @@ class SetupLayer:
         str, ...
     ]  # the topmost paths that setup made and the snapshot lacks: `.venv`, `node_modules`
     contents: str  # the digest of every file of the layer, HOME included
+    configuration: Mapping[str, Any] | None = None  # of this machine, as it was told; None: not on record
 
     @property
     def identity(self) -> str:
@@ -91,6 +94,7 @@ def setup_layer(
         data["setup"],
         tuple(data["roots"]),
         contents_digest(folder),
+        data.get("configuration"),
     )
 
 
@@ -127,6 +131,9 @@ def _build(contract: Contract, box: Box, maker: Backend, folder: Path) -> None:
         "digest": change.digest,
         "setup": "fetched" if box.network == "host" or box.doors else "offline",
         "roots": sorted(_new_roots(change, contract.snapshot.entries)),
+        "configuration": setup_configuration(
+            _network_variables() if box.network == "host" else {}, box.host_files
+        ),
         "change": orjson.loads(change.to_bytes()),
     }
     (folder / "layer.json").write_bytes(orjson.dumps(layer))
@@ -175,12 +182,15 @@ def _connected(box: Box, said: str | tuple[str, ...]) -> Box:
 
 def _with_network(box: Box) -> Box:
     files = {name: Path(name) for name in NETWORK_FILES if Path(name).exists()}
-    variables = {
+    return replace(box, network="host", host_files=files, env={**_network_variables(), **box.env})
+
+
+def _network_variables() -> dict[str, str]:
+    return {
         name: value
         for name, value in os.environ.items()
         if name.upper().startswith(NETWORK_VARIABLES) or name.upper().endswith("_PROXY")
     }
-    return replace(box, network="host", host_files=files, env={**variables, **box.env})
 
 
 def _remove(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Find every mistake in contracts before anything is spent; exit 0 when there is none (warnings are no mistakes).
+"""Find mistakes in contracts before anything is spent, all of them at once; exit 0 when there is none (warnings are no mistakes).
 
 With --fixtures or --reference the contract's own material is tried on its bench as well; what does not come out as it
 must is a mistake.
@@ -29,7 +29,7 @@ from steelyard.report.plain import problem_lines
 if TYPE_CHECKING:
     from steelyard.study.rehearse import Tried
 
-HELP = "find every mistake in contracts before anything is spent"
+HELP = "find mistakes in contracts before anything is spent"
 SCHEMA = "steelyard.check/1"
 
 

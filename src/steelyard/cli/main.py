@@ -20,7 +20,7 @@ VERBS = {
     "demo": "try the bundled suite with honest and cheating agents",
     "init": "write a new contract to start from",
     "import": "make contracts of SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
-    "check": "find every mistake in a contract, before anything is spent",
+    "check": "find mistakes in a contract, before anything is spent",
     "run": "try agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
     "regrade": "grade sealed runs again with today's graders, beside the result of record",

@@ -1,4 +1,4 @@
-"""A contract folder -> a `Contract`, or every mistake in it at once.
+"""A contract folder -> a `Contract`, or all the mistakes found in it at once.
 
 contract.yaml (+ ../suite.yaml) -> data with positions -> spec, checks, graders, files -> snapshot -> digest
 """

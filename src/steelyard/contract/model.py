@@ -1,7 +1,8 @@
 """The keys of `contract.yaml`, all of them, strict: what is not listed here is refused.
 
 Keys whose part of Steelyard does not exist yet are listed too, so that a contract that uses one is refused
-by name (`not supported yet`, see `NOT_YET` in `not_yet.py`) and never quietly ignored.
+by name (`not supported yet`, see `NOT_YET` in `not_yet.py`). The caps of `budget` other than `wall_s` are accepted, and
+nothing enforces them yet.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@
       snapshot.json    {"schema": "steelyard.snapshot/1", "root": "...", "index_sha256": "...", "run_uid": 60700,
                         "commit": null, "submodules": [{"path": "lib", "commit": "...", "materialised": false}]}
       index.json       [["src/a.py", {"kind": "file", ...}], ...]
+      lock_dates.json  {"uv.lock": "2026-03-07T12:00:00Z"}, of a commit
       tree/            plain files, no `.git` at any depth
       git/.git/        one baseline commit (or the ancestors of the commit), an extra layer for agents
       .contents        the digest of each of these files, checked whenever the snapshot is used
@@ -35,6 +36,7 @@ from steelyard.contract.git_source import (
     locate,
     opened,
 )
+from steelyard.contract.lock_files import LOCK_FILES, REGISTRY_FILES, is_named, lock_dates
 from steelyard.contract.materialise import materialise, refusal
 from steelyard.contract.model import Repository
 from steelyard.contract.owner import run_uid
@@ -43,6 +45,7 @@ from steelyard.contract.tree_source import WORKED_IN, tree_items
 from steelyard.errors import InfraFault
 
 SCHEMA = "steelyard.snapshot/1"
+DATES = "lock_dates.json"
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,24 @@ class Snapshot:
         """Every file and symlink, and every *empty* directory; other directories follow from their files."""
         raw = (self.folder / "index.json").read_bytes()
         return {path_from_json(path): Entry.from_json(entry) for path, entry in orjson.loads(raw)}
+
+    @cached_property
+    def lock_files(self) -> tuple[str, ...]:
+        return tuple(path for path in self.entries if is_named(path, LOCK_FILES))
+
+    @cached_property
+    def registry_files(self) -> tuple[str, ...]:
+        """What may name a package registry or a mirror."""
+        return tuple(path for path in self.entries if is_named(path, REGISTRY_FILES))
+
+    @cached_property
+    def lock_dates(self) -> Mapping[str, str]:
+        """When each lock file was last changed, as far as that is known."""
+        try:
+            said = orjson.loads((self.folder / DATES).read_bytes())
+            return {path_from_json(path): str(date) for path, date in said.items()}
+        except (OSError, ValueError, AttributeError):
+            return {}
 
 
 @dataclass(frozen=True)
@@ -145,6 +166,8 @@ def _build_git(source: GitSource, cache: Cache, full: bool, folder: Path) -> Non
     if full:
         (folder / "git").mkdir()
         lay_history(folder / "git", folder / "tree", source.git_dir, source.commit)
+    dates = lock_dates(source.git_dir, source.commit, entries)
+    (folder / DATES).write_bytes(orjson.dumps({path_to_json(path): date for path, date in dates.items()}))
     _write(folder, entries, source.commit, tuple(found))
 
 

@@ -47,8 +47,15 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("agent.start", "agent.turn", "agent.message", "agent.final", "agent.end"),
         *("model.request", "model.response", "model.error"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
-        *("workspace.change", "capture.start", "capture.end", "workspace.captured", "patch.apply"),
-        *("check.start", "check.run", "check.end"),
+        *(
+            "workspace.change",
+            "workspace.changes",
+            "capture.start",
+            "capture.end",
+            "workspace.captured",
+            "patch.apply",
+        ),
+        *("collect", "check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
         *("network.connection", "cost", "termination"),
     }

@@ -86,7 +86,7 @@ class Evidence:
         return self.summary.counts
 
     @property
-    def durations(self) -> Mapping[str, float]:
+    def durations(self) -> Mapping[str, float | None]:
         return self.summary.durations
 
     @property

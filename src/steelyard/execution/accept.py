@@ -18,6 +18,7 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.tree import is_within
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.misleading import misleading
+from steelyard.execution.alerts import alerts_of_check
 from steelyard.execution.connected import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.tried_doors import try_doors
@@ -72,7 +73,12 @@ def refuse_all(
 def _bench(run: LiveRun, laid: tuple[Laid, ...]) -> Bench:
     environment = check_environment(run.trial.seed)
     return Bench(
-        run.ground, laid, environment, run.events.now, on_connection=connection_log(run.events, "check")
+        run.ground,
+        laid,
+        environment,
+        run.events.now,
+        on_connection=connection_log(run.events, "check"),
+        outputs=run.outputs,
     )
 
 
@@ -99,6 +105,7 @@ def _told(run: LiveRun, execution: Outcome) -> None:
     """One execution, in short: what each test of it said stands in `check.end`, of the one that decided."""
     short = {name: value for name, value in execution.to_json().items() if name in EXECUTION}
     run.events.append("check.run", "harness", {**short, "failing": len(execution.failing)})
+    alerts_of_check(run, execution)
 
 
 def _record(run: LiveRun, outcome: Outcome) -> None:

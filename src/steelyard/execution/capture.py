@@ -9,8 +9,9 @@ import orjson
 
 from steelyard.agents.base import Delivery
 from steelyard.bench.step_files import part
-from steelyard.contract.tree import path_to_json
+from steelyard.contract.tree import Entry, path_to_json
 from steelyard.errors import InfraFault
+from steelyard.evidence.blobs import bounded
 from steelyard.evidence.change import Change, ChangeEntry
 from steelyard.evidence.folder import BROUGHT, CHANGE, PATCH, STEPS
 from steelyard.evidence.importer import import_workspace
@@ -18,7 +19,8 @@ from steelyard.evidence.render import render_patch, with_renames
 from steelyard.execution.answered import last_words, only_answer
 from steelyard.execution.live_run import LiveRun
 
-LOGGED_ENTRIES = 2000  # beyond this, change.json and its digest speak for the rest
+SINGLE_ENTRIES = 2000  # changed paths with an event each; those after them share events
+BATCH_ENTRIES = 500  # of a shared event: about 100 KB
 
 
 def capture(run: LiveRun, step: str = "") -> None:
@@ -65,18 +67,23 @@ def _imported(run: LiveRun) -> Change:
 
 
 def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
-    """An event for each path that differs from the baseline, and not as it did when that was last asked."""
+    """Every path that differs from the baseline, and not as it did when that was last asked, is in an event."""
     applied = run.delivery.applied if run.delivery else None
     if applied is not None:
         run.events.append(
             "patch.apply",
             "harness",
-            {"command": applied.command, "exit": applied.exit, "log": applied.log[:4096], "refused": applied.refused,
-             "wall_ns": applied.end - applied.start},
+            {"command": applied.command, "exit": applied.exit, "log": bounded(applied.log, run.blobs),
+             "refused": applied.refused, "wall_ns": applied.end - applied.start},
         )  # fmt: skip
         run.delivery = Delivery(run.change)  # delivered once, applied once: a later step finds it done
-    for entry in islice((one for one in run.change.entries if one not in known), LOGGED_ENTRIES):
+    entries = (one for one in run.change.entries if one not in known)
+    for entry in islice(entries, SINGLE_ENTRIES):
         run.events.append("workspace.change", "harness", _mutation(entry))
+    while batch := [_row(entry) for entry in islice(entries, BATCH_ENTRIES)]:
+        run.events.append(
+            "workspace.changes", "harness", {"count": len(batch), "rows": batch, "attributed": False}
+        )
     run.events.append(
         "capture.end",
         "harness",
@@ -99,3 +106,13 @@ def _mutation(entry: ChangeEntry) -> dict[str, object]:
         "patch": "patch.diff",
         "attributed": False,
     }
+
+
+def _row(entry: ChangeEntry) -> list[object]:
+    """Path, the name before a rename, what was there, what is there; the rest of it is in `change.json`."""
+    renamed_from = None if entry.renamed_from is None else path_to_json(entry.renamed_from)
+    return [path_to_json(entry.path), renamed_from, _mark(entry.old), _mark(entry.new)]
+
+
+def _mark(side: Entry | None) -> str | None:
+    return None if side is None else side.sha256 or side.kind

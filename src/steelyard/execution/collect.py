@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from steelyard.agents.base import Ending
 from steelyard.contract.catalogue import GraderEntry
+from steelyard.evidence.blobs import bounded
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import Command
 
@@ -20,7 +21,17 @@ def collect(run: LiveRun, checks: Sequence[GraderEntry], ending: Ending) -> None
     apart = [entry.grader.separate for entry in checks if getattr(entry.grader, "separate", None) is not None]
     for hook in dict.fromkeys(hook for separate in apart for hook in separate.collect):
         done = run.sandbox.run(Command(("/bin/sh", "-c", hook.cmd), timeout_s=hook.timeout_s))
-        told = {"kind": "collect", "cmd": hook.cmd, "exit": done.exit_code, "timed_out": done.timed_out}
-        run.events.append("intervention", "harness", told)
+        streams = {"stdout": done.stdout, "stderr": done.stderr}
+        run.events.append(
+            "collect",
+            "harness",
+            {
+                "cmd": hook.cmd,
+                "exit": done.exit_code,
+                "timed_out": done.timed_out,
+                "wall_ns": done.wall_ns,
+                **{name: bounded(stream.view, run.blobs) for name, stream in streams.items()},
+            },
+        )
         if done.lost:
-            return  # whoever stops it will say so
+            return  # the event of the agent's end says so

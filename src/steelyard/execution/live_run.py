@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from steelyard.agents.base import Agent, Delivery, Ending
 from steelyard.bench.ground import Ground
+from steelyard.bench.kept_output import OutputStore
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contents import Checked
 from steelyard.errors import InfraFault
@@ -36,12 +38,19 @@ class LiveRun:
     captured: Change | None = None
     spent_s: float = 0.0  # of the agent's time, over all messages
     answer: Captured | None = None  # the last thing that the agent's process printed
+    said: dict[str, Any] | None = None  # the same, as its event has it
     findings: list[Finding] = field(default_factory=list)
     brought: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
     kept: frozenset[str] = frozenset()  # of those, what is as it came
     doors_tried: bool = False  # those of the checks
     checked: dict[Path, Checked] = field(default_factory=dict)  # the folders of the cache under it
     rebuilt_told: int = 0  # of what this process built again in the cache
+    alerts: dict[str, int] = field(default_factory=dict)  # of the agent's limits: code -> its event
+    left: int | None = None  # the event of the agent's end
+    outputs: OutputStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.outputs = OutputStore(self.folder.blobs)
 
     @property
     def blobs(self) -> Blobs:

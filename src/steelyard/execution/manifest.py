@@ -13,9 +13,14 @@ import platform
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from steelyard import __version__
 from steelyard.agents.base import Agent
 from steelyard.bench.ground import Ground
+from steelyard.contract.briefing import delivered
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.contract import Contract
 from steelyard.contract.tree import path_to_json
 from steelyard.plan.trial import PROTOCOL_SEED, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, Door, Facts
@@ -23,25 +28,17 @@ from steelyard.sandboxes.package_managers import package_managers
 
 SCHEMA = "steelyard.manifest/1"
 EVENT_SCHEMA = "steelyard.event/1"
-LOCK_FILES = frozenset(
-    {
-        "requirements.txt",
-        "requirements.lock",
-        "poetry.lock",
-        "uv.lock",
-        "Pipfile.lock",
-        "pdm.lock",
-        "package-lock.json",
-        "npm-shrinkwrap.json",
-        "yarn.lock",
-        "pnpm-lock.yaml",
-        "Cargo.lock",
-        "go.sum",
-        "Gemfile.lock",
-        "composer.lock",
-        "gradle.lockfile",
-    }
+REGISTRY_VARIABLES = (
+    "PIP_",
+    "UV_",
+    "NPM_CONFIG_",
+    "YARN_",
+    "GOPROXY",
+    "GOFLAGS",
+    "CARGO_REGISTR",
+    "BUNDLE_MIRROR",
 )
+_SORTED = orjson.OPT_SORT_KEYS
 
 
 def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, facts: Facts) -> dict[str, Any]:
@@ -57,10 +54,7 @@ def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, fact
             "version": __version__,
             "event_schema": EVENT_SCHEMA,
             "python": platform.python_version(),
-            "entry_points": {
-                "setup": list(contract.spec.setup),
-                "checks": {entry.name: getattr(entry.grader, "cmd", entry.type) for entry in contract.checks},
-            },
+            "entry_points": _entry_points(contract),
         },
         "agent": {"name": agent.name, "in_sandbox": agent.in_sandbox, "parameters": dict(agent.parameters())},
         "workspace": contract.spec.workspace,
@@ -69,8 +63,8 @@ def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, fact
             "bytes": len(contract.brief.encode()),
         },
         "messages": [
-            {"sha256": hashlib.sha256(text.encode()).hexdigest(), "bytes": len(text.encode())}
-            for text in contract.messages
+            {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+            for data in (text.encode(errors="replace") for text in delivered(contract))
         ],
         "steps": [step.name for step in contract.steps],
         "configuration": {
@@ -81,11 +75,36 @@ def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, fact
             "budget": contract.spec.budget.model_dump(mode="json"),
             "enforced_caps": ["wall_s"],
             "stages": list(contract.spec.policy.stages),
+            "digests": _digests(contract),
             "comparability_class": comparability_class(trial, facts, ground.image.id if ground.image else ""),
         },
         "seeds": {"protocol": PROTOCOL_SEED, "repeat": trial.repeat, "grading": trial.seed},
         "machine": _machine(),
     }
+
+
+def _entry_points(contract: Contract) -> dict[str, Any]:
+    """The very commands that install, build and accept."""
+    under = {
+        "build": [entry for entry in contract.checks if entry.under in {"build", "static"}],
+        "acceptance": [entry for entry in contract.checks if entry.under not in {"build", "static"}],
+    }
+    return {
+        "install": list(contract.spec.setup),
+        **{name: {entry.name: _command(entry) for entry in entries} for name, entries in under.items()},
+    }
+
+
+def _command(entry: GraderEntry) -> str:
+    said = (getattr(entry.grader, name, None) for name in ("command", "cmd"))
+    return next((one for one in said if isinstance(one, str) and one), entry.type)
+
+
+def _digests(contract: Contract) -> dict[str, str]:
+    """Of each part of the configuration, so that two runs can be compared part by part."""
+    spec = contract.spec.model_dump(mode="json", by_alias=True)
+    parts = ("environment", "setup", "setup_network", "oracle", "policy", "budget", "graders", "judge")
+    return {name: hashlib.sha256(orjson.dumps(spec[name], option=_SORTED)).hexdigest() for name in parts}
 
 
 def comparability_class(trial: Trial, facts: Facts, image: str = "") -> str:
@@ -115,11 +134,63 @@ def _repository(ground: Ground) -> dict[str, Any]:
             for path, commit, there in snapshot.submodules
         ],
         "lock_files": [
-            {"path": path_to_json(path), "sha256": entry.sha256}
-            for path, entry in snapshot.entries.items()
-            if path.rsplit("/", 1)[-1] in LOCK_FILES
+            {
+                "path": path_to_json(path),
+                "sha256": snapshot.entries[path].sha256,
+                "date": snapshot.lock_dates.get(path),
+            }
+            for path in snapshot.lock_files
         ],
     }
+
+
+def _registries(ground: Ground) -> dict[str, Any]:
+    """Where packages come from: what the repository says, the contract's variables and hosts, and this machine's settings."""
+    spec, snapshot = ground.contract.spec, ground.contract.snapshot
+    return {
+        "files": [
+            {"path": path_to_json(path), "sha256": snapshot.entries[path].sha256}
+            for path in snapshot.registry_files
+        ],
+        "variables": sorted(
+            name for name in spec.environment.env if name.upper().startswith(REGISTRY_VARIABLES)
+        ),
+        "setup_network": spec.setup_network
+        if isinstance(spec.setup_network, str)
+        else list(spec.setup_network),
+        "machine": ground.setup.configuration if ground.setup is not None else None,
+    }
+
+
+def _declared_files(contract: Contract) -> list[dict[str, Any]]:
+    """Files that agents or their image are given beside the repository."""
+    build = contract.spec.environment.build
+    of_image = {
+        name: file
+        for name, file in contract.files.items()
+        if build and name.startswith(f"{build.rstrip('/')}/")
+    }
+    given = [("image", name, file) for name, file in of_image.items()]
+    given += [
+        (f"step {step.name}", name, file) for step in contract.steps for name, file in step.files.items()
+    ]
+    return [{"path": name, "sha256": file.sha256, "for": who} for who, name, file in given]
+
+
+def _absent(ground: Ground) -> list[str]:
+    """What a build may need and this contract declares none of."""
+    spec, registries = ground.contract.spec, _registries(ground)
+    machine = registries["machine"] or {}
+    from_elsewhere = any((registries["files"], registries["variables"], *machine.values()))
+    declared = {
+        "env": spec.environment.env,
+        "files": _declared_files(ground.contract),
+        "secrets": spec.environment.secrets,
+        "setup": spec.setup,
+        "lock_files": ground.contract.snapshot.lock_files,
+        "registries": from_elsewhere or spec.setup_network != "none",
+    }
+    return sorted(name for name, value in declared.items() if not value)
 
 
 def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
@@ -145,12 +216,14 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
         },
         "guaranteed": {"memory_mb": declared.memory_mb.guaranteed},
         "declared_env": dict(declared.env),
-        "declared_files": [],
+        "declared_files": _declared_files(ground.contract),
+        "declared_absent": _absent(ground),
+        "registries": _registries(ground),
         "toolchains": [
             {"name": chain.name, "wanted": chain.wanted, "version": chain.version, "digest": chain.digest}
             for chain in ground.toolchains
         ],
-        "package_managers": package_managers(ground.toolchains) if image is None else {},
+        "package_managers": package_managers(ground.toolchains) if image is None else _in_image(ground),
         "system": _system() if image is None else None,
         "setup": None
         if ground.setup is None
@@ -162,6 +235,12 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
             "commands": list(ground.contract.spec.setup),
         },
     }
+
+
+def _in_image(ground: Ground) -> dict[str, str] | None:
+    from steelyard.bench.image_tools import image_package_managers  # noqa: PLC0415  # only for contracts with an image
+
+    return image_package_managers(ground)
 
 
 def _system() -> str | None:

@@ -15,6 +15,7 @@ from steelyard.bench.ground import Ground
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.seal import seal
+from steelyard.evidence.termination import CLASS_OF
 from steelyard.execution.accept import accept
 from steelyard.execution.capture import capture
 from steelyard.execution.live_run import LiveRun
@@ -58,6 +59,17 @@ def _terminate(run: LiveRun) -> None:
     if run.ground.box().network == "none" and reached == "none":
         # No network, no door to a model: nothing can have been spent.
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
-    run.events.append("termination", "harness", {"code": ending.code, "rationale": ending.rationale})
+    alert = run.alerts.get(ending.code)
+    run.events.append(
+        "termination",
+        "harness",
+        {
+            "code": ending.code,
+            "class": CLASS_OF[ending.code],
+            "rationale": ending.rationale,
+            "alert": alert,
+            "event": alert or run.left,
+        },
+    )
     run.events.append("run.end", "harness", {"peak_memory_bytes": run.death.peak_memory_bytes})
     run.events.close()

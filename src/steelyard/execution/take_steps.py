@@ -23,11 +23,12 @@ from steelyard.contract.threshold import is_enough
 from steelyard.errors import AgentFault, ContractFault, Problem
 from steelyard.evidence.termination import CLASS_OF
 from steelyard.execution.accept import accept, refuse_all
+from steelyard.execution.alerts import alerts_of_death
 from steelyard.execution.capture import capture
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.ready import await_ready, unready
-from steelyard.execution.watch import Message, attend, conclude, leave
+from steelyard.execution.watch import Message, attend, conclude, final_response, leave
 
 
 def take_steps(run: LiveRun) -> None:
@@ -37,11 +38,13 @@ def take_steps(run: LiveRun) -> None:
             _pass_over(run, step, halted)
         else:
             halted = _take(run, number, step)
+    final_response(run)
 
 
 def _pass_over(run: LiveRun, step: Step, why: str) -> None:
     if run.box is not None:
         run.death = run.box.stop()  # nobody comes back to it
+        alerts_of_death(run, run.death)
     refuse_all(run, step.checks, "fail", f"not run: {why}")
     if run.ending is not None and run.ending.code == "completed":
         run.ending = Ending("completed", why)

@@ -7,16 +7,22 @@ first and is done.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
-from steelyard.agents.base import Ending, Session
+from steelyard.agents.base import AGENT_BYTES, Ending, Session
+from steelyard.contract.briefing import briefing, obligations
 from steelyard.errors import AgentFault
+from steelyard.evidence.folder import FINAL_RESPONSE
+from steelyard.execution.alerts import alert_of_output, alert_of_time, alerts_of_death
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
-from steelyard.sandboxes.base import WORKSPACE, Death
+from steelyard.sandboxes.base import WORKSPACE, Captured, Death
 
+BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
 PREFIX_CHARS = 4096  # of an answer in its event; the file that it points to has more
 
 
@@ -63,14 +69,16 @@ def converse(run: LiveRun) -> None:
             break
     collect(run, run.trial.contract.checks, ending)
     conclude(run, ending)
+    final_response(run)
 
 
 def attend(run: LiveRun, message: Message) -> Ending:
     """One message and the agent's answer to it; what it left running runs on."""
-    brief(run, message)
+    text = brief(run, message)
     if run.delivery is not None:
         return Ending("completed", "a change was handed over as data")
-    ending = _worked(run, message)
+    ending = _worked(run, message, text)
+    alert_of_time(run, ending, message.wall_s or run.trial.contract.spec.budget.agent_wall_s)
     _keep_answer(run, message, ending)
     return replace(ending, rationale=f"{message.where}{ending.rationale}")
 
@@ -81,18 +89,25 @@ def conclude(run: LiveRun, ending: Ending) -> None:
         run.sandbox.settle()
     elif run.delivery is None:
         run.death = run.sandbox.stop()
+        alerts_of_death(run, run.death)
         ending = _explained(ending, run.death)
     leave(run, ending)
 
 
 def leave(run: LiveRun, ending: Ending) -> None:
     run.ending = ending
-    run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code})
+    run.left = run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code})
 
 
-def brief(run: LiveRun, message: Message) -> None:
-    """What the agent reads, verbatim; what it must satisfy is named apart, and hidden files not at all."""
+def brief(run: LiveRun, message: Message) -> str:
+    """The text that the agent reads, and the event that holds it to the byte; hidden files are not named in it."""
     contract = run.trial.contract
+    is_first = message.index == 0
+    hints = list(contract.spec.hints) if is_first else []
+    rules = obligations(contract, message.wall_s) if is_first else None
+    text = message.text if rules is None else briefing(message.text, hints, rules)
+    data = text.encode(errors="replace")
+    is_long = len(data) > BRIEF_BYTES
     run.events.append(
         "brief",
         "harness",
@@ -101,39 +116,35 @@ def brief(run: LiveRun, message: Message) -> None:
             "conversation": message.conversation,
             "index": message.index,
             "step": message.step or None,
-            "text": message.text,
-            "hints": list(contract.spec.hints) if message.index == 0 else [],
-            "obligations": {
-                "allowed_paths": list(contract.spec.policy.allowed_paths),
-                "network": _reachable(contract.spec.environment.network),
-            },
+            "text": data[:BRIEF_BYTES].decode(errors="replace") if is_long else text,
+            "digest": hashlib.sha256(data).hexdigest(),
+            "bytes": len(data),
+            "blob": run.blobs.put_bytes(data).sha256 if is_long else None,
+            "hints": hints,
+            "obligations": rules,
         },
     )
+    return text
 
 
-def _reachable(said: str | tuple[str, ...]) -> str | list[str]:
-    return said if isinstance(said, str) else list(said)
-
-
-def _worked(run: LiveRun, message: Message) -> Ending:
+def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     left_s = run.trial.contract.spec.budget.agent_wall_s - run.spent_s
     if left_s <= 0:
         return Ending("wall_time", "the wall-clock budget of the run was used up")
     begun = time.monotonic()
     try:
-        return run.agent.work(_session(run, message, min(left_s, message.wall_s or left_s)))
+        return run.agent.work(_session(run, message, text, min(left_s, message.wall_s or left_s)))
     except AgentFault as fault:
         return Ending("agent_crash", str(fault))
     finally:
         run.spent_s += time.monotonic() - begun
 
 
-def _session(run: LiveRun, message: Message, wall_s: float) -> Session:
+def _session(run: LiveRun, message: Message, text: str, wall_s: float) -> Session:
     spec = run.trial.contract.spec
-    hints = "".join(f"\n- {hint}" for hint in spec.hints) if message.index == 0 else ""
     return Session(
         sandbox=run.sandbox,
-        brief=message.text + (f"\n\nHints:{hints}\n" if hints else ""),
+        brief=text,
         placeholders={
             "workspace": WORKSPACE,
             "contract": spec.id,
@@ -170,9 +181,12 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
     if finished is None:
         return
     number = f"-{message.number}" if message.number > 1 else ""
-    for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr)):
-        run.folder.write_bytes(f"agent/{name}{number}.txt", stream.text.encode(errors="replace"))
+    streams = {
+        name: _kept(run, f"agent/{name}{number}.txt", stream)
+        for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr))
+    }
     run.answer = finished.stdout
+    run.said = streams["stdout"]
     run.events.append(
         "agent.message",
         "agent",
@@ -181,9 +195,30 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
             "conversation": message.conversation,
             "index": message.index + 1,
             "step": message.step or None,
-            "digest": finished.stdout.sha256,
-            "bytes": finished.stdout.size,
-            "prefix": finished.stdout.text[:PREFIX_CHARS],
-            "pointer": f"agent/stdout{number}.txt",
+            **streams["stdout"],
+            "stderr": streams["stderr"],
         },
     )
+
+
+def _kept(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:
+    """A file with a view of the stream; of one that is longer, a blob with the rest of it."""
+    run.folder.write_bytes(name, stream.view)
+    kept = run.outputs.keep(stream, AGENT_BYTES)
+    alert_of_output(run, name, stream.size, kept.cut)
+    return {
+        "digest": stream.sha256,
+        "bytes": stream.size,
+        "prefix": stream.text[:PREFIX_CHARS],
+        "pointer": name,
+        "blob": kept.blob,
+        "cut": kept.cut,
+    }
+
+
+def final_response(run: LiveRun) -> None:
+    """The last thing that the agent's process printed, as its final response; an agent without a process gives none."""
+    if run.said is None or run.answer is None:
+        return
+    run.folder.write_bytes(FINAL_RESPONSE, run.answer.view)
+    run.events.append("agent.final", "agent", {**run.said, "pointer": FINAL_RESPONSE})

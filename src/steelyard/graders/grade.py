@@ -83,6 +83,7 @@ class Graded:
     entry: GraderEntry
     grade: Grade
     executed: Mapping[str, Any] | None = None  # how it ended on the bench, if it ran there
+    hidden: bool = False  # its output may show a hidden file
 
     @property
     def applies(self) -> bool:
@@ -107,5 +108,6 @@ class Graded:
             "why": self.grade.why,
             "pointers": list(self.grade.pointers),
             "output_tail": self.grade.output_tail,
+            "hidden": self.hidden,
             "data": dict(self.grade.data),
         }

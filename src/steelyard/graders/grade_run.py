@@ -29,6 +29,7 @@ from steelyard.graders.advice import advice
 from steelyard.graders.base import Case
 from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, Graded
+from steelyard.graders.hidden_output import may_show_hidden
 from steelyard.graders.patch_validity import PatchValidity
 from steelyard.graders.special_cased import special_cased_inputs
 
@@ -63,8 +64,9 @@ class _Grading:
     keys: Mapping[str, str]
 
     def of(self, entry: GraderEntry) -> Graded:
+        hidden = entry.executes and may_show_hidden(self.contract, entry)
         try:
-            return self._graded(entry)
+            return replace(self._graded(entry), hidden=hidden)
         except (GraderFault, InfraFault) as fault:
             # Unknown is never zero: what could not be decided says so.
             return Graded(entry, Grade.error(str(fault)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from steelyard.bench.outcome import Outcome
+from steelyard.evidence.output_view import end_of, output_text
 
 TAIL_CHARS = 2000
 
 
 def output_tail(outcome: Outcome) -> str:
     streams = (outcome.stdout, outcome.stderr)
-    return "".join(stream.prefix + stream.tail for stream in streams)[-TAIL_CHARS:]
+    return end_of("".join(output_text(stream.to_json()) for stream in streams), TAIL_CHARS)

@@ -85,7 +85,7 @@ class ReadsResults(Grader):
         if outcome.outcome == "error":
             return Grade.error(outcome.why, pointers=pointers)
         # A change that made its own check impossible has no score on record.
-        # What the tests printed stays in the run folder: a result line may reach an agent, and shows no hidden test.
+        # What the tests printed stays in the run folder. The reason names tests, and quotes nothing that they printed.
         return Grade(outcome.outcome, outcome.score or 0.0, outcome.why, pointers)
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.briefing import delivered
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import Judge
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder import PATCH
+from steelyard.evidence.output_view import end_of, output_text
 from steelyard.evidence.plain_file import open_plain
 from steelyard.evidence.transcript import Spoken, Transcript, read_transcript
 from steelyard.graders.grade import Graded
+from steelyard.graders.hidden_output import may_show_hidden
 from steelyard.graders.llm_judge import LlmJudge
 from steelyard.judge.case import CheckRow, GradeRow, Kind, Line, Note, Told
 
@@ -31,7 +33,7 @@ def tell_run(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -
     diff = "" if kind == "answer" else _diff(evidence)
     answer = _answer(evidence) if kind == "answer" else "" if kind == "session" else said.last_words
     return Told(
-        brief=_brief(contract),
+        brief=next(delivered(contract)),  # what came later is in the transcript
         kind=kind,
         expected_outcome=spec.expected_outcome,
         notes=_notes(contract),
@@ -53,12 +55,6 @@ def _kind(contract: Contract) -> Kind:
     if contract.spec.workspace == "none":
         return "answer"
     return "session" if len(contract.messages) > 1 else "run"
-
-
-def _brief(contract: Contract) -> str:
-    """As the agent was given it; what came later is in the transcript."""
-    hints = "".join(f"\n- {hint}" for hint in contract.spec.hints)
-    return contract.messages[0] + (f"\n\nHints:{hints}\n" if hints else "")
 
 
 def _notes(contract: Contract) -> tuple[Note, ...]:
@@ -109,7 +105,7 @@ def _checks(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) ->
             outcome=str(outcome["outcome"]),
             exit_code=outcome.get("exit"),
             why=whys.get(entry.name, str(outcome.get("why", ""))),
-            output_tail=_tail(outcome) if _prints_nothing_hidden(contract, entry) else "",
+            output_tail="" if may_show_hidden(contract, entry) else _tail(outcome),
         )
         for entry in contract.checks
         if (outcome := evidence.outcomes.get(entry.name)) is not None
@@ -122,14 +118,8 @@ def _command(grader: Any) -> str:
     return next((one for one in said if isinstance(one, str) and one), str(grader.TYPE))
 
 
-def _prints_nothing_hidden(contract: Contract, entry: GraderEntry) -> bool:
-    """A live bench is one tree for every check: what one was given, the next may print."""
-    return not entry.options_files and contract.spec.bench == "fresh"
-
-
 def _tail(outcome: Mapping[str, Any]) -> str:
-    kept = (outcome.get(name) or {} for name in ("stdout", "stderr"))
-    return "".join(f"{one.get('prefix', '')}{one.get('tail', '')}" for one in kept)[-TAIL_CHARS:]
+    return end_of("".join(output_text(outcome.get(name)) for name in ("stdout", "stderr")), TAIL_CHARS)
 
 
 def _rows(grades: Sequence[Graded]) -> tuple[GradeRow, ...]:

@@ -2,7 +2,7 @@
 
 DIR/RUN/result.json                       {"task_name", "agent_info", "verifier_result": {"rewards": {"reward": 1.0}}, ...}
 DIR/RUN/config.json                       the same `config` as in the result
-DIR/RUN/verifier/reward.json, test-stdout.txt, test-stderr.txt
+DIR/RUN/verifier/reward.json, test-stdout.txt, test-stderr.txt   of checks with hidden files only where their output is
 DIR/RUN/agent/stdout.txt, stderr.txt
 DIR/RUN/artifacts/..., manifest.json      what the task wants to be kept, as far as it was changed
 DIR/RUN/exception.txt                     when there was one
@@ -21,11 +21,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard import __version__
+from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.exposed import WORKSPACE
 from steelyard.contract.tree import is_within, shown
 from steelyard.evidence.chain import Event, read_events
 from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.folder import CHECKS, OUTCOME
+from steelyard.evidence.output_view import output_text
+from steelyard.graders.hidden_output import may_show_hidden
 
 CONVENTION = "/logs/artifacts"
 MOST_ARTIFACT_FILES = 10_000
@@ -175,10 +179,20 @@ def _outputs(folder: Path, trial: TrialOfHarbor) -> None:
         said = trial.evidence.folder.path / "agent" / f"{kind}.txt"
         if said.is_file():
             _put(folder / "agent" / f"{kind}.txt", said.read_bytes())
-        streams = [outcome.get(kind) or {} for outcome in trial.evidence.outcomes.values()]
-        text = "".join(f"{one.get('prefix', '')}{one.get('tail', '')}" for one in streams)
+        text = "".join(_printed(trial, entry, kind) for entry in trial.contract.checks)
         if text:
             _put(folder / "verifier" / f"test-{kind}.txt", text.encode(errors="replace"))
+
+
+def _printed(trial: TrialOfHarbor, entry: GraderEntry, kind: str) -> str:
+    """The end of a check's output; of one that has hidden files, where the operator finds it."""
+    outcome = trial.evidence.outcomes.get(entry.name)
+    if outcome is None:
+        return ""
+    if may_show_hidden(trial.contract, entry):
+        path = trial.evidence.folder.path / CHECKS / entry.name / OUTCOME
+        return f"[the output of {entry.name} may show hidden files and is kept in {shown(str(path))}]\n"
+    return output_text(outcome.get(kind))
 
 
 def _put(path: Path, data: bytes) -> None:

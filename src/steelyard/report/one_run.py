@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard.contract.tree import shown
+from steelyard.evidence.folder import CHECKS, GRADINGS
+from steelyard.evidence.output_view import output_text
 from steelyard.evidence.plain_file import open_plain
 from steelyard.report.agent_said import agent_said
 from steelyard.report.breakdown import breakdown_of
@@ -99,8 +101,10 @@ def _print_outputs(console: Console, result: Mapping[str, Any]) -> None:
     for grade in result["grades"]:
         if grade["outcome"] not in ("fail", "error"):
             continue
-        if told := grade.get("output_tail") or told_by(folder, grade["name"]):
-            console.print(Text(f"\noutput of {grade['name']}:", "bold"))
+        if told := grade.get("output_tail") or told_by(folder, grade["name"]) or graded_tail(result, grade):
+            where = f" (it may show hidden files; the whole is in {CHECKS}/{grade['name']}/)"
+            hidden = where if grade.get("hidden") and grade.get("check") else ""
+            console.print(Text(f"\noutput of {grade['name']}{hidden}:", "bold"))
             console.print(Text(quoted(told)))
     if tail := "" if result["termination"] == "completed" else _stderr_tail(folder):
         console.print(Text("\nagent stderr (tail):", "bold"))
@@ -163,18 +167,30 @@ def told_by(folder: Path, check: str) -> str:
             outcome = json.loads(file.read(MAX_OUTCOME_BYTES))
         rows = (outcome.get("reported") or {}).get("results", [])
         failed = [f"{one[0]}: {one[2] or one[1]}" for one in rows if one[1] in ("failed", "error")]
-        printed = "".join(outcome[name]["prefix"] + outcome[name]["tail"] for name in ("stdout", "stderr"))
+        printed = "".join(output_text(outcome[name]) for name in ("stdout", "stderr"))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
     more = [f"and {len(failed) - SHOWN_TESTS} more"] if len(failed) > SHOWN_TESTS else []
     return "\n".join([*failed[:SHOWN_TESTS], *more, _last_lines(printed)]).strip("\n")
 
 
+def graded_tail(result: Mapping[str, Any], grade: Mapping[str, Any]) -> str:
+    """The end of what a grader printed that is no check: its grading has it, the result line perhaps not."""
+    try:
+        name = f"{GRADINGS}/{result['grading']['number']:04d}.json"
+        with open_plain(Path(result["folder"]) / name) as file:
+            grades = json.loads(file.read(MAX_OUTCOME_BYTES))["grades"]
+        return next((str(one["output_tail"]) for one in grades if one["name"] == grade["name"]), "")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return ""
+
+
 def _last_lines(printed: str) -> str:
-    """The end of a text, from the start of a line where it has one."""
+    """The end of a text, from the start of a line where it has one; what is missing before it is said."""
     tail = printed[-SHOWN_CHARS:]
     cut = tail.find("\n") + 1 if len(printed) > len(tail) else 0
-    return tail[cut:]
+    missing = len(printed) - len(tail) + cut
+    return f"[... {missing} characters ...]\n{tail[cut:]}" if missing else tail
 
 
 def _stderr_tail(folder: Path) -> str:

@@ -49,7 +49,7 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "workspace": manifest.get("workspace", "code"),
         "turns": evidence.summary.turns,
         "steps": verdict.get("steps", []),
-        "grades": grading["grades"],
+        "grades": [_public(grade) for grade in grading["grades"]],
         "findings": verdict["findings"],
         "assurance": grading["assurance"],
         "refused": None,
@@ -57,6 +57,11 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "durations": evidence.durations,
         "folder": str(evidence.folder.path),
     }
+
+
+def _public(grade: Mapping[str, Any]) -> dict[str, Any]:
+    """The grade without output that may show a hidden file: a result line may reach an agent."""
+    return {**grade, "output_tail": ""} if grade.get("hidden") is not False else dict(grade)
 
 
 def _breakdown(grading: Mapping[str, Any]) -> Any:
@@ -134,6 +139,8 @@ def _grade_schema(fraction: dict[str, Any]) -> dict[str, Any]:
             "score": fraction,
             "required": {"type": "boolean"},
             "why": {"type": "string"},
+            "output_tail": {"type": "string"},  # "" where `hidden`
+            "hidden": {"type": "boolean"},
         }
     )
 

@@ -8,7 +8,8 @@ proves it; only then does `remains` hand out the workspace, as descriptors to be
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, Self
@@ -146,13 +147,21 @@ class Command:
     env: Mapping[str, str] = field(default_factory=dict)  # on top of the box's
     stdin: bytes | Feed = b""  # a feed is filled while the command runs
     timeout_s: float | None = None
-    keep_bytes: int = 1 << 20  # of each stream: half from the head, half from the tail
+    keep_bytes: int = 1 << 20  # of each stream, in memory: half from the head, half from the tail
+    whole_bytes: int = 0  # of a stream longer than that, from its beginning, on disk
 
     def folder(self, workspace: str = WORKSPACE) -> str:
         """Where it runs: `cwd` inside the workspace, or wherever it says."""
         return (
             self.cwd if self.cwd.startswith("/") else f"{workspace.rstrip('/')}/{self.cwd}".rstrip("/") or "/"
         )
+
+
+class Spooled(Protocol):
+    """The beginning of a long stream, on disk: a descriptor (-1: none could be had) and how much it holds."""
+
+    fd: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +172,28 @@ class Captured:
     tail: bytes = b""
     size: int = 0
     sha256: str = hashlib.sha256().hexdigest()  # of the whole stream, kept or not
+    spool: Spooled | None = field(default=None, compare=False, repr=False)  # its beginning, where it is long
+
+    @property
+    def view(self) -> bytes:
+        """Head and tail; what is left out between them is said."""
+        cut = self.size - len(self.head) - len(self.tail)
+        middle = f"\n... {cut} bytes left out ...\n" if cut > 0 else ""
+        return self.head + middle.encode() + self.tail
 
     @property
     def text(self) -> str:
-        cut = self.size - len(self.head) - len(self.tail)
-        middle = f"\n... {cut} bytes left out ...\n" if cut > 0 else ""
-        return self.head.decode(errors="replace") + middle + self.tail.decode(errors="replace")
+        return self.view.decode(errors="replace")
+
+    def chunks(self) -> Iterator[bytes]:
+        """Everything that was kept from the beginning on, or else head and tail."""
+        if self.spool is None or self.spool.fd < 0:
+            yield from (part for part in (self.head, self.tail) if part)
+            return
+        at = 0
+        while data := os.pread(self.spool.fd, 1 << 18, at):
+            at += len(data)
+            yield data
 
 
 @dataclass(frozen=True, slots=True)

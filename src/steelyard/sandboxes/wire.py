@@ -41,7 +41,7 @@ class Job:
 
     def __init__(self, command: Command, on_output: OnOutput | None) -> None:
         self._on_output = on_output
-        self._captures = {kind: Capture(command.keep_bytes) for kind in _STREAMS}
+        self._captures = {kind: Capture(command.keep_bytes, command.whole_bytes) for kind in _STREAMS}
         self._started_ns = time.monotonic_ns()
         self.feed = _feed(command)
         self._sent = 0  # by one sender at a time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from steelyard.evidence.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
 from steelyard.judge.judgement import Judgement
+from steelyard.study.deviations import protocol_of
 from steelyard.study.given import answer_given
 from steelyard.study.judging import Judging
 from steelyard.verdict.assurance import Assurance, assure
@@ -26,6 +27,8 @@ from steelyard.verdict.evaluation import evaluate
 from steelyard.verdict.status import Status, decide_status
 from steelyard.verdict.steps import step_results
 from steelyard.verdict.verdict import Rule, Verdict, decide
+
+MOST_CHANGED = 1000  # changed files that a report names
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def grading_of(record: Record) -> dict[str, Any]:
 def report_of(record: Record) -> dict[str, Any]:
     """The run report: identity, final state, outcomes, counts and durations; what is not known is null."""
     evidence, verdict = record.evidence, record.verdict
-    manifest, change = evidence.manifest, evidence.change
+    manifest, change, counts = evidence.manifest, evidence.change, _counts(evidence)
     return {
         "schema": "steelyard.report/1",
         "run": manifest.get("run"),
@@ -139,19 +142,45 @@ def report_of(record: Record) -> dict[str, Any]:
             "code": evidence.termination,
             "class": CLASS_OF[evidence.termination],
             "rationale": evidence.rationale,
+            "alert": evidence.summary.alert,
+            "event": evidence.summary.event,
         },
-        "counts": evidence.counts,
+        "counts": counts,
         "durations": evidence.durations,
-        "changed_files": [shown(path) for path in change.changed_paths[:1000]],
+        "usage": _usage(evidence, counts),
+        "changed_files": [shown(path) for path in change.changed_paths[:MOST_CHANGED]],
+        "changed_files_left_out": max(0, len(change.changed_paths) - MOST_CHANGED),
         "comparability_class": manifest.get("configuration", {}).get("comparability_class"),
         "replayable": manifest.get("environment", {}).get("network") == "none"
         and manifest.get("configuration", {}).get("oracle_network", "none") == "none",
-        "protocol": {
-            "planned": {"framework": "numpy", "seed": manifest.get("seeds", {}).get("protocol")},
-            "observed": {"framework": None, "seed": manifest.get("seeds", {}).get("protocol")},
-            "deviations": [],
-        },
-        "cost": {"usd": evidence.cost_usd, "method": None},
-        "alerts": [],
-        "interventions": [],
+        "protocol": protocol_of(manifest, evidence.outcomes),
+        "cost": {"usd": evidence.cost_usd, "method": evidence.summary.cost_method},
+        "alerts": evidence.summary.alerts,
+        "interventions": evidence.summary.interventions,
+        "left_out": dict(evidence.summary.left_out),
     }
+
+
+def _counts(evidence: Evidence) -> dict[str, Any]:
+    """Where no model can be reached, none was asked."""
+    requests = evidence.counts["requests"]
+    return {**evidence.counts, "requests": 0 if requests is None and _is_offline(evidence) else requests}
+
+
+def _usage(evidence: Evidence, counts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the work took; null is what nobody metered, and never 0."""
+    offline = (0, 0) if counts["requests"] == 0 and _is_offline(evidence) else (None, None)
+    tokens_in, tokens_out = evidence.summary.usage or offline
+    calls = counts["tool_calls"]
+    return {
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "exec_s": evidence.durations["active_tool_s"],
+        "wall_s": evidence.durations["wall_s"],
+        "tool_calls": None if calls is None else sum(calls.values()),
+        "test_cycles": counts["test_cycles"],
+    }
+
+
+def _is_offline(evidence: Evidence) -> bool:
+    return bool(evidence.manifest.get("environment", {}).get("network") == "none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.reported import Reported, Result
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.suite import Suite
@@ -26,7 +27,7 @@ class ExitCode:
 
 def run_in_shell(sandbox: Sandbox, suite: Suite, command: str = "") -> Finished:
     argv = ("/bin/sh", "-c", command or suite.command)
-    return sandbox.run(Command(argv, timeout_s=suite.timeout_s))
+    return sandbox.run(Command(argv, timeout_s=suite.timeout_s, whole_bytes=STREAM_BYTES))
 
 
 def how_it_ended(finished: Finished) -> str:

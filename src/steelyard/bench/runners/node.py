@@ -28,6 +28,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.reported import Reported, Result, merged
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.exit_code import how_it_ended
@@ -35,6 +36,7 @@ from steelyard.bench.runners.node_command import NodeCommand, chosen, node_comma
 from steelyard.bench.runners.node_story import Source, Story, heard, results, tampering, unfinished, unheard
 from steelyard.bench.suite import Suite
 from steelyard.sandboxes.base import Captured, Command, Finished, Sandbox
+from steelyard.sandboxes.capture import joined
 
 INSIDE = Path(__file__).parents[1] / "inside"
 MAX_FILES = 5_000
@@ -167,6 +169,7 @@ class _Run:
                 env=self.command.env,
                 stdin=nonce.encode(),
                 timeout_s=self._left_s,
+                whole_bytes=STREAM_BYTES,
             ),
             listen,
         )
@@ -198,9 +201,11 @@ class _Run:
         if story.problem:
             return story.problem
         if story.begun is None:
-            return f"no witness: {how_it_ended(finished)} {_last_line(finished.stderr)}".strip()
+            return f"no witness: {how_it_ended(finished)}"
         if story.natural is None:
-            return f"ended before its last word: {next(iter(story.uncaught), how_it_ended(finished))}"
+            # What was thrown may quote a hidden test; it is in the output, and this sentence in result lines.
+            how = "an error was not caught" if story.uncaught else how_it_ended(finished)
+            return f"ended before its last word: {how}"
         left = "" if self.command.filters else unfinished(story)
         return f"{left}: registered and never reported" if left else self._not_whole(story, finished)
 
@@ -235,15 +240,12 @@ def _together(ends: list[Finished]) -> Finished:
     """The end of the whole: the first that is not an exit, else the worst exit code; every word that was printed."""
     odd = next((one for one in ends if one.exit_code is None), None)
     code = max((one.exit_code or 0 for one in ends), default=1)
-    printed = b"".join(one.stderr.head + one.stderr.tail for one in ends)
-    size = sum(one.stderr.size for one in ends)
-    kept = Captured(printed[:KEPT], printed[KEPT:][-KEPT:], max(size, len(printed)))
     return replace(
         odd or Finished(code),
         wall_ns=sum(one.wall_ns for one in ends),
         cpu_ns=sum(one.cpu_ns for one in ends),
         stdout=Captured(),
-        stderr=kept,
+        stderr=joined((one.stderr for one in ends), 2 * KEPT, STREAM_BYTES),
     )
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from steelyard.bench.declared import names_a_case
+from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.reported import MAX_RESULTS, NEVER_RAN, Reported, Result, merged
 from steelyard.bench.reports.base import BadReport
 from steelyard.bench.reports.junit import parse_junit
@@ -109,6 +110,7 @@ class Python:
                 env=_environment(suite),
                 stdin=_order(_config(suite, command), nonce),
                 timeout_s=suite.timeout_s,
+                whole_bytes=STREAM_BYTES,
             ),
             on_output,
         )

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.reported import Reported, Result, merged
 from steelyard.bench.reports.base import MAX_REPORT_BYTES, NO_TEST, RERUN, BadReport, joined, one_line
 from steelyard.bench.runners.base import Ran
@@ -173,7 +174,7 @@ def _command(suite: Suite, asked: Asked, folder: str) -> Command:
         old = shlex.join((".", "!", "-type", "d", *_any_of(asked.patterns)))
         first = f"find {old} -exec rm -f {{}} + || exit 125; "
     argv = ("/bin/sh", "-c", f"{first}{asked.text}{into}")
-    return Command(argv, env=dict(asked.env), timeout_s=suite.timeout_s)
+    return Command(argv, env=dict(asked.env), timeout_s=suite.timeout_s, whole_bytes=STREAM_BYTES)
 
 
 def _any_of(patterns: tuple[str, ...]) -> tuple[str, ...]:

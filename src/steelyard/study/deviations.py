@@ -1,0 +1,65 @@
+"""Manifest and outcomes of a run -> where it departed from the planned protocol.
+
+{"what": "framework", "planned": "numpy", "observed": null}
+{"what": "oracle", "check": "unit", "planned": "twin", "observed": "in_process"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from steelyard.plan.trial import PROTOCOL_SEED
+
+PLANNED_FRAMEWORK = "numpy"
+
+
+def protocol_of(manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What was planned, what was observed, and each difference between them."""
+    planned = {"framework": PLANNED_FRAMEWORK, "seed": PROTOCOL_SEED}
+    # Nothing is sampled or shuffled, so there is no framework to name (docs/decisions/0005).
+    observed = {"framework": None, "seed": manifest.get("seeds", {}).get("protocol")}
+    return {
+        "planned": planned,
+        "observed": observed,
+        "deviations": [
+            *(
+                {"what": name, "planned": planned[name], "observed": observed[name]}
+                for name in planned
+                if planned[name] != observed[name]
+            ),
+            *_of_limits(manifest),
+            *_of_caps(manifest),
+            *_of_acceptance(manifest, outcomes),
+        ],
+    }
+
+
+def _of_limits(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A limit that nothing enforced."""
+    for name, limit in sorted(manifest.get("environment", {}).get("limits", {}).items()):
+        if limit.get("enforced") == "none":
+            planned = f"{limit.get('value')} {limit.get('unit')}"
+            yield {"what": "limit", "limit": name, "planned": planned, "observed": None}
+
+
+def _of_caps(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The budget of an agent that is a process has caps that nothing enforced."""
+    configuration = manifest.get("configuration", {})
+    caps = [name for name in configuration.get("budget", {}) if name != "headroom"]
+    enforced = configuration.get("enforced_caps", [])
+    if manifest.get("agent", {}).get("in_sandbox") and set(caps) - set(enforced):
+        yield {"what": "budget", "planned": sorted(caps), "observed": sorted(enforced)}
+
+
+def _of_acceptance(
+    manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Tests that ran with less than the contract's oracle, and checks in the agent's own sandbox."""
+    configuration = manifest.get("configuration", {})
+    if configuration.get("bench") == "live":
+        yield {"what": "bench", "planned": "fresh", "observed": "live"}
+    wanted = configuration.get("oracle")
+    for name, outcome in sorted(outcomes.items()):
+        if outcome.get("reported") is not None and outcome.get("oracle") != wanted:
+            yield {"what": "oracle", "check": name, "planned": wanted, "observed": outcome.get("oracle")}

@@ -1,0 +1,138 @@
+"""`report.json` is what happened: alerts, interventions, deviations, counts and usage, with null for what is not known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from authoring import FIX, Author, Steelyard, events, payloads
+from steelyard.execution.capture import BATCH_ENTRIES, SINGLE_ENTRIES
+
+SMALL = {"memory_mb": {"guaranteed": 32, "limit": 64}, "disk_mb": 16, "processes": 64}
+# Twenty processes that hold 30 MB each until one of them is killed; each alone is below every limit.
+GREEDY = """
+for i in $(seq 20); do tail > /dev/null < <(head -c 30M /dev/zero; exec sleep 600) & done
+wait -n; exit 0
+"""
+
+
+def report(line: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(line["folder"], "report.json").read_text())
+    return found
+
+
+def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    contract = author.write(budget={"wall_s": 2, "headroom": {"wall_s": 1}})
+    told = report(steelyard("run", contract, "--agent", script("sleep 60"), "--json").line)
+    (alert,), (intervention,) = told["alerts"], told["interventions"]
+    assert (alert["code"], alert["stage"], alert["threshold"]) == ("wall_time", "write", {"wall_s": 1})
+    assert alert["signals"]["spent_s"] >= 1
+    assert (intervention["action"], intervention["alert"]) == ("terminate", alert["event"])
+    ended = told["termination"]
+    assert (ended["code"], ended["class"], ended["alert"]) == ("wall_time", "resource", alert["event"])
+    assert ended["event"] == alert["event"]
+
+
+def test_a_process_killed_for_its_memory_is_an_intervention_though_the_agent_went_on(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    line = steelyard("run", author.write(environment=SMALL), "--agent", script(GREEDY), "--json").line
+    if json.loads(Path(line["folder"], "manifest.json").read_text())["environment"]["limits"]["memory"][
+        "enforced"
+    ] not in {"cgroup", "polled"}:
+        pytest.skip("nothing limits memory here")
+    told = report(line)
+    assert [one["code"] for one in told["alerts"]] == ["memory"]
+    assert [one["action"] for one in told["interventions"]] == ["kill"]
+    assert told["termination"]["code"] == "completed"
+    assert told["termination"]["alert"] is None
+
+
+def test_a_check_that_its_time_limit_ended_is_an_intervention(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    check = {"id": "slow", "cmd": "sleep 60", "timeout_s": 1}
+    contract = author.write(oracle={"checks": [check], "reference": "reference.patch"})
+    told = report(steelyard("run", contract, "--agent", script(FIX), "--json").line)
+    (alert,), (intervention,) = told["alerts"], told["interventions"]
+    assert (alert["code"], alert["check"], alert["stage"]) == ("check_time", "slow", "acceptance")
+    assert (intervention["action"], intervention["alert"]) == ("kill", alert["event"])
+
+
+def test_an_undisturbed_run_has_neither(author: Author, steelyard: Steelyard, script: Any) -> None:
+    line = steelyard("run", author.write(), "--agent", script(FIX), "--json").line
+    told = report(line)
+    assert (told["alerts"], told["interventions"]) == ([], [])
+    (left,) = events(line, "stage.leave")
+    assert told["termination"] == {
+        "code": "completed",
+        "class": "completed",
+        "rationale": "the agent ended by itself",
+        "alert": None,
+        "event": left["seq"],
+    }
+
+
+def test_what_an_agent_did_inside_its_one_process_is_not_known(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    told = report(steelyard("run", author.write(), "--agent", script(FIX), "--json").line)
+    assert (told["counts"]["tool_calls"], told["counts"]["test_cycles"]) == (None, None)
+    assert told["counts"]["agent_processes"] == 1
+    assert (told["usage"]["tool_calls"], told["usage"]["test_cycles"]) == (None, None)
+    assert told["counts"]["requests"] == 0  # without a network nothing can be asked
+    assert (told["usage"]["tokens_in"], told["usage"]["tokens_out"]) == (0, 0)
+    assert told["cost"] == {"usd": 0.0, "method": "no network"}
+
+
+def test_requests_and_tokens_are_not_known_where_a_host_can_be_reached(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    environment = {"network": ["model.example:443"], "disk_mb": 64}
+    told = report(
+        steelyard("run", author.write(environment=environment), "--agent", script(FIX), "--json").line
+    )
+    assert told["counts"]["requests"] is None
+    assert (told["usage"]["tokens_in"], told["usage"]["tokens_out"]) == (None, None)
+    assert told["cost"] == {"usd": None, "method": None}
+
+
+def test_an_agent_without_a_process_did_nothing_that_could_be_missed(
+    author: Author, steelyard: Steelyard
+) -> None:
+    told = report(steelyard("run", author.write(), "--agent", "reference", "--json").line)
+    assert (told["counts"]["tool_calls"], told["counts"]["agent_processes"]) == ({}, 0)
+    assert told["usage"]["tool_calls"] == 0
+
+
+def test_departures_from_the_protocol_are_listed(author: Author, steelyard: Steelyard, script: Any) -> None:
+    said = steelyard("run", author.write(bench="live"), "--agent", script(FIX), "--json")
+    protocol = report(said.line)["protocol"]
+    found = {one["what"]: (one["planned"], one["observed"]) for one in protocol["deviations"]}
+    assert found["framework"] == ("numpy", None)
+    assert found["bench"] == ("fresh", "live")
+    assert "tokens" in found["budget"][0]
+    assert "seed" not in found
+
+
+def test_every_changed_path_is_in_an_event(author: Author, steelyard: Steelyard, script: Any) -> None:
+    count = SINGLE_ENTRIES + 2 * BATCH_ENTRIES + 1
+    many = f"mkdir many; cd many; seq 1 {count} | xargs touch\n"
+    environment = {"disk_mb": 256}
+    line = steelyard("run", author.write(environment=environment), "--agent", script(many), "--json").line
+    single = [one["path"] for one in payloads(line, "workspace.change")]
+    shared = payloads(line, "workspace.changes")
+    paths = single + [row[0] for one in shared for row in one["rows"]]
+    changed = json.loads(Path(line["folder"], "change.json").read_text())["entries"]
+    assert paths == [entry["path"] for entry in changed]
+    assert {f"many/{number}" for number in range(1, count + 1)} <= set(paths)
+    assert len(single) == SINGLE_ENTRIES
+    told = report(line)
+    assert told["counts"]["edits"] == len(paths)
+    assert len(told["changed_files"]) + told["changed_files_left_out"] == count
+    assert steelyard("verify", line["run"]).code == 0
