@@ -36,7 +36,7 @@ class DataAgent:
 
     def work(self, session: Session) -> Ending:
         del session
-        return Ending("completed", "no process")
+        return Ending("completed", "no agent ran")
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
     """An event for each path that differs from the baseline, and not as it did when that was last asked."""
     applied = run.delivery.applied if run.delivery else None
     if applied is not None:
+        run.patch_refused = applied.refused
         run.events.append(
             "patch.apply",
             "harness",

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from steelyard.agents.base import Ending, Session
+from steelyard.agents.base import Delivery, Ending, Session
 from steelyard.errors import AgentFault
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
@@ -69,10 +69,16 @@ def attend(run: LiveRun, message: Message) -> Ending:
     """One message and the agent's answer to it; what it left running runs on."""
     brief(run, message)
     if run.delivery is not None:
-        return Ending("completed", "a change was handed over as data")
+        return Ending("completed", _delivered(run.delivery))
     ending = _worked(run, message)
     _keep_answer(run, message, ending)
     return replace(ending, rationale=f"{message.where}{ending.rationale}")
+
+
+def _delivered(delivery: Delivery) -> str:
+    if delivery.applied is None:
+        return "change handed over; no agent ran"
+    return f"{'the patch does not apply' if delivery.applied.refused else 'patch applied'}; no agent ran"
 
 
 def conclude(run: LiveRun, ending: Ending) -> None:

@@ -73,6 +73,8 @@ class _Grading:
 
     def _graded(self, entry: GraderEntry) -> Graded:
         outcome = self._outcomes.get(entry.name)
+        if outcome is None and entry.executes and self.evidence.patch_refused:
+            return Graded(entry, Grade.of(False, "not run: the patch does not apply"))
         if outcome is None and entry.executes and not entry.is_check and self.evidence.change.complete:
             outcome = self._bench.run(entry)
         grade = entry.grader.grade(self._case(entry, outcome))
@@ -99,7 +101,9 @@ class _Grading:
     def _bench(self) -> Bench:
         laid = rebuild(self.ground(), self.evidence.change, self.evidence.blobs).laid
         brought = laid_of(self._brought, self.evidence.kept_of(None))
-        return Bench(self.ground(), (*brought, *laid), check_environment(self.evidence.seed))
+        return Bench(
+            self.ground(), (*brought, *laid), check_environment(self.evidence.seed), given=brought
+        )
 
     @cached_property
     def _brought(self) -> Brought:
