@@ -30,6 +30,9 @@ class DataAgent:
     def places(self) -> tuple[Place, ...]:
         return ()
 
+    def programs(self) -> tuple[str, ...]:
+        return ()
+
     def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
         del ground, blobs
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from steelyard.bench.run_verifier import LOGS
 from steelyard.bench.separate import PUBLISHED, Separate
 from steelyard.contract.catalogue import Doubt, Material
+from steelyard.contract.line_ends import CRLF, ends_in_crlf
 from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
 from steelyard.contract.tree import is_within, shown
@@ -107,6 +108,8 @@ class Verifier(Grader):
     def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
         if self.script not in material.files:
             return (Doubt("script", f"{self.script} is not a file of the contract", fatal=True),)
+        if not self.script.endswith(".py") and ends_in_crlf(_first_line(material.files[self.script].path)):
+            return (Doubt("script", f"{self.script} {CRLF}", fatal=True),)
         if self.separate is not None and (wrong := _unsound(self.separate, material)):
             return (Doubt("separate", wrong, fatal=True),)
         if self.separate is not None and is_within(self.reward_path, PUBLISHED):
@@ -179,6 +182,11 @@ def _unsound(separate: Separate, material: Material) -> str:
     if separate.build and f"{separate.build.rstrip('/')}/Dockerfile" not in material.files:
         return f"{separate.build} is not a folder with a Dockerfile"
     return ""
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.readline(4096)
 
 
 def _last_path(brief: str) -> str | None:
