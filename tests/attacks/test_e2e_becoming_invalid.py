@@ -118,5 +118,5 @@ def test_work_that_takes_the_processes_and_the_disk_of_the_bench(line: Line) -> 
 @agent("echo 'kill -STOP $PPID' > add.sh; printf '<<<<<<< a\\n=======\\n>>>>>>> b\\n' > README.md")
 def test_work_that_makes_the_check_hang(line: Line) -> None:
     """The work suspends the check until its time is up: no decision about the test, but a decision about the run."""
-    assert (line["status"], line["verdict"], line["acceptance"]) == ("scorable", "fail", "acceptance_error")
+    assert (line["status"], line["verdict"], line["acceptance"]) == ("scorable", "fail", "failure")
     assert failed(line, "patch", "conflict markers in README.md")

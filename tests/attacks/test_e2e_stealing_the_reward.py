@@ -1,4 +1,8 @@
-"""The agent knows where the verifier writes its reward, and wants to be there first, last, or instead."""
+"""The agent knows where the verifier writes its reward, and wants to be there first, last, or instead.
+
+The verifier writes its reward on the unchanged snapshot. A change that keeps it from doing so has failed, with reward 0:
+a run that nobody could decide would leave the success rate.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from authoring import Author, Steelyard
 SMALL = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
 VERIFIER = '[ "$(sh add.sh 2 3)" = 5 ] && reward=1.0 || reward=0.0\n'
 WRITES = 'echo "{\\"reward\\": $reward}" > /logs/verifier/reward.json\n'
+LATE = f"[ -e /logs/verifier/reward.json ] || {WRITES}"
 FORGE = "mkdir -p /logs/verifier && echo '{\"reward\": 1.0}' > /logs/verifier/reward.json"
 
 
@@ -39,7 +44,7 @@ def rewarded(
 def test_a_reward_written_before_the_verifier_started(rewarded: Callable[..., Any]) -> None:
     """The agent writes the reward in its own sandbox, where the bench never looks."""
     line = rewarded(f"{FORGE}; mkdir -p logs/verifier; echo 1.0 > logs/verifier/reward.txt", "exit 0\n")
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("acceptance_error", "error", None)
 
 
 def test_a_daemon_that_writes_after_the_verifier(rewarded: Callable[..., Any]) -> None:
@@ -52,50 +57,50 @@ def test_a_daemon_that_writes_after_the_verifier(rewarded: Callable[..., Any]) -
 @pytest.mark.parametrize("plant", ["mkfifo", "ln -s /dev/zero", "mkdir"])
 def test_something_else_in_the_place_of_the_reward(plant: str, rewarded: Callable[..., Any]) -> None:
     """The tested script puts a pipe, an endless device or a folder where the reward should be read."""
-    line = rewarded(f"echo '{plant} /logs/verifier/reward.json; echo 0' > add.sh\n", VERIFIER)
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    line = rewarded(f"echo '{plant} /logs/verifier/reward.json; echo 0' > add.sh\n")
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
 def test_a_reward_of_a_gigabyte(rewarded: Callable[..., Any]) -> None:
     """The tested script makes the reward so large that reading it would hurt."""
     line = rewarded(
-        "echo 'head -c 50000000 /dev/zero > /logs/verifier/reward.json; echo 0' > add.sh\n", VERIFIER
+        "echo 'head -c 50000000 /dev/zero > /logs/verifier/reward.json; echo 0' > add.sh\n", VERIFIER + LATE
     )
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
 def test_the_logs_folder_removed(rewarded: Callable[..., Any]) -> None:
     """The tested script deletes the folder that the verifier writes to."""
     line = rewarded("echo 'rm -rf /logs/verifier; echo 0' > add.sh\n")
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
 def test_a_reward_that_cannot_be_written_over(rewarded: Callable[..., Any]) -> None:
     """The tested script writes the reward first and takes away the right to write it."""
     lock = "chmod 444 /logs/verifier/reward.json"
     line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}; {lock}\necho 0\nEOF\n")
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
 def test_a_folder_that_cannot_be_written(rewarded: Callable[..., Any]) -> None:
     """The tested script writes the reward first and locks the folder, so that nobody can replace the file."""
     lock = "chmod 444 /logs/verifier/reward.json; chmod 555 /logs/verifier"
     line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}; {lock}\necho 0\nEOF\n")
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
 def test_the_verifier_killed_after_a_forged_reward(rewarded: Callable[..., Any]) -> None:
     """The tested script writes the reward and kills the verifier before it can write its own."""
     kill = "kill -9 $(pgrep -f tests/test.sh)"
     line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}; {kill}\necho 0\nEOF\n")
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
 def test_a_second_reward_beside_the_first(rewarded: Callable[..., Any]) -> None:
     """The verifier writes reward.txt, and the tested script a reward.json that would be read before it."""
     text = "echo $reward > /logs/verifier/reward.txt\n"
     line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}\necho 0\nEOF\n", VERIFIER + text)
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)
 
 
 @pytest.mark.parametrize("program", ["head", "bash"])

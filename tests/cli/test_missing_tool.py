@@ -1,4 +1,4 @@
-"""Exit 127, as a shell says it of a command that is not there: whose fault that is."""
+"""Exit 127, as a shell says it of a command that is not there: whose fault that is, and found before anything is spent."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from authoring import FIX, Author, Steelyard
 
 ABSENT = "steelyard-has-no-such-tool"
+NESTED = f"sh -c {ABSENT}"  # nobody sees that before it runs
 REPORTING = "absent/phpunit tests"  # one that is told to write a report
 
 
@@ -31,13 +32,13 @@ def tried(
 
 
 @pytest.mark.parametrize(
-    "check", [{"cmd": ABSENT}, {"type": "tests", "cmd": ABSENT}, {"type": "tests", "cmd": REPORTING}]
+    "check", [{"cmd": NESTED}, {"type": "tests", "cmd": NESTED}, {"type": "tests", "cmd": REPORTING}]
 )
 def test_a_tool_that_the_reference_lacks_too_is_the_contracts_fault(
     check: dict[str, Any], tried: Callable[..., dict[str, Any]]
 ) -> None:
     line = tried(check)
-    assert (line["acceptance"], line["verdict"]) == ("acceptance_error", "fail")
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("acceptance_error", "error", None)
     assert "and so with the reference" in line["grades"][1]["why"]
 
 
@@ -50,7 +51,89 @@ def test_a_change_that_says_127_itself_has_failed(
 
 
 def test_without_a_reference_nobody_is_excused(tried: Callable[..., dict[str, Any]]) -> None:
-    assert tried({"cmd": ABSENT}, reference=None)["acceptance"] == "failure"
+    assert tried({"cmd": NESTED}, reference=None)["acceptance"] == "failure"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        {"cmd": "pyhton3 -m unittest"},
+        {"cmd": "cd . && A=1 pyhton3 x"},
+        {"type": "tests", "cmd": "pyhton3 -m unittest"},
+    ],
+)
+def test_a_program_that_no_change_could_bring_is_found_before_anybody_is_tried(
+    check: dict[str, Any], author: Author, steelyard: Steelyard
+) -> None:
+    contract = author.write(oracle={"checks": [{"id": "c", **check}]})
+    said = steelyard("run", contract, "--agent", "command:touch started", "--json")
+    assert (said.code, said.out) == (2, "")
+    assert "oracle.checks[0].cmd: there is no `pyhton3` on the bench" in said.err
+
+
+@pytest.mark.parametrize(
+    ("keys", "agent"),
+    [
+        ({"cmd": "./made-by-the-work"}, "printf '#!/bin/sh\\n' > made-by-the-work; chmod +x made-by-the-work\n"),
+        ({"cmd": "made-up", "path": True}, "mkdir bin; printf '#!/bin/sh\\n' > bin/made-up; chmod +x bin/made-up\n"),
+    ],
+)
+def test_a_program_that_the_work_may_bring_is_not_missed(
+    keys: dict[str, Any], agent: str, author: Author, steelyard: Steelyard, script: Callable[[str], str]
+) -> None:
+    environment = {"disk_mb": 64, "env": {"PATH": "/workspace/bin:/usr/bin:/bin"} if keys.get("path") else {}}
+    contract = author.write(environment=environment, oracle={"checks": [{"id": "c", "cmd": keys["cmd"]}]})
+    said = steelyard("run", contract, "--agent", "noop", "--agent", script(agent), "--json")
+    assert [(line["verdict"], line["reward"]) for line in said.lines] == [("fail", 0.0), ("pass", 1.0)]
+
+
+@pytest.mark.parametrize("agent", ["command:claud -p {brief}", "command:cd . && claud x", "command:/opt/claud"])
+def test_an_agent_that_is_not_in_the_sandbox_is_found_before_any_other_is_tried(
+    agent: str, author: Author, steelyard: Steelyard
+) -> None:
+    said = steelyard("run", author.write(), "--agent", "noop", "--agent", agent, "--json")
+    assert (said.code, said.out) == (2, "")
+    assert "claud` in the sandbox of sum" in said.err
+
+
+@pytest.mark.parametrize("text", ["#!/bin/bash\r\ntrue\r\n", "true\r\n", "#!/usr/bin/env bash\r\n"])
+def test_a_script_with_windows_line_ends_is_refused(
+    text: str, author: Author, steelyard: Steelyard, tmp_path: Path
+) -> None:
+    path = tmp_path / "agent.sh"
+    path.write_bytes(text.encode())
+    said = steelyard("run", author.write(), "--agent", f"script:{path}")
+    assert (said.code, "Windows line ends" in said.err) == (2, True)
+
+
+def test_a_script_whose_interpreter_is_not_there_is_refused(
+    author: Author, steelyard: Steelyard, script: Callable[[str], str]
+) -> None:
+    said = steelyard("run", author.write(), "--agent", script("#!/usr/bin/env pyhton3\n"))
+    assert (said.code, "there is no `pyhton3`" in said.err) == (2, True)
+
+
+def test_a_verifier_or_hidden_script_with_windows_line_ends_is_the_authors_mistake(
+    author: Author, steelyard: Steelyard
+) -> None:
+    contract = author.write(
+        {"tests/test.sh": "x\n", "hidden/h.sh": "x\n"},
+        oracle={
+            "checks": [
+                {"id": "v", "type": "verifier", "script": "tests/test.sh"},
+                {"id": "h", "cmd": "sh h.sh", "inject": ["hidden/h.sh"]},
+            ]
+        },
+    )
+    for name in ("tests/test.sh", "hidden/h.sh"):
+        (contract / name).write_bytes(b"echo\r\n")
+    said = steelyard("check", contract)
+    assert (said.code, said.out.count("Windows line ends")) == (2, 2)
+
+
+def test_an_agent_that_says_127_itself_has_failed(author: Author, steelyard: Steelyard) -> None:
+    line = steelyard("run", author.write(), "--agent", "command:exit 127", "--json").line
+    assert (line["termination"], line["verdict"], line["reward"]) == ("agent_crash", "fail", 0.0)
 
 
 def test_a_tool_that_the_reference_brings_is_the_works_own(tried: Callable[..., dict[str, Any]]) -> None:

@@ -81,7 +81,10 @@ def test_an_agent_that_never_ends_is_stopped_by_the_wall_clock_and_graded(
 ) -> None:
     contract = author.write(budget={"wall_s": 2, "headroom": {"wall_s": 1}})
     said = steelyard("run", contract, "--agent", script(FIX + "trap '' TERM; sleep 600"), "--json")
-    assert (said.line["termination"], said.line["verdict"]) == ("wall_time", "pass")
+    assert (said.code, said.line["termination"]) == (1, "wall_time")
+    assert (said.line["verdict"], said.line["reward"]) == ("fail", 0.0)
+    assert (said.line["patch_verdict"], said.line["patch_reward"]) == ("pass", 1.0)
+    assert "The patch on its own: pass" in steelyard("show", said.line["run"]).out
     assert "termination_wall_time" in said.line["tags"]
 
 
@@ -101,6 +104,7 @@ def test_a_check_that_times_out_is_an_error_and_not_a_failure(steelyard: Steelya
         "acceptance_error",
         "error",
     )
+    assert (said.line["verdict"], said.line["reward"], said.line["score"]) == ("error", None, None)
     assert "evaluation_error" in said.line["tags"]
 
 

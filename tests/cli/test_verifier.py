@@ -70,7 +70,7 @@ def test_a_lower_threshold_passes_a_part(graded: Graded) -> None:
 
 def test_no_reward_is_an_error_and_not_a_zero(graded: Graded) -> None:
     line = graded("exit 0\n")
-    assert (line["acceptance"], line["verdict"]) == ("acceptance_error", "fail")
+    assert (line["acceptance"], line["verdict"], line["reward"]) == ("acceptance_error", "error", None)
     assert "evaluation_error" in line["tags"]
     assert evaluation(line)["validity"] == {
         "output_parseable": True,
@@ -115,9 +115,25 @@ def test_an_output_that_does_not_parse_has_no_reward(graded: Graded) -> None:
         expected_output_path="/workspace/out.json",
         output={"format": "json"},
     )
-    assert (line["reward"], line["verdict"]) == (0.0, "fail")
-    assert "for an output that is not json" in line["grades"][1]["why"]
-    assert evaluation(line)["validity"]["output_parseable"] is False
+    assert (line["reward"], line["verdict"]) == (None, "error")
+    assert (line["acceptance"], line["gates"]["acceptance"]) == ("acceptance_error", "error")
+    assert "the verifier gave 0.9, but out.json is not json" in line["grades"][1]["why"]
+    assert line["validity"] == evaluation(line)["validity"]
+    assert (evaluation(line)["validity"]["output_parseable"], evaluation(line)["reward"]) == (False, 0.0)
+
+
+def test_a_verifier_that_rewards_a_missing_output_is_an_error_in_gates_and_status(
+    graded: Graded, steelyard: Steelyard
+) -> None:
+    line = graded(
+        "set -- 0.4\n" + REWARD,
+        expected_output_path="/workspace/out.json",
+        output={"format": "json"},
+    )
+    assert (line["acceptance"], line["gates"]["acceptance"]) == ("acceptance_error", "error")
+    assert (line["verdict"], line["reward"]) == ("error", None)
+    assert line["grades"][1]["why"] == "the verifier gave 0.4, but out.json is missing"
+    assert "NOT output parseable" in steelyard("show", line["run"]).out
 
 
 def test_an_output_of_the_wrong_shape_is_only_diagnosed(graded: Graded) -> None:
@@ -204,7 +220,7 @@ BAD: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize(("verifier", "why"), BAD.values(), ids=BAD)
 def test_a_bad_verifier_is_an_error_that_says_what_it_did(verifier: str, why: str, graded: Graded) -> None:
     line = graded(verifier)
-    assert (line["status"], line["acceptance"], line["reward"]) == ("scorable", "acceptance_error", 0.0)
+    assert (line["status"], line["acceptance"], line["reward"]) == ("scorable", "acceptance_error", None)
     assert why in line["grades"][1]["why"]
 
 
@@ -212,7 +228,7 @@ def test_a_bad_verifier_is_an_error_that_says_what_it_did(verifier: str, why: st
 def test_a_bad_verifier_is_an_error_in_a_container_too(doing: str, graded: Graded) -> None:
     verifier, why = BAD[doing]
     line = graded(verifier, environment={"sandbox": "docker", "image": image().id, "disk_mb": 64})
-    assert (line["acceptance"], line["reward"]) == ("acceptance_error", 0.0)
+    assert (line["acceptance"], line["reward"]) == ("acceptance_error", None)
     assert why in line["grades"][1]["why"]
 
 

@@ -35,7 +35,7 @@ def test_the_last_words_are_the_answer(author: Author, steelyard: Steelyard) -> 
         "run", question(author), "--agent", "command:echo thinking >&2; echo It is 42.", "--json"
     )
     line = said.line
-    assert (said.code, line["verdict"], line["reward"], line["checks"]) == (0, "pass", 1.0, "PASS"), said.out
+    assert (said.code, line["verdict"], line["reward"], line["checks"]) == (0, "pass", 1.0, "UNGRADED"), said.out
     assert (line["gates"], line["why"], line["workspace"]) == (None, None, "none")
     assert [grade["type"] for grade in line["grades"]] == ["verifier"]
     assert "+It is 42." in Path(line["folder"], "patch.diff").read_text()
@@ -46,7 +46,7 @@ def test_the_last_words_are_the_answer(author: Author, steelyard: Steelyard) -> 
 @pytest.mark.parametrize("agent", ["command:echo 41", "command:true", "noop"])
 def test_a_wrong_answer_fails_and_so_does_none(author: Author, steelyard: Steelyard, agent: str) -> None:
     line = steelyard("run", question(author), "--agent", agent, "--json").line
-    assert (line["verdict"], line["reward"], line["checks"]) == ("fail", 0.0, "FAIL")
+    assert (line["verdict"], line["reward"], line["checks"]) == ("fail", 0.0, "UNGRADED")
     assert "acceptance_failure" in line["tags"]
     assert steelyard("verify", line["run"]).code == 0
 

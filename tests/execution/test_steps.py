@@ -89,7 +89,7 @@ def test_a_crashed_step_is_an_error_and_earns_nothing(
 ) -> None:
     line = steelyard("run", stepped(author), "--agent", script(f"{WORKS}exit 3\n"), "--json").line
     assert told(line) == [("one", "error", 0.0), ("two", "not_run", 0.0)]
-    assert (line["verdict"], line["acceptance"], line["reward"]) == ("fail", "acceptance_error", 0.0)
+    assert (line["verdict"], line["acceptance"], line["reward"]) == ("fail", "failure", 0.0)
     assert (line["termination"], line["rationale"]) == ("agent_crash", "step one: exit code 3")
 
 
@@ -108,7 +108,8 @@ def test_a_step_that_runs_out_of_time_is_judged_and_the_last(
     contract = stepped(author, step("one", wall_s=5), step("two"))
     line = steelyard("run", contract, "--agent", script(f"{WORKS}sleep 30\n"), "--json").line
     assert told(line) == [("one", "pass", 1.0), ("two", "not_run", 0.0)]
-    assert (line["termination"], line["verdict"], line["reward"]) == ("wall_time", "fail", 0.5)
+    assert (line["termination"], line["verdict"], line["reward"]) == ("wall_time", "fail", 0.0)
+    assert (line["patch_verdict"], line["patch_reward"]) == ("fail", 0.5)
 
 
 def test_what_a_step_left_running_is_dead_before_its_checks_and_in_the_next(
@@ -160,7 +161,7 @@ def test_the_reward_is_the_mean_of_what_the_verifiers_wrote(
     agent = f"command:test {{step}} = one && echo {written} > reward.txt || echo 1.0 > reward.txt"
     line = steelyard("run", contract, "--agent", agent, "--json").line
     assert (told(line), line["reward"]) == (steps, reward)
-    assert line["verdict"] == ("pass" if reward == 1.0 else "fail")
+    assert line["verdict"] == {None: "error", 1.0: "pass"}.get(reward, "fail")
 
 
 def test_a_violation_takes_the_reward_of_all_steps(author: Author, steelyard: Steelyard, script: Any) -> None:

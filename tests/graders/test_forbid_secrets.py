@@ -104,7 +104,7 @@ def spoken(grade: Grade) -> str:
     """Everything that a grade and its verdict say, wherever it is stored or printed."""
     entry = GraderEntry("it", "forbid_secrets", ForbidSecrets(), under="safety", required=True, weight=0.0)
     verdict = decide(
-        [Graded(entry, grade)], grade.findings, Status("scorable", "success", ""), "completed", Rule()
+        [Graded(entry, grade)], grade.findings, Status("scorable"), "completed", Rule()
     )
     return repr(astuple(grade)) + repr(Graded(entry, grade).to_json()) + repr(verdict.to_json())
 

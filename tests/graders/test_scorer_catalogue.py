@@ -190,7 +190,7 @@ def test_a_required_note_for_the_judge_does_not_gate(tmp_path: Path) -> None:
     assert (grade.outcome, grade.score) == ("not_applicable", None)
     passed = Graded(command, type(grade).of(True, "fine"))
     verdict = decide(
-        [passed, Graded(entry, grade)], (), Status("scorable", "success", ""), "completed", Rule()
+        [passed, Graded(entry, grade)], (), Status("scorable"), "completed", Rule()
     )
     assert (verdict.verdict, verdict.checks, verdict.score) == ("pass", "PASS", 1.0)
 
@@ -198,7 +198,7 @@ def test_a_required_note_for_the_judge_does_not_gate(tmp_path: Path) -> None:
 def test_a_note_for_the_judge_alone_grades_nothing(tmp_path: Path) -> None:
     entry = loaded(tmp_path, type="llm_judge", required=True)
     grade = entry.grader.grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
-    verdict = decide([Graded(entry, grade)], (), Status("scorable", "success", ""), "completed", Rule())
+    verdict = decide([Graded(entry, grade)], (), Status("scorable"), "completed", Rule())
     assert verdict.verdict == "ungraded"
 
 

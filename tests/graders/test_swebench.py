@@ -222,7 +222,7 @@ def verdict(grade: Grade, tmp_path: Path) -> Verdict:
     entry, _ = examined(tmp_path)
     other = GraderEntry("other", "command", None, "acceptance", required=True, weight=1.0)
     grades = [Graded(other, Grade.of(True, "fine")), Graded(entry, grade)]
-    return decide(grades, (), Status("scorable", "success", ""), "completed", Rule(pass_threshold=0.0))
+    return decide(grades, (), Status("scorable"), "completed", Rule(pass_threshold=0.0))
 
 
 def test_a_broken_test_zeroes_the_combined_score_and_fails_the_gate(tmp_path: Path) -> None:

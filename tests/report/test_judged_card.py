@@ -180,8 +180,8 @@ def test_a_judgement_in_a_word(told: Any, word: str) -> None:
 
 
 def test_three_gates_stand_side_by_side() -> None:
-    assert gates_of(result(judge=judge())).plain == "checks FAIL  judge PASS  run PASS"
-    assert gates_of(result()).plain == "checks FAIL  judge not asked  run PASS"
+    assert gates_of(result(judge=judge())).plain == "checks FAIL  judge PASS  run finished"
+    assert gates_of(result()).plain == "checks FAIL  judge not asked  run finished"
 
 
 def test_the_rate_of_the_judge_has_its_interval_and_leaves_out_what_it_did_not_say() -> None:

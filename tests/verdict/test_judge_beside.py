@@ -21,8 +21,8 @@ from steelyard.verdict.forfeit import Given
 from steelyard.verdict.status import Status
 from steelyard.verdict.verdict import Rule, Verdict, decide
 
-SUCCESS = Status("scorable", "success", "every check passed")
-NOTHING = Status("scorable", None, "nothing was asked of it")
+SUCCESS = Status("scorable")
+NOTHING = Status("scorable")
 ANSWER = Rule(workspace="none")
 OUTCOMES = ("pass", "fail", "error", "not_applicable")
 
@@ -185,7 +185,7 @@ def test_one_model_agrees_with_nobody() -> None:
 
 
 def test_a_run_that_does_not_count_is_not_judged() -> None:
-    made = decide([], [], Status("invalid", None, "x"), "completed", Rule(), judge=jury("PASS"))
+    made = decide([], [], Status("invalid", "x"), "completed", Rule(), judge=jury("PASS"))
     assert (made.verdict, made.judge) == ("invalid", None)
 
 

@@ -12,10 +12,11 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Under
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Grade, Graded
-from steelyard.verdict.status import Status, decide_status
-from steelyard.verdict.verdict import Rule, combined_score, decide
+from steelyard.graders.patch_validity import PatchValidity
+from steelyard.verdict.status import Status, decide_acceptance, decide_status
+from steelyard.verdict.verdict import PATCH_TYPE, Rule, combined_score, decide
 
-SUCCESS = Status("scorable", "success", "every check passed")
+SUCCESS = Status("scorable")
 
 
 def graded(
@@ -53,8 +54,7 @@ def test_a_required_grade_that_is_not_passed_blocks_its_own_gate_only(under: Und
     verdict = decide(
         [PATCH, graded(name="b"), graded(outcome, under=under)], [], SUCCESS, "completed", Rule()
     )
-    assert verdict.verdict == "fail"
-    assert verdict.score == 0.0
+    assert (verdict.verdict, verdict.score) == (("fail", 0.0) if outcome == "fail" else ("error", None))
     assert verdict.gates is not None
     blocked = [name for name, gate in verdict.gates.items() if gate.outcome != "pass"]
     assert blocked == [{"static": "build"}.get(under, under)]
@@ -95,7 +95,7 @@ def test_nothing_that_applies_is_ungraded_and_has_no_reward() -> None:
 
 
 def test_an_invalid_run_has_no_gates_no_score_and_no_reward() -> None:
-    verdict = decide([], [], Status("invalid", None, "the chain is broken"), "infrastructure", Rule())
+    verdict = decide([], [], Status("invalid", "the chain is broken"), "infrastructure", Rule())
     assert (verdict.verdict, verdict.gates, verdict.score, verdict.reward, verdict.badge) == (
         "invalid",
         None,
@@ -132,16 +132,23 @@ def test_a_reward_is_rounded_to_four_decimals() -> None:
     assert verdict.reward == 0.3333
 
 
-def test_an_agent_that_did_not_complete_has_a_failed_badge_even_when_its_work_passes() -> None:
+def test_a_run_that_its_budget_ended_has_failed_with_its_passing_patch_shown_beside() -> None:
     verdict = decide([PATCH, graded()], [], SUCCESS, "wall_time", Rule())
-    assert (verdict.verdict, verdict.badge) == ("pass", "FAIL")
+    assert (verdict.verdict, verdict.reward, verdict.badge) == ("fail", 0.0, "FAIL")
+    assert (verdict.patch_verdict, verdict.patch_reward, verdict.acceptance) == ("pass", 1.0, "success")
     assert "termination_wall_time" in verdict.tags
 
 
-def test_a_build_without_checks_says_that_it_is_a_declared_no_op() -> None:
+def test_an_agent_that_crashed_has_a_failed_badge_and_the_verdict_of_its_patch() -> None:
+    verdict = decide([PATCH, graded()], [], SUCCESS, "agent_crash", Rule())
+    assert (verdict.verdict, verdict.badge, verdict.patch_verdict) == ("pass", "FAIL", None)
+
+
+def test_a_build_without_checks_says_so() -> None:
     verdict = decide([PATCH, graded()], [], SUCCESS, "completed", Rule())
     assert verdict.gates is not None
-    assert verdict.gates["build"].why == "no-op (declared)"
+    assert verdict.gates["build"].why == "no build step"
+    assert verdict.gates["safety"].why == "no safety rules set"
 
 
 @dataclass(frozen=True)
@@ -188,28 +195,106 @@ def test_no_verdict_is_a_pass_while_something_required_is_not_passed(rows: list[
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "expected"),
+    ("outcomes", "acceptance"),
     [
-        ({"a": "pass", "b": "pass"}, ("scorable", "success")),
-        ({"a": "pass", "b": "fail"}, ("scorable", "failure")),
-        ({"a": "error", "b": "fail"}, ("scorable", "acceptance_error")),
-        ({"a": "pass"}, ("invalid", None)),
-        ({}, ("invalid", None)),
+        (("pass", "pass"), "success"),
+        (("pass", "fail"), "failure"),
+        (("error", "fail"), "acceptance_error"),
+        (("error", "pass"), "acceptance_error"),
+        (("not_applicable", "pass"), "success"),
+        (("not_applicable", "not_applicable"), None),
     ],
 )
-def test_the_status_follows_from_the_recorded_outcomes(
-    outcomes: dict[str, str], expected: tuple[str, str | None]
+def test_acceptance_follows_from_every_required_check(
+    outcomes: tuple[str, str], acceptance: str | None
 ) -> None:
-    assert decide_status({"a": True, "b": True}, outcomes, broken=None)[:2] == expected
+    grades = [graded(outcome, name=name) for name, outcome in zip("ab", outcomes, strict=True)]
+    assert decide_acceptance([PATCH, *grades]).acceptance == acceptance
+
+
+@pytest.mark.parametrize("recorded", [{"a": "pass"}, {}])
+def test_a_check_without_an_outcome_makes_the_run_invalid(recorded: dict[str, str]) -> None:
+    assert decide_status(["a", "b"], recorded, broken=None).status == "invalid"
 
 
 def test_a_broken_record_is_invalid_whatever_it_says() -> None:
-    status = decide_status({"a": True}, {"a": "pass"}, broken="line 3 was edited")
-    assert status == ("invalid", None, "line 3 was edited")
+    status = decide_status(["a"], ["a"], broken="line 3 was edited")
+    assert status == ("invalid", "line 3 was edited")
 
 
-def test_a_check_that_is_not_mandatory_does_not_decide_acceptance() -> None:
-    assert (
-        decide_status({"a": True, "b": False}, {"a": "pass", "b": "fail"}, broken=None).acceptance
-        == "success"
-    )
+def test_a_stop_for_safety_that_nothing_checked_is_invalid() -> None:
+    assert decide_status([], [], broken=None, termination="safety").status == "invalid"
+    verdict = decide([PATCH, graded()], [], SUCCESS, "safety", Rule())
+    assert (verdict.verdict, verdict.reward) == ("fail", 0.0)
+    assert verdict.gates is not None
+    assert verdict.gates["safety"].outcome == "fail"
+
+
+def test_a_weighted_check_does_not_decide_acceptance() -> None:
+    grades = [PATCH, graded(), graded("fail", name="b", required=False)]
+    assert decide_acceptance(grades).acceptance == "success"
+
+
+def test_over_no_required_check_acceptance_is_not_success() -> None:
+    """As in every imported suite whose checks are weighted: a change that does nothing fails the gate."""
+    weighted = graded("fail", required=False)
+    verdict = decide([PATCH, weighted], [], SUCCESS, "completed", Rule())
+    assert (verdict.verdict, verdict.acceptance, verdict.checks) == ("fail", None, "UNGRADED")
+    assert verdict.gates is not None
+    assert verdict.gates["acceptance"] == ("fail", "weighted score 0.00, needs 1.00; a: why")
+    assert "acceptance_failure" in verdict.tags
+
+
+def test_a_gate_that_is_not_mandatory_decides_acceptance() -> None:
+    gate = graded("fail", gate=True, mandatory=False, weight=0.0)
+    assert decide_acceptance([PATCH, gate]).acceptance == "failure"
+
+
+def test_a_required_grader_that_reaches_no_decision_is_an_acceptance_error() -> None:
+    grader = graded("error", name="b", under="safety", weight=0.0)
+    verdict = decide([PATCH, graded(), grader], [], SUCCESS, "completed", Rule())
+    assert (verdict.verdict, verdict.acceptance, verdict.checks) == ("error", "acceptance_error", "FAIL")
+    assert verdict.reason == "b: why"
+
+
+def test_an_error_beside_a_failure_is_tagged_too() -> None:
+    grades = [PATCH, graded("fail"), graded("error", name="b")]
+    verdict = decide(grades, [], SUCCESS, "completed", Rule())
+    assert (verdict.verdict, verdict.reward) == ("fail", 0.0)
+    assert {"acceptance_failure", "evaluation_error"} <= set(verdict.tags)
+
+
+def test_a_weighted_grader_that_reaches_no_decision_is_tagged_and_leaves_the_total() -> None:
+    grades = [PATCH, graded(), graded("error", name="b", required=False)]
+    verdict = decide(grades, [], SUCCESS, "completed", Rule())
+    assert (verdict.verdict, verdict.score, verdict.reward) == ("pass", 1.0, 1.0)
+    assert "evaluation_error" in verdict.tags
+
+
+def test_an_advisory_grader_that_reaches_no_decision_changes_nothing() -> None:
+    grades = [PATCH, graded(), graded("error", name="b", required=False, weight=0.0)]
+    verdict = decide(grades, [], SUCCESS, "completed", Rule())
+    assert (verdict.verdict, verdict.tags) == ("pass", ())
+
+
+def test_the_mean_score_leaves_the_built_in_patch_gate_out() -> None:
+    patch = Graded(replace(PATCH.entry, type=PATCH_TYPE), PATCH.grade)
+    assert PatchValidity.TYPE == PATCH_TYPE
+    verdict = decide([patch, graded("fail", required=False)], [], SUCCESS, "completed", Rule())
+    assert verdict.mean_score == 0.0
+
+
+def test_a_score_that_no_decision_could_save_is_a_failure_and_no_error() -> None:
+    """The weighted tests failed. That a required check reached no decision must not take that away."""
+    failed = graded("fail", name="b", required=False, weight=3.0)
+    verdict = decide([PATCH, graded("error"), failed], [], SUCCESS, "completed", Rule())
+    assert (verdict.verdict, verdict.reward) == ("fail", 0.0)
+
+
+def test_a_violation_outweighs_a_safety_grader_that_reached_no_decision() -> None:
+    finding = Finding("escape", "violation", "a", "why")
+    grades = [PATCH, graded(), graded("error", name="b", under="safety", weight=0.0)]
+    verdict = decide(grades, [finding], SUCCESS, "completed", Rule())
+    assert verdict.verdict == "fail"
+    assert verdict.gates is not None
+    assert verdict.gates["safety"].outcome == "fail"

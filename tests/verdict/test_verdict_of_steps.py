@@ -17,7 +17,7 @@ from steelyard.verdict.status import Status
 from steelyard.verdict.steps import StepResult, step_results, steps_reward
 from steelyard.verdict.verdict import Rule, decide
 
-SCORABLE = Status("scorable", "success", "every check passed")
+SCORABLE = Status("scorable")
 REWARDS = st.none() | st.floats(0, 1)
 
 
@@ -64,11 +64,18 @@ def test_the_final_reward_is_not_known_either_if_an_earlier_one_is_not() -> None
 
 
 @given(st.lists(st.sampled_from(["pass", "fail", "error"]), min_size=1, max_size=4))
-def test_a_step_earns_all_when_all_pass_and_nothing_is_known_of_an_error(outcomes: list[str]) -> None:
+def test_a_step_earns_nothing_when_a_check_fails_and_nothing_is_known_of_an_error_alone(outcomes: list[str]) -> None:
     checks = [check("one", str(number)) for number in range(len(outcomes))]
     results = {entry.name: Result(outcome, None) for entry, outcome in zip(checks, outcomes, strict=True)}
     reward = step_reward("combined", checks, results)
-    assert reward == (None if "error" in outcomes else 0.0 if "fail" in outcomes else 1.0)
+    assert reward == (0.0 if "fail" in outcomes else None if "error" in outcomes else 1.0)
+
+
+def test_a_weighted_check_that_reaches_no_decision_leaves_the_mean_of_its_step() -> None:
+    checks = [check("one", name, required=False, mandatory=False) for name in ("a", "b")]
+    results = {"one.a": Result("error", None), "one.b": Result("fail", 0.5)}
+    assert step_reward("combined", checks, results) == 0.5
+    assert step_reward("combined", checks[:1], results) is None
 
 
 def test_a_verifiers_part_is_what_its_step_earns() -> None:
@@ -110,9 +117,9 @@ def test_a_step_below_its_minimum_is_no_pass_though_its_checks_are() -> None:
 
 def test_without_a_workspace_there_are_no_gates() -> None:
     entry = check("one", type="verifier")
-    for outcome, score, verdict in (("pass", 1.0, "pass"), ("fail", 0.0, "fail"), ("error", None, "fail")):
+    for outcome, score, verdict in (("pass", 1.0, "pass"), ("fail", 0.0, "fail"), ("error", None, "error")):
         found = decide([graded(entry, outcome, score)], (), SCORABLE, "completed", Rule(workspace="none"))
-        assert (found.verdict, found.gates) == (verdict, None)
+        assert (found.verdict, found.gates, found.checks) == (verdict, None, "UNGRADED")
     nothing = decide([], (), SCORABLE, "completed", Rule(workspace="none"))
     assert (nothing.verdict, nothing.checks, nothing.gates, nothing.reward) == (
         "ungraded",

@@ -114,6 +114,9 @@ class Agent(Protocol):
     def places(self) -> tuple[Place, ...]:
         """Folders of the agent's own beside the workspace, in its sandbox and in no other."""
 
+    def programs(self) -> tuple[str, ...]:
+        """What must be in its sandbox for it to start at all, as far as that is known."""
+
     def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
         """The whole change as data; None from an agent that works in a sandbox."""
 

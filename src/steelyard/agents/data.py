@@ -30,13 +30,16 @@ class DataAgent:
     def places(self) -> tuple[Place, ...]:
         return ()
 
+    def programs(self) -> tuple[str, ...]:
+        return ()
+
     def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
         del ground, blobs
         return None
 
     def work(self, session: Session) -> Ending:
         del session
-        return Ending("completed", "no process")
+        return Ending("completed", "no agent ran")
 
 
 @dataclass(frozen=True)

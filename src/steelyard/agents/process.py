@@ -12,9 +12,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
 from steelyard.agents.base import Ending, Session, ending_of
+from steelyard.bench.absent_tools import first_program
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import laid_files
 from steelyard.contract.contract import Contract
+from steelyard.contract.line_ends import CRLF, ends_in_crlf, interpreters
 from steelyard.contract.model import ScriptReference
 from steelyard.errors import OperatorFault
 from steelyard.evidence.blobs import Blobs
@@ -31,6 +33,9 @@ class ProcessAgent:
     def places(self) -> tuple[Place, ...]:
         return ()
 
+    def programs(self) -> tuple[str, ...]:
+        return ()
+
     def deliver(self, ground: Ground, blobs: Blobs) -> None:
         del ground, blobs
 
@@ -44,6 +49,17 @@ class Script(ProcessAgent):
     def __post_init__(self) -> None:
         if not self.path.is_file():
             raise OperatorFault(f"agent script {self.path} is not a file")
+        if ends_in_crlf(self._first_line):
+            raise OperatorFault(f"agent script {self.path} {CRLF}")
+
+    @property
+    def _first_line(self) -> bytes:
+        with self.path.open("rb") as file:
+            return file.readline(4096)
+
+    def programs(self) -> tuple[str, ...]:
+        first = self._first_line.decode(errors="replace")
+        return interpreters(first) if first.startswith("#!") else ("/bin/bash",)
 
     @property
     def name(self) -> str:
@@ -114,6 +130,10 @@ class CommandLine(ProcessAgent):
 
     def parameters(self) -> Mapping[str, Any]:
         return {"command": self.line, "sha256": hashlib.sha256(os.fsencode(self.line)).hexdigest()}
+
+    def programs(self) -> tuple[str, ...]:
+        name = first_program(self.line)
+        return (name,) if name else ()
 
     def work(self, session: Session) -> Ending:
         brief_file = session.put("brief.md", session.brief.encode(errors="replace"))

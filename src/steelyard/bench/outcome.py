@@ -89,6 +89,7 @@ class Outcome:
     reported: Reported | None = None
     controls: Controls | None = None
     verified: Verified | None = None
+    timed_out: bool = False
 
     @property
     def forged(self) -> tuple[str, ...]:
@@ -107,6 +108,7 @@ class Outcome:
             "argv": list(self.argv),
             "exit": self.exit,
             "started": self.started,
+            "timed_out": self.timed_out,
             "ceiling_s": self.ceiling_s,
             "observed_s": self.observed_s,
             "start": self.start,

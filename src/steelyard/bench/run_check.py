@@ -26,6 +26,7 @@ from steelyard.bench.runners.base import Ran
 from steelyard.bench.stand_ins import without_stand_ins
 from steelyard.bench.suite import Decision, SuiteOptions
 from steelyard.bench.verified import Verified
+from steelyard.bench.whose_fault import blamed
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.contract.tree import is_within
@@ -72,6 +73,8 @@ class Bench:
     changed: tuple[Laid, ...] | None = None  # all of it, for places where nothing runs
     on_connection: OnConnection | None = None
     outputs: OutputStore | None = None  # where long outputs are kept whole
+    given: tuple[Laid, ...] = ()  # what the harness brought along with steps: it is under every change
+    is_trusted: bool = False  # nobody suspects this change
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
         """Run one check by the contract's replay rule, telling each execution; one stands for them all."""
@@ -79,7 +82,10 @@ class Bench:
         rule = self.ground.contract.spec.oracle.reruns if entry.is_check else Reruns()
 
         def execute() -> CheckOutcome:
-            outcomes.append(self._execute(entry))
+            outcome = self._execute(entry)
+            if not self.is_trusted:
+                outcome = blamed(self.ground, entry, outcome, self._on_trusted)
+            outcomes.append(outcome)
             executed(outcomes[-1])
             return outcomes[-1].outcome
 
@@ -105,6 +111,11 @@ class Bench:
             return self._commanded(entry, start)
         except AgentFault as fault:
             return self.refuse(entry, str(fault))
+
+    def _on_trusted(self, entry: GraderEntry, laid: tuple[Laid, ...]) -> Outcome:
+        """The same check on a change that nobody suspects, in a sandbox of its own."""
+        laid = (*self.given, *laid)
+        return replace(self, laid=laid, changed=laid, live=None, is_trusted=True)._execute(entry)
 
     def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
         finished, death = self._command_on(entry, self.laid, self._on_the_change)
@@ -233,6 +244,7 @@ class Bench:
             start=start,
             end=self.clock(),
             runs=(judged[0],),
+            timed_out=finished.timed_out,
             notes=("out of memory",) if death.oom_kills else (),
         )
 
@@ -321,7 +333,7 @@ def _judge(finished: Finished, death: Death, options: Executing) -> tuple[CheckO
 
 def _ended_badly(finished: Finished, death: Death, timeout_s: float) -> tuple[CheckOutcome, str] | None:
     if finished.timed_out:
-        return "error", f"no end after {timeout_s:g} s"
+        return "error", f"timed out after {timeout_s:g} s"
     if finished.not_started:
         return "error", f"could not start: {finished.not_started}"
     if finished.lost:

@@ -33,7 +33,7 @@ class Cleared(NamedTuple):
 
 
 def without_stand_ins(ground: Ground, path_variable: str, laid: tuple[Laid, ...], ask: Ask) -> Cleared:
-    outside = [folder for folder in path_variable.split(":") if not _is_in_tree(folder)]
+    outside = [folder for folder in path_variable.split(":") if not is_in_tree(folder)]
     if len(outside) == len(path_variable.split(":")) or not laid:
         return Cleared(laid)
     names = {posixpath.basename(one.path) for one in laid if one.kind in {"file", "symlink"}}
@@ -51,7 +51,7 @@ def without_stand_ins(ground: Ground, path_variable: str, laid: tuple[Laid, ...]
     return Cleared(tuple(one for one in laid if one.path not in out), tuple(notes)[:MAX_NOTES])
 
 
-def _is_in_tree(folder: str) -> bool:
+def is_in_tree(folder: str) -> bool:
     """An empty part of PATH, and `.`, are wherever the command is."""
     return not posixpath.relpath(posixpath.join(WORKSPACE, folder or "."), WORKSPACE).startswith("..")
 

@@ -37,7 +37,10 @@ class Reporter:
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
-            disable=not sys.stderr.isatty(),
+            # What rich would redirect goes to stderr, and result lines with it.
+            redirect_stdout=False,
+            redirect_stderr=False,
+            disable=not sys.stderr.isatty() or (as_json and sys.stdout.isatty()),
         )
         self._task = self._progress.add_task("trials", total=trials)
 

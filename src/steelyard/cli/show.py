@@ -100,7 +100,8 @@ def _show_all(args: argparse.Namespace) -> int:
         out.print(table_of_results(sound))
     unfinished = len(folders) - len(found)
     if unfinished:
-        out.print(one_line(f"{unfinished} never finished (killed before the seal); they count for nothing"))
+        runs, were = ("run is", "was") if unfinished == 1 else ("runs are", "were")
+        out.print(one_line(f"{unfinished} {runs} still going or {were} interrupted; ignored"))
     return code
 
 

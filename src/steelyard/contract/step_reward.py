@@ -1,7 +1,7 @@
 """How the checks of one step came out -> what the step earned: 0..1, or None where that is not known.
 
 With `reward: verifier` it is the word of the step's verifier. Else it is the weighted mean of its checks, 0 when one
-that is required was not passed.
+that is required failed, unknown when one of those reached no decision; a weighted one that did not leaves the mean.
 """
 
 from __future__ import annotations
@@ -27,11 +27,15 @@ def step_reward(rule: str, checks: Sequence[GraderEntry], results: Mapping[str, 
         result = results[verifier.name]
         return None if result.outcome == "error" else result.share
     of_required = [results[entry.name].outcome for entry in checks if entry.required]
+    if "fail" in of_required:
+        return 0.0  # whatever else could not be decided
     if "error" in of_required:
         return None
-    if "fail" in of_required:
-        return 0.0
-    weights = sum(entry.weight for entry in checks)
-    if weights <= 0:
+    weighed = [entry for entry in checks if entry.weight > 0]
+    if not weighed:
         return 1.0  # gates only, and all of them passed
-    return min(1.0, sum(entry.weight * results[entry.name].share for entry in checks) / weights)
+    known = [entry for entry in weighed if results[entry.name].outcome != "error"]
+    total = sum(entry.weight for entry in known)
+    if total <= 0:
+        return None
+    return min(1.0, sum(entry.weight * results[entry.name].share for entry in known) / total)

@@ -171,7 +171,7 @@ def find_run(root: Path, prefix: str) -> RunFolder:
     if not runs:
         raise OperatorFault(f"no run under {root} is called {prefix} (--runs DIR looks elsewhere)")
     names = ", ".join(run.run_id for run in runs[:5])
-    raise OperatorFault(f"{len(runs)} runs are called {prefix}: {names}; write more of the id")
+    raise OperatorFault(f"{prefix} matches {len(runs)} runs: {names}; write more of the id")
 
 
 def _plain(text: str) -> str:

@@ -24,6 +24,7 @@ from steelyard.execution.live_run import LiveRun
 from steelyard.execution.tried_doors import try_doors
 from steelyard.sandboxes.base import Laid
 
+NOT_APPLIED = "not run: the patch does not apply"
 TOO_LARGE = "the change is larger than the import allows"
 EXECUTION = frozenset(
     {"id", "outcome", "why", "exit", "start", "end", "observed_s", "stdout", "stderr", "score"}
@@ -36,10 +37,13 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     _note(run, _of_the_bench(checks, rebuilt.findings))
     brought = laid_of(run.brought, run.kept)
     changed = (*brought, *laid_entries(run.change.entries, run.blobs))
-    bench = replace(_bench(run, (*brought, *rebuilt.laid)), changed=changed)
+    bench = replace(_bench(run, (*brought, *rebuilt.laid)), changed=changed, given=brought)
     if not run.change.complete:
         # A change too large to import is the agent's failure: it must not become a run that does not count.
         return _each(run, checks, lambda entry: bench.refuse(entry, TOO_LARGE))
+    if run.patch_refused:
+        # The bare snapshot is not the work: no check is run on it as if it were.
+        return _each(run, checks, lambda entry: bench.refuse(entry, NOT_APPLIED))
     try_doors(run)
     if run.ending is not None and run.is_graded_live(run.ending):
         return _live(run, checks)

@@ -70,6 +70,7 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
     """Every path that differs from the baseline, and not as it did when that was last asked, is in an event."""
     applied = run.delivery.applied if run.delivery else None
     if applied is not None:
+        run.patch_refused = applied.refused
         run.events.append(
             "patch.apply",
             "harness",

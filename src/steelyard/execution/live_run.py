@@ -36,6 +36,7 @@ class LiveRun:
     ending: Ending | None = None
     death: Death = field(default_factory=Death)
     captured: Change | None = None
+    patch_refused: str = ""  # why a patch that was handed over does not apply
     spent_s: float = 0.0  # of the agent's time, over all messages
     answer: Captured | None = None  # the last thing that the agent's process printed
     said: dict[str, Any] | None = None  # the same, as its event has it

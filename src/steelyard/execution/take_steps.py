@@ -4,17 +4,20 @@
 
 After a step every process is dead, the workspace is imported as data, and the step's checks run on fresh benches; the
 sandbox, and with it workspace and HOME, lives on for the next. What was not enough ends the sequence: the checks of
-later steps are recorded as failed and say why, for a step that nobody took has earned nothing.
+later steps are recorded as failed and say why, for a step that nobody took has earned nothing. After a step that no
+check could decide, the later ones are undecided too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from steelyard.agents.base import Ending
 from steelyard.agents.data import Reference
 from steelyard.bench.hidden_files import laid_files
 from steelyard.bench.live import LiveTree
+from steelyard.bench.outcome import CheckOutcome
 from steelyard.bench.step_files import brought_by
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Step
@@ -32,30 +35,38 @@ from steelyard.execution.watch import Message, attend, conclude, final_response,
 
 
 def take_steps(run: LiveRun) -> None:
-    halted = ""
+    halted: Halt | None = None
     for number, step in enumerate(run.trial.contract.steps, start=1):
-        if halted:
-            _pass_over(run, step, halted)
-        else:
+        if halted is None:
             halted = _take(run, number, step)
+        else:
+            _pass_over(run, step, halted)
     final_response(run)
 
 
-def _pass_over(run: LiveRun, step: Step, why: str) -> None:
+class Halt(NamedTuple):
+    """Why no further step is taken, and what that makes of the checks of those that follow."""
+
+    why: str
+    outcome: CheckOutcome = "fail"
+
+
+def _pass_over(run: LiveRun, step: Step, halted: Halt) -> None:
+    why = halted.why
     if run.box is not None:
         run.death = run.box.stop()  # nobody comes back to it
         alerts_of_death(run, run.death)
-    refuse_all(run, step.checks, "fail", f"not run: {why}")
+    refuse_all(run, step.checks, halted.outcome, f"not run: {why}")
     if run.ending is not None and run.ending.code == "completed":
         run.ending = Ending("completed", why)
 
 
-def _take(run: LiveRun, number: int, step: Step) -> str:
+def _take(run: LiveRun, number: int, step: Step) -> Halt | None:
     """One step; why none follows it, or nothing."""
     steps = run.trial.contract.steps
     if why := _bring(run, number, step):
-        _pass_over(run, step, why)
-        return why
+        _pass_over(run, step, Halt(why))
+        return Halt(why)
     if number > 1:
         run.events.append("stage.enter", "harness", {"stage": "write"})
     run.events.append("step.start", "harness", {"step": step.name, "number": number, "of": len(steps)})
@@ -64,9 +75,9 @@ def _take(run: LiveRun, number: int, step: Step) -> str:
     capture(run, step.name)
     crashed = CLASS_OF[ending.code] == "agent"
     if crashed:
-        # What a crashed agent had finished by then is chance; it is neither a success nor a zero.
+        # What a crashed agent had finished by then is chance. Crashing is its failure, or it would be a way out of one.
         how = ending.rationale.removeprefix(message.where)
-        outcomes = refuse_all(run, step.checks, "error", f"the agent crashed in this step: {how}")
+        outcomes = refuse_all(run, step.checks, "fail", f"the agent crashed in this step: {how}")
     else:
         outcomes = accept(run, step.checks)
     results = {name: Result(one.outcome, one.score) for name, one in outcomes.items()}
@@ -74,8 +85,8 @@ def _take(run: LiveRun, number: int, step: Step) -> str:
     told = {"step": step.name, "number": number, "code": ending.code, "rationale": ending.rationale}
     run.events.append("step.end", "harness", {**told, "reward": reward, "min_reward": step.min_reward})
     if ending.code != "completed":
-        return ending.rationale
-    return "" if is_enough(reward, step.min_reward) else _not_enough(step, reward)
+        return Halt(ending.rationale)
+    return None if is_enough(reward, step.min_reward) else _not_enough(step, reward)
 
 
 def _bring(run: LiveRun, number: int, step: Step) -> str:
@@ -115,7 +126,7 @@ def _watch(run: LiveRun, message: Message, checks: Sequence[GraderEntry]) -> End
     return run.ending or ending
 
 
-def _not_enough(step: Step, reward: float | None) -> str:
+def _not_enough(step: Step, reward: float | None) -> Halt:
     if reward is None:
-        return f"what step {step.name} is worth is not known"
-    return f"step {step.name} earned {reward:.2f} and needed {step.min_reward:.2f}"
+        return Halt(f"what step {step.name} is worth is not known", "error")
+    return Halt(f"step {step.name} earned {reward:.2f} and needed {step.min_reward:.2f}")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.agents.base import AGENT_BYTES, Ending, Session
+from steelyard.agents.base import AGENT_BYTES, Delivery, Ending, Session
 from steelyard.contract.briefing import briefing, obligations
 from steelyard.errors import AgentFault
 from steelyard.evidence.folder import FINAL_RESPONSE
@@ -76,11 +76,17 @@ def attend(run: LiveRun, message: Message) -> Ending:
     """One message and the agent's answer to it; what it left running runs on."""
     text = brief(run, message)
     if run.delivery is not None:
-        return Ending("completed", "a change was handed over as data")
+        return Ending("completed", _delivered(run.delivery))
     ending = _worked(run, message, text)
     alert_of_time(run, ending, message.wall_s or run.trial.contract.spec.budget.agent_wall_s)
     _keep_answer(run, message, ending)
     return replace(ending, rationale=f"{message.where}{ending.rationale}")
+
+
+def _delivered(delivery: Delivery) -> str:
+    if delivery.applied is None:
+        return "change handed over; no agent ran"
+    return f"{'the patch does not apply' if delivery.applied.refused else 'patch applied'}; no agent ran"
 
 
 def conclude(run: LiveRun, ending: Ending) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.suite import SuiteOptions
 from steelyard.contract.catalogue import Doubt, Material
+from steelyard.contract.line_ends import CRLF, ends_in_crlf
 
 OF_ANY_COMMAND = frozenset({"exit_code", "junit", "tap"})
 
@@ -20,6 +22,24 @@ def script_doubts(cmd: str, material: Material, injected: tuple[tuple[str, str],
     name = missing_script(cmd, material.tree)
     if name is not None and not any(dest.endswith("package.json") for _, dest in injected):
         yield Doubt("cmd", f"package.json of the snapshot has no script called {name!r}", fatal=False)
+    yield from _crlf_doubts(cmd, material, injected)
+
+
+def _crlf_doubts(cmd: str, material: Material, injected: tuple[tuple[str, str], ...]) -> Iterator[Doubt]:
+    """A shell script that the command names. One of the snapshot's may be what the work has to mend."""
+    hidden = {dest: material.files[src].path for src, dest in injected if src in material.files}
+    for word in dict.fromkeys(cmd.split()):
+        path = posixpath.normpath(word)
+        is_hidden = path in hidden
+        file = hidden[path] if is_hidden else material.tree / path
+        known = is_hidden or path in material.baseline
+        if known and path.endswith((".sh", ".bash")) and file.is_file() and ends_in_crlf(_first_line(file)):
+            yield Doubt("cmd", f"{path} {CRLF}", fatal=is_hidden)
+
+
+def _first_line(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.readline(4096)
 
 
 def runner_doubts(options: SuiteOptions, tree: Path) -> Iterator[Doubt]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from steelyard.bench.apply_patch import apply_patch
 from steelyard.bench.final_tree import FinalTree
 from steelyard.bench.ground import Ground
 from steelyard.bench.outcome import Outcome
@@ -21,6 +22,7 @@ from steelyard.bench.step_files import Brought, brought_by, kept_as_change, laid
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.errors import GraderFault, InfraFault
+from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
@@ -33,6 +35,7 @@ from steelyard.graders.hidden_output import may_show_hidden
 from steelyard.graders.patch_validity import PatchValidity
 from steelyard.graders.special_cased import special_cased_inputs
 
+ASKS_MODELS = frozenset({"model_judge", "llm_judge"})
 PATCH_GATE = GraderEntry(
     "patch", PatchValidity.TYPE, PatchValidity(), under="patch", required=True, weight=0.0
 )
@@ -67,21 +70,70 @@ class _Grading:
         hidden = entry.executes and may_show_hidden(self.contract, entry)
         try:
             return replace(self._graded(entry), hidden=hidden)
-        except (GraderFault, InfraFault) as fault:
+        except InfraFault as fault:
             # Unknown is never zero: what could not be decided says so.
             return Graded(entry, Grade.error(str(fault)))
+        except GraderFault as fault:
+            return Graded(entry, self._blamed(entry, str(fault)))
         except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
-            return Graded(entry, Grade.error(f"a defect in the grader: {defect!r}"))
+            return Graded(entry, self._blamed(entry, f"a defect in the grader: {defect!r}"))
+
+    def _blamed(self, entry: GraderEntry, why: str) -> Grade:
+        """No decision about this change. If there is one about the reference's, or about none, this change is to blame:
+
+        what nobody could decide leaves the score, so a bad change would rather break its grader than fail.
+        """
+        if entry.executes or entry.type in ASKS_MODELS:
+            return Grade.error(why)
+        try:
+            with self.ground().cache.temporary() as scratch:
+                blobs = Blobs(scratch)
+                trusted = self._trusted_change(blobs)
+                case = replace(
+                    self._case(entry, None),
+                    change=trusted,
+                    blobs=blobs,
+                    final_tree=functools.partial(self._final_tree, trusted, entry.step),
+                )
+                there = entry.grader.grade(case)
+        except Exception:  # noqa: BLE001  # it decides nothing anywhere, so nobody is to blame
+            return Grade.error(why)
+        if there.outcome == "error":
+            return Grade.error(why)
+        return Grade.of(False, f"{why}; without this change the grader decides")
+
+    def _trusted_change(self, blobs: Blobs) -> Change:
+        contract = self.contract
+        empty = Change(contract.snapshot.root)
+        if contract.reference is None or contract.spec.workspace != "code":
+            return empty
+        applied = apply_patch(self.ground(), contract.reference.read_bytes(), blobs)
+        return empty if applied.refused else applied.change
 
     def _graded(self, entry: GraderEntry) -> Graded:
         outcome = self._outcomes.get(entry.name)
+        if outcome is None and entry.executes and self.evidence.patch_refused:
+            return Graded(entry, Grade.of(False, "not run: the patch does not apply"))
         if outcome is None and entry.executes and not entry.is_check and self.evidence.change.complete:
             outcome = self._bench.run(entry)
-        grade = entry.grader.grade(self._case(entry, outcome))
+        grade = self._read(entry, entry.grader.grade(self._case(entry, outcome)))
         grade = replace(grade, findings=(*grade.findings, *forging(outcome), *self._beside(entry)))
         # What executes was held against its threshold on the bench, and the record says how that came out.
         executed = outcome.to_json() if outcome is not None and entry.executes else None
         return Graded(entry, grade if entry.executes else grade.at(entry.pass_threshold), executed)
+
+    def _read(self, entry: GraderEntry, grade: Grade) -> Grade:
+        """A model's reply that cannot be read decides nothing, unless the change asked for that."""
+        if entry.type not in ASKS_MODELS or grade.outcome != "error":
+            return grade
+        steered = any(
+            one.get("steered") or str(one.get("error", "")).startswith("a defect")
+            for one in grade.data.get("opinions", ())
+        )
+        addressed = any(one.id == "addresses_judge" for one in self.evidence.findings)
+        if not steered and not addressed:
+            return grade
+        return Grade.of(False, f"the change provoked this: {grade.why}", data=grade.data)
 
     @cached_property
     def _outcomes(self) -> dict[str, Outcome]:
@@ -101,7 +153,9 @@ class _Grading:
     def _bench(self) -> Bench:
         laid = rebuild(self.ground(), self.evidence.change, self.evidence.blobs).laid
         brought = laid_of(self._brought, self.evidence.kept_of(None))
-        return Bench(self.ground(), (*brought, *laid), check_environment(self.evidence.seed))
+        return Bench(
+            self.ground(), (*brought, *laid), check_environment(self.evidence.seed), given=brought
+        )
 
     @cached_property
     def _brought(self) -> Brought:
@@ -140,6 +194,9 @@ class _Grading:
         """What belongs to no check: it is said with the patch."""
         if entry is not PATCH_GATE:
             return ()
-        advised = advice(self._case(entry, None), self.contract.graders)
-        found = special_cased_inputs(self.contract, self.evidence.change, self.evidence.blobs)
+        try:
+            advised = advice(self._case(entry, None), self.contract.graders)
+            found = special_cased_inputs(self.contract, self.evidence.change, self.evidence.blobs)
+        except Exception as defect:  # noqa: BLE001  # advice decides nothing, and neither does its defect
+            return (Finding("no_advice", "info", "change.json", f"a defect while looking for advice: {defect!r}"),)
         return (*found, *advised)

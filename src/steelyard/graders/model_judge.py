@@ -29,8 +29,8 @@ class ModelJudge(Grader):
     `rubric` is a text, or a file of the contract (`*.md`, `*.txt`, `*.rst`). A model is told rubric, brief and diff,
     and not how the checks came out. Passes at 0.7 unless `pass_threshold` says otherwise. Without a key, or where
     nobody could be reached, the grade is not applicable. A model that answers, but not as asked, or that obeys the
-    change instead of the rubric, is left out; where fewer than half are left the grade is an error, for otherwise a
-    change could talk its way out of a bad score. Which models there are, and which is asked if none is named, is on
+    change instead of the rubric, is left out; where fewer than half are left the grade is an error: it fails nothing,
+    is tagged, and leaves the score. A change that steers a model or addresses it gets 0 instead. Which models there are, and which is asked if none is named, is on
     the page of the [judge](judge.md).
 
     Why: open-ended quality has readers and no test.

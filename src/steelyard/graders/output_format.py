@@ -30,6 +30,9 @@ class Output:
     schema: NonEmpty | None = None  # a JSON Schema among the contract's files
 
 
+MISSING_OUTPUT = "the output file is not there"
+
+
 class Looked(NamedTuple):
     parseable: bool
     schema_valid: bool
@@ -39,7 +42,7 @@ class Looked(NamedTuple):
 def look(data: bytes | None, declared: Output, schema: bytes | None) -> Looked:
     """Diagnosis of an untrusted file; nothing that is in it can raise here."""
     if data is None:
-        return Looked(parseable=False, schema_valid=False, errors=("the output file is not there",))
+        return Looked(parseable=False, schema_valid=False, errors=(MISSING_OUTPUT,))
     if len(data) > MAX_OUTPUT_BYTES:
         return Looked(parseable=False, schema_valid=False, errors=("the output file is too large",))
     try:

@@ -27,15 +27,19 @@ class PatchValidity(Grader):
 
     def grade(self, case: Case) -> Grade:
         if case.patch_refused:
-            return Grade.of(False, f"the patch does not apply: {case.patch_refused}")
+            # A failure of the patch, tagged as an evaluation error as well: no check has run.
+            why = f"the patch does not apply: {case.patch_refused}"
+            return Grade.of(False, why, data={"evaluation_error": True})
         if not case.change.complete:
             return Grade.of(False, "the change is larger than the import allows")
         conflicted = _conflicted(case.change, case)
         if conflicted:
             return Grade.of(False, f"unresolved conflict markers in {shown(conflicted)}")
-        unstarted = [one.id for one in (case.outcomes or {}).values() if not one.started]
+        unstarted = [one for one in (case.outcomes or {}).values() if not one.started]
+        if kept := [one for one in unstarted if one.outcome == "fail"]:
+            return Grade.of(False, f"check `{kept[0].id}` cannot start with this change")
         if unstarted:
-            return Grade.error(f"could not start: {', '.join(unstarted)}")
+            return Grade.error(f"check `{unstarted[0].id}` could not start")
         return Grade.of(True, f"applies; files changed: {len(case.change.file_entries)}")
 
 

@@ -130,6 +130,7 @@ def _rows(grades: Sequence[Graded]) -> tuple[GradeRow, ...]:
             one.grade.outcome,
             one.grade.score,
             required=one.entry.required,
+            weight=one.entry.weight,
             why=one.grade.why,
         )
         for one in grades

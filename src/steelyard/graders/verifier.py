@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
@@ -12,12 +12,13 @@ from pydantic import AfterValidator, ConfigDict, Field
 from steelyard.bench.run_verifier import LOGS
 from steelyard.bench.separate import PUBLISHED, Separate
 from steelyard.contract.catalogue import Doubt, Material
+from steelyard.contract.line_ends import CRLF, ends_in_crlf
 from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
-from steelyard.contract.tree import is_within
+from steelyard.contract.tree import is_within, shown
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Evaluated, Grade
-from steelyard.graders.output_format import MAX_OUTPUT_BYTES, Looked, Output, look
+from steelyard.graders.output_format import MAX_OUTPUT_BYTES, MISSING_OUTPUT, Looked, Output, look
 from steelyard.graders.output_tail import output_tail
 from steelyard.sandboxes.base import WORKSPACE
 
@@ -107,6 +108,8 @@ class Verifier(Grader):
     def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
         if self.script not in material.files:
             return (Doubt("script", f"{self.script} is not a file of the contract", fatal=True),)
+        if not self.script.endswith(".py") and ends_in_crlf(_first_line(material.files[self.script].path)):
+            return (Doubt("script", f"{self.script} {CRLF}", fatal=True),)
         if self.separate is not None and (wrong := _unsound(self.separate, material)):
             return (Doubt("separate", wrong, fatal=True),)
         if self.separate is not None and is_within(self.reward_path, PUBLISHED):
@@ -145,16 +148,20 @@ class Verifier(Grader):
             tags=tuple((tag.category, tag.description) for tag in verified.tags),
         )
         pointer = (f"checks/{case.name}/",)
+        if outcome.outcome == "fail" and verified.reward is None:  # the change kept the verifier from its reward
+            return Grade.of(False, outcome.why, pointers=pointer, output_tail=tail, evaluated=evaluated)
         if refused or verified.reward is None or outcome.outcome == "error":
-            why = (
-                f"a reward of {verified.reward:g} for an output that is {errors[-1]}"
-                if refused
-                else outcome.why
-            )
+            why = outcome.why
+            if refused:
+                why = f"the verifier gave {verified.reward:g}, but {self._wrong_output(case, looked)}"
             return Grade.error(why, pointers=pointer, output_tail=tail, evaluated=evaluated)
         return Grade(
             outcome.outcome, verified.reward, outcome.why, pointer, output_tail=tail, evaluated=evaluated
         )
+
+    def _wrong_output(self, case: Case, looked: Looked) -> str:
+        name = shown(_inside(self.expected_output_path or "the output", case.root))
+        return f"{name} is missing" if looked.errors[-1] == MISSING_OUTPUT else f"{name} is {looked.errors[-1]}"
 
     def _look(self, case: Case) -> Looked:
         if self.output is not None and self.expected_output_path is not None:
@@ -175,6 +182,11 @@ def _unsound(separate: Separate, material: Material) -> str:
     if separate.build and f"{separate.build.rstrip('/')}/Dockerfile" not in material.files:
         return f"{separate.build} is not a folder with a Dockerfile"
     return ""
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.readline(4096)
 
 
 def _last_path(brief: str) -> str | None:

@@ -55,6 +55,7 @@ class GradeRow:
     score: float | None
     required: bool
     why: str = ""
+    weight: float = 0.0  # of its credit; without any it is advisory
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,7 @@ def _grades(rows: tuple[GradeRow, ...]) -> str:
 
 def _grade(row: GradeRow) -> str:
     score = "none" if row.score is None else f"{row.score:.3g}"
-    counts = "required" if row.required else "advisory"
+    counts = "required" if row.required else f"weight {row.weight:g}" if row.weight else "advisory"
     name, type_ = one_line(row.name, 100), one_line(row.type, 40)
     return f"{name} ({type_}, {counts}): {one_line(row.outcome, 40)}, score {score}: {one_line(row.why, 300)}"
 

@@ -132,7 +132,7 @@ class _Times:
 def _verified(trial: TrialOfHarbor) -> dict[str, Any] | None:
     """Every number that the verifier wrote; the reward is the one that counts here. Nothing where nobody knows."""
     line = trial.line
-    if line["status"] != "scorable" or line["acceptance"] not in {"success", "failure"}:
+    if line["reward"] is None:
         return None
     said = [outcome.get("verified") or {} for outcome in trial.evidence.outcomes.values()]
     others = said[0].get("rewards") or {} if len(said) == 1 else {}
@@ -143,7 +143,7 @@ def _exception(line: Mapping[str, Any], times: _Times) -> dict[str, Any] | None:
     name, said = _ENDINGS.get(line["termination"], ""), line["rationale"]
     if not name and line["status"] != "scorable":
         name, said = "EnvironmentError", line["reason"]
-    elif not name and line["acceptance"] == "acceptance_error":
+    elif not name and line["verdict"] == "error":
         name, said = "VerifierOutputParseError", line["reason"]
     if not name:
         return None

@@ -24,6 +24,7 @@ from steelyard.report.plain import one_line
 
 COLOURS = {"PASS": "green", "FAIL": "red"}
 UNDECIDED = "yellow"
+RUN_WORDS = {"PASS": "finished", "FAIL": "stopped", "INVALID": "invalid"}  # the badge, which is no verdict
 MOST_LINES, MOST_FACTS, MOST_CHARS = 40, 20, 10_000
 INDENT, LEAST = 4, 8
 _SUPPORTED = {True: ("✓", "+", "green"), False: ("✗", "x", "red")}
@@ -39,13 +40,13 @@ def judge_word(judge: Mapping[str, Any] | None) -> Text:
 
 
 def gates_of(result: Mapping[str, Any]) -> Text:
-    """`checks FAIL  judge PASS  run PASS`: three gates, and none hides another."""
+    """`checks FAIL  judge PASS  run finished`: three gates, and none hides another."""
     judge = result.get("judge")
     return Text("  ").join(
         [
             Text.assemble("checks ", (result["checks"], COLOURS.get(result["checks"], UNDECIDED))),
             Text.assemble("judge ", judge_word(judge) if judge else ("not asked", "dim")),
-            Text.assemble("run ", (result["badge"], COLOURS.get(result["badge"], UNDECIDED))),
+            Text.assemble("run ", (RUN_WORDS[result["badge"]], COLOURS.get(result["badge"], UNDECIDED))),
         ]
     )
 

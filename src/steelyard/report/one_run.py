@@ -57,22 +57,70 @@ def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
             f"  agent {one_line(str(result['agent']))}  ended: {result['termination']}{ended}",
         )
     )
+    console.print(Text(story_of(result), "bold"))
     numbers = f"  score {number(result['score'])}  reward {number(result['reward'])}"
     console.print(Text.assemble("verdict ", coloured(result["verdict"]), "  ", gates_of(result), numbers))
     for line in disagreement_of(result):
         console.print(line)
-    if result.get("acceptance") == "acceptance_error":
-        console.print(Text("acceptance error: a check could not be decided", "yellow"))
+    if validity := result.get("validity"):
+        console.print(_validity(validity))
     if result.get("refused"):
         console.print(Text(f"refused: {result['refused']}", "bold yellow"))
     console.print(Text(label_of(result["assurance"]), "dim"))
+
+
+_VERDICTS = {
+    "pass": "Passed",
+    "fail": "Failed",
+    "error": "Not decided",
+    "ungraded": "Not graded",
+    "invalid": "Does not count",
+}
+
+
+def story_of(result: Mapping[str, Any]) -> str:
+    """One sentence for the verdict, one for the agent: `Failed: hidden: exit 1. The agent finished normally.`"""
+    why = "" if result["verdict"] == "pass" else f": {one_line(result['reason']).rstrip('.')}"
+    told = [f"{_VERDICTS[result['verdict']]}{why}."]
+    if result["verdict"] == "error":
+        told.append("This counts neither as a pass nor as a failure.")
+    if patch := result.get("patch_verdict"):
+        reward = result.get("patch_reward")
+        worth = "" if reward is None else f", reward {number(reward)}"
+        told.append(f"The patch on its own: {patch}{worth}.")
+    told.append(_agent_sentence(result))
+    return " ".join(filter(None, told))
+
+
+def _agent_sentence(result: Mapping[str, Any]) -> str:
+    rationale = one_line(str(result.get("rationale") or ""))
+    if "no agent ran" in rationale:
+        return "No agent ran."
+    if result["termination"] == "completed":
+        return "The agent finished normally."
+    if result["termination"] == "agent_crash":
+        return f"The agent crashed: {rationale}."
+    return "" if result["verdict"] == "invalid" else f"The agent was stopped: {rationale or result['termination']}."
+
+
+def _validity(validity: Mapping[str, Any]) -> Text:
+    """`validity: output parseable, schema valid, verifier completed`; what is not so is said first."""
+    flags = {
+        "output parseable": validity["output_parseable"],
+        "schema valid": validity["schema_valid"],
+        "verifier completed": validity["verifier_completed"],
+    }
+    words = [name if holds else f"NOT {name}" for name, holds in flags.items()]
+    errors = "; ".join(one_line(str(error)) for error in validity["errors"])
+    said = f"validity: {', '.join(words)}" + (f" ({errors})" if errors else "")
+    return Text(said, "dim" if all(flags.values()) else "yellow")
 
 
 def _print_grades(console: Console, result: Mapping[str, Any]) -> None:
     """The card of the checks; of an answer there may be a verifier's word, and nothing else scores."""
     if result["grades"]:
         overall = (result["checks"], COLOURS.get(result["checks"], UNDECIDED))
-        mean = f", mean score {number(result.get('mean_score'))}"
+        mean = f"  (unweighted mean of the scores below: {number(result.get('mean_score'))})"
         console.print(Text.assemble(("\nchecks ", "bold"), overall, mean))
         console.print(table_of_grades(result["grades"]))
     for line in breakdown_of(result):
@@ -149,15 +197,35 @@ def _network(label: Mapping[str, Any]) -> str:
 
 
 def label_of(label: Mapping[str, Any]) -> str:
-    """`oracle twin (controls on 90% of the tests)`: coverage is worth a word only where there are controls."""
+    """In plain words first, then each part of the label; coverage is said only where there are controls."""
     covered = label.get("control_coverage", 0.0)
     controls = f" (controls on {covered:.0%} of the passed tests)" if label["oracle"] == "twin" else ""
     runner = f", results by {label['runner']}" if "runner" in label else ""
     tree = "live (not tamper-resistant)" if label["tree"] == "live" else label["tree"]
     return (
-        f"assurance: isolation {label['isolation']}, tree {tree}, oracle {label['oracle']}{controls}"
-        f"{runner}, network {_network(label)}"
+        f"trust: {_trust(label)} (assurance: isolation {label['isolation']}, tree {tree}, "
+        f"oracle {label['oracle']}{controls}{runner}, network {_network(label)})"
     )
+
+
+# Who said how the checks ended -> what the tested code could have done about it, without controls.
+_FAKED = {
+    "judge": "a model's opinion decides",
+    "candidate": "the tested code reports its own results",
+    "exit_code": "the tested code could fake this exit code",
+    "verifier": "the contract's verifier decides",
+    "report_file": "the tested code could fake this report",
+    "reporter": "the tested code could fake these results",
+}
+
+
+def _trust(label: Mapping[str, Any]) -> str:
+    where = "not sandboxed" if label["isolation"] == "none" else "sandboxed"
+    how = {
+        "split": "the tests run apart from the tested code",
+        "twin": "controls look for faked results",
+    }.get(label["oracle"], _FAKED.get(label.get("runner", ""), "the tested code could fake these results"))
+    return f"{where}; {how}"
 
 
 def told_by(folder: Path, check: str) -> str:

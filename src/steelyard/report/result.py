@@ -15,6 +15,7 @@ from steelyard.judge.judgement import RUBRIC
 from steelyard.report.disagreeing import MEANING
 
 SCHEMA = "steelyard.result/1"
+VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")
 
 
 def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 0) -> dict[str, Any]:
@@ -42,6 +43,9 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "score": verdict["score"],
         "mean_score": verdict["mean_score"],
         "reward": verdict["reward"],
+        "patch_verdict": verdict.get("patch_verdict"),
+        "patch_reward": verdict.get("patch_reward"),
+        "validity": (grading.get("evaluation") or {}).get("validity"),
         "judge": verdict["judge"],
         "disagreement": verdict.get("disagreement", "none"),
         "breakdown": _breakdown(grading),
@@ -96,7 +100,7 @@ def result_schema() -> dict[str, Any]:
         "acceptance": {"enum": ["success", "failure", "acceptance_error", None]},
         "termination": {"enum": list(CODES)},
         "rationale": {"type": "string"},
-        "verdict": {"enum": ["pass", "fail", "ungraded", "invalid"]},
+        "verdict": {"enum": list(VERDICTS)},
         "checks": {"enum": ["PASS", "FAIL", "UNGRADED"]},
         "badge": {"enum": ["PASS", "FAIL", "INVALID"]},
         "gates": {"oneOf": [{"type": "null"}, _object(dict.fromkeys(gates, gate))]},
@@ -104,6 +108,9 @@ def result_schema() -> dict[str, Any]:
         "score": fraction,
         "mean_score": fraction,
         "reward": fraction,
+        "patch_verdict": {"enum": [*VERDICTS, None]},
+        "patch_reward": fraction,
+        "validity": {"oneOf": [{"type": "null"}, _validity_schema()]},
         "judge": {"oneOf": [{"type": "null"}, _judge_schema(fraction)]},
         "disagreement": {"enum": list(MEANING)},
         "breakdown": {"type": ["object", "null"]},
@@ -124,6 +131,12 @@ def result_schema() -> dict[str, Any]:
         "title": "Steelyard result line",
         **_object(properties),
     }
+
+
+def _validity_schema() -> dict[str, Any]:
+    flags = ("output_parseable", "schema_valid", "verifier_completed")
+    errors = {"type": "array", "items": {"type": "string"}}
+    return _object({**{flag: {"type": "boolean"} for flag in flags}, "errors": errors})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

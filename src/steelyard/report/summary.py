@@ -4,49 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from steelyard.stats.interval import Rate, wilson
+from steelyard.stats.clusters import Cluster, Estimate, clustered
+
+Line = Mapping[str, Any]
+
+
+class Bounds(NamedTuple):
+    """What the success rate could be, had everything undecided failed, and had it passed."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """One agent over everything it was tried on; invalid and ungraded runs are counted apart and are nobody's zero."""
+    """One agent over everything it was tried on; what was not decided is counted apart and is nobody's zero."""
 
     agent: str
     trials: int
-    passed: Rate  # over scorable trials that were graded
-    acceptance_errors: int
+    passed: Estimate  # over the trials whose verdict is pass or fail; contracts are the clusters
+    errors: int  # verdict `error`: a check or grader that reached no decision
     invalid: int
     ungraded: int
-    judged: Rate  # PASS by the judge, over what it said PASS or FAIL of
+    bounds: Bounds
+    judged: Estimate  # PASS by the judge, over what it said PASS or FAIL of
+
+    @property
+    def undecided(self) -> int:
+        return self.errors + self.invalid + self.ungraded
 
 
-def summarise(results: Iterable[Mapping[str, Any]]) -> list[AgentSummary]:
+def summarise(results: Iterable[Line]) -> list[AgentSummary]:
     """`results` are result lines, one for each trial's last run."""
-    by_agent: dict[str, list[Mapping[str, Any]]] = {}
+    by_agent: dict[str, list[Line]] = {}
     for result in results:
         by_agent.setdefault(str(result["agent"]), []).append(result)
     return [_one(agent, rows) for agent, rows in by_agent.items()]
 
 
-def _one(agent: str, rows: list[Mapping[str, Any]]) -> AgentSummary:
-    scorable = [row for row in rows if row["status"] == "scorable"]
-    graded = [
-        row for row in scorable if row["verdict"] != "ungraded"
-    ]  # unknown is neither a pass nor a failure
+def _one(agent: str, rows: list[Line]) -> AgentSummary:
+    by_verdict = {
+        verdict: [row for row in rows if row["verdict"] == verdict]
+        for verdict in ("pass", "fail", "error", "ungraded", "invalid")
+    }
+    passed, failed = len(by_verdict["pass"]), len(by_verdict["fail"])
     return AgentSummary(
         agent=agent,
         trials=len(rows),
-        passed=wilson(sum(row["verdict"] == "pass" for row in graded), len(graded)),
-        acceptance_errors=sum(row["acceptance"] == "acceptance_error" for row in scorable),
-        invalid=len(rows) - len(scorable),
-        ungraded=len(scorable) - len(graded),
-        judged=wilson(sum(said == "PASS" for said in _said(rows)), len(_said(rows))),
+        passed=_estimate([*by_verdict["pass"], *by_verdict["fail"]], lambda row: row["verdict"] == "pass"),
+        errors=len(by_verdict["error"]),
+        invalid=len(by_verdict["invalid"]),
+        ungraded=len(by_verdict["ungraded"]),
+        bounds=Bounds(passed / len(rows), (len(rows) - failed) / len(rows)),
+        judged=_estimate([row for row in rows if _said(row)], lambda row: _said(row) == "PASS"),
     )
 
 
-def _said(rows: list[Mapping[str, Any]]) -> list[str]:
+def _estimate(rows: Iterable[Line], succeeded: Any) -> Estimate:
+    counts: dict[str, list[bool]] = {}
+    for row in rows:
+        counts.setdefault(str(row["contract"]["digest"]), []).append(bool(succeeded(row)))
+    return clustered(Cluster(sum(each), len(each)) for each in counts.values())
+
+
+def _said(row: Line) -> str:
     """What the judge said, where it said something; what could not be read is no FAIL."""
-    words = [(row.get("judge") or {}).get("verdict") for row in rows]
-    return [word for word in words if word in ("PASS", "FAIL")]
+    word = (row.get("judge") or {}).get("verdict")
+    return word if word in ("PASS", "FAIL") else ""

@@ -120,6 +120,8 @@ def number(value: float | None) -> str:
 def reason(result: Mapping[str, Any]) -> str:
     """How the agent ended, unless by itself, and every gate that was not passed, in its own words."""
     ended = "" if result["termination"] == "completed" else f"agent: {ending(result)}; "
+    if patch := result.get("patch_verdict"):
+        ended += f"stopped, so failed (the patch itself: {patch}); "
     if result.get("refused") and result["verdict"] == "ungraded":
         return one_line(f"refused: {result['refused']}")
     if result["gates"] is None:
@@ -128,7 +130,8 @@ def reason(result: Mapping[str, Any]) -> str:
         ]
         return one_line(ended + ("; ".join(wrong) or result["reason"]))
     telling = [result["why"][gate] for gate in GATES if result["gates"][gate] != "pass"]
-    return one_line(ended + ("; ".join(telling) or result["reason"]))
+    said = "; ".join(telling) or ("" if result.get("patch_verdict") else result["reason"])
+    return one_line((ended + said).removesuffix("; "))
 
 
 def ending(result: Mapping[str, Any]) -> str:
@@ -144,22 +147,37 @@ def print_summary(console: Console, results: Sequence[Mapping[str, Any]]) -> Non
         if table is not None:
             console.print()
             console.print(table)
+    for note in _notes(summaries):
+        console.print(Text(note, "dim"))
+
+
+def _notes(summaries: Sequence[AgentSummary]) -> Iterator[str]:
+    """What the intervals and the bounds above speak of."""
+    scopes = {one.passed.scope for one in summaries}
+    if "contract" in scopes:
+        yield "intervals over one contract: repeats of this contract only, not of others like it"
+    if "contracts" in scopes:
+        yield "intervals over contracts: repeats of one contract count as a cluster"
+    if any(one.undecided for one in summaries):
+        yield "bounds: the rate if everything undecided had failed, or had passed"
 
 
 def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     ungraded = any(one.ungraded for one in summaries)
-    more = ("ungraded",) if ungraded else ()
-    for name in ("agent", "passed", "95% interval", "acceptance errors", "invalid", *more):
+    undecided = any(one.undecided for one in summaries)
+    more = (*(("ungraded",) if ungraded else ()), *(("bounds",) if undecided else ()))
+    for name in ("agent", "passed", "95% interval", "errors", "invalid", *more):
         _add_column(table, name)
     for one in summaries:
         table.add_row(
             one_line(one.agent, 40),
             f"{one.passed.successes} of {one.passed.trials}",
-            interval(one.passed),
-            str(one.acceptance_errors),
+            interval(one.passed.rate),
+            f"{one.errors} of {one.trials}",
             f"{one.invalid} of {one.trials}",
             *((f"{one.ungraded} of {one.trials}",) if ungraded else ()),
+            *((f"{one.bounds.low:.0%} to {one.bounds.high:.0%}" if one.undecided else "-",) if undecided else ()),
         )
     return table
 
@@ -174,7 +192,7 @@ def table_of_judged(summaries: Sequence[AgentSummary]) -> Table | None:
         _add_column(table, name)
     for one in judged:
         said = f"{one.judged.successes} of {one.judged.trials}"
-        table.add_row(one_line(one.agent, 40), said, interval(one.judged))
+        table.add_row(one_line(one.agent, 40), said, interval(one.judged.rate))
     return table
 
 
@@ -183,12 +201,22 @@ def _add_column(table: Table, name: str) -> None:
         name,
         justify="left" if name == "agent" else "right",
         overflow="fold",
-        no_wrap=name == "95% interval",  # a number in two halves is no number
+        no_wrap=name in ("95% interval", "bounds"),  # a number in two halves is no number
     )
 
 
 def interval(rate: Rate) -> str:
     return "unknown" if rate.rate is None else f"{rate.rate:.0%} [{rate.low:.0%}, {rate.high:.0%}]"
+
+
+def counts_as(grade: Mapping[str, Any]) -> str:
+    """`required`, `weight 2`, or `advisory`: what fails nothing and carries no credit."""
+    if grade.get("gate"):
+        return "gate"
+    if grade["required"]:
+        return "required"
+    weight = grade.get("weight", 0.0)
+    return f"weight {weight:g}" if weight else "advisory"
 
 
 def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
@@ -198,13 +226,12 @@ def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
         right=frozenset({"score"}),
     )
     for grade in grades:
-        role = "gate" if grade.get("gate") else "required" if grade["required"] else "advisory"
         cells = (
             Text(one_line(grade["name"], 40)),
             Text(grade["type"]),
             coloured(grade["outcome"]),
             Text(number(grade["score"])),
-            Text(role, "dim"),
+            Text(counts_as(grade), "dim"),
             Text(one_line(grade["why"])),
         )
         rows.rows.append(cells)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from steelyard.agents.catalogue import agent_for
+from steelyard.bench.absent_tools import absent, refuse_absent_tools
 from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
+from steelyard.errors import OperatorFault
 from steelyard.execution.run_trial import run_trial
 from steelyard.plan.trial import Trial
 from steelyard.study.judging import Judging
@@ -36,6 +39,7 @@ class Engine:
             id(contract): self._lay(contract)
             for contract in {id(t.contract): t.contract for t in trials}.values()
         }
+        self._refuse_absent_agents(trials, grounds)
         pool = ThreadPoolExecutor(max(1, self.jobs))
         done_all = False
         try:
@@ -49,7 +53,26 @@ class Engine:
 
     def _lay(self, contract: Contract) -> Ground:
         self.on_prepare(contract)
-        return lay_ground(contract, sandbox=self.sandbox)
+        ground = lay_ground(contract, sandbox=self.sandbox)
+        refuse_absent_tools(ground)
+        return ground
+
+    def _refuse_absent_agents(self, trials: Sequence[Trial], grounds: Mapping[int, Ground]) -> None:
+        """An agent whose program is in no sandbox is the operator's mistake, found before any other is tried."""
+        wanted: dict[int, dict[str, str]] = {}
+        for trial in trials:
+            agent = agent_for(trial.agent, trial.contract)
+            programs = getattr(agent, "programs", tuple)()  # agents of other packages may not say
+            needed = {program: agent.name for program in programs}
+            wanted.setdefault(id(trial.contract), {}).update(needed)
+        for key, agents in wanted.items():
+            missing = absent(grounds[key], sorted(agents)) if agents else []
+            if missing:
+                where = grounds[key].contract.id
+                raise OperatorFault(
+                    f"agent {agents[missing[0]]}: there is no `{missing[0]}` in the sandbox of {where}; "
+                    "name its toolchain, or use an image that has it"
+                )
 
     def _try(self, trial: Trial, ground: Ground) -> list[Record]:
         self.on_start(trial)

@@ -71,9 +71,10 @@ def grade_evidence(
 
 def _status(contract: Contract, evidence: Evidence) -> Status:
     return decide_status(
-        {entry.name: entry.mandatory for entry in contract.checks},
-        {name: outcome["outcome"] for name, outcome in evidence.outcomes.items()},
+        [entry.name for entry in contract.checks],
+        evidence.outcomes,
         broken=_why_invalid(contract, evidence),
+        termination=evidence.termination,
     )
 
 
@@ -133,6 +134,8 @@ def report_of(record: Record) -> dict[str, Any]:
         "status": verdict.status,
         "reason": verdict.reason,
         "acceptance": verdict.acceptance,
+        "verdict": verdict.verdict,
+        "patch_verdict": verdict.patch_verdict,
         "judge": None if verdict.judge is None else verdict.judge.verdict,
         "disagreement": verdict.disagreement,
         "checks": {name: outcome["outcome"] for name, outcome in evidence.outcomes.items()},

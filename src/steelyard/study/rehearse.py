@@ -165,7 +165,7 @@ def _judged(agent: str, wanted: str, record: Record) -> Tried:
         return Tried(agent, wanted, "invalid", "invalid", shown(verdict.reason), folder)
     if verdict.verdict == "ungraded" and not record.contract.checks:  # nobody could be asked, or be read
         return Tried(agent, wanted, "ungraded", "invalid", shown(verdict.reason), folder)
-    if verdict.verdict == "fail" and verdict.acceptance == "acceptance_error":
+    if verdict.verdict == "error" or (verdict.verdict == "fail" and verdict.acceptance == "acceptance_error"):
         return Tried(agent, wanted, "error", "error", why, folder, check)
     return Tried(agent, wanted, verdict.verdict, _came(fits=verdict.verdict == wanted), why, folder, check)
 

@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
+
+from steelyard.evidence.termination import CLASS_OF
+from steelyard.graders.grade import Graded
 
 RunStatus = Literal["scorable", "invalid"]
 Acceptance = Literal["success", "failure", "acceptance_error"]
+_ACCEPTING = frozenset({"build", "static", "acceptance"})
 
 
 class Status(NamedTuple):
+    """Whether a run counts; `reason` says why it does not."""
+
     status: RunStatus
+    reason: str = ""
+
+
+class Accepted(NamedTuple):
+    """What acceptance said, and by whose word. None: no check is required, so it said nothing."""
+
     acceptance: Acceptance | None
     reason: str
 
 
-def decide_status(checks: Mapping[str, bool], outcomes: Mapping[str, str], *, broken: str | None) -> Status:
-    """`checks` says of each check whether it is mandatory, `outcomes` what the record holds of them.
-
-    Every check must have left its evidence; only the mandatory ones decide.
-    """
+def decide_status(
+    checks: Collection[str], recorded: Collection[str], *, broken: str | None, termination: str = "completed"
+) -> Status:
+    """Every check of the contract must have left an outcome in the record, whether it is required or not."""
     if broken:
-        return Status("invalid", None, broken)
-    if not checks:
-        return Status("scorable", None, "nothing was asked of it")
-    missing = [check for check in checks if check not in outcomes]
+        return Status("invalid", broken)
+    missing = [check for check in checks if check not in recorded]
     if missing:
-        return Status("invalid", None, f"no acceptance evidence for {', '.join(missing)}")
-    seen = [outcomes[check] for check, mandatory in checks.items() if mandatory]
-    if "error" in seen:
-        return Status("scorable", "acceptance_error", "a check did not reach a decision")
-    if "fail" in seen:
-        return Status("scorable", "failure", "a check failed")
-    return Status("scorable", "success", "every check passed")
+        return Status("invalid", f"no acceptance evidence for {', '.join(missing)}")
+    if not checks and CLASS_OF[termination] == "safety":
+        return Status("invalid", "stopped for safety, and nothing was checked")
+    return Status("scorable")
+
+
+def decide_acceptance(grades: Sequence[Graded]) -> Accepted:
+    """From every grade that is required: `mandatory: false` with `gate: true` counts, weighted checks do not.
+
+    Any required grader that reached no decision makes this `acceptance_error`, a safety grader too.
+    """
+    required = [one for one in grades if one.gates]
+    undecided = next((one for one in required if one.grade.outcome == "error"), None)
+    if undecided is not None:
+        return Accepted("acceptance_error", f"{undecided.entry.name} reached no decision: {undecided.grade.why}")
+    accepting = [one for one in required if one.entry.under in _ACCEPTING]
+    failed = next((one for one in accepting if one.grade.outcome == "fail"), None)
+    if failed is not None:
+        return Accepted("failure", f"{failed.entry.name} failed: {failed.grade.why}")
+    if not accepting:
+        return Accepted(None, "no check is required")
+    return Accepted("success", "every required check passed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from steelyard.contract.threshold import is_enough
@@ -12,11 +12,12 @@ from steelyard.graders.grade import Evaluated, Graded
 from steelyard.judge.judgement import Judgement
 from steelyard.verdict.disagreement import Disagreement, disagreement
 from steelyard.verdict.forfeit import Given, forfeit
-from steelyard.verdict.gates import Gate, decide_gates
-from steelyard.verdict.status import Acceptance, RunStatus, Status
+from steelyard.verdict.gates import Gate, decide_gates, weighted_mean
+from steelyard.verdict.rules import Answer, Decision, Facts, VerdictRule, is_stopped, rule_for
+from steelyard.verdict.status import Acceptance, RunStatus, Status, decide_acceptance
 from steelyard.verdict.steps import StepResult, steps_reward
 
-Decision = Literal["pass", "fail", "ungraded", "invalid"]
+PATCH_TYPE = "patch_validity"  # the built-in grader of G1
 Checks = Literal["PASS", "FAIL", "UNGRADED"]
 Badge = Literal["PASS", "FAIL", "INVALID"]
 
@@ -43,7 +44,7 @@ class Verdict:
     checks: Checks
     gates: Mapping[str, Gate] | None
     score: float | None
-    mean_score: float | None  # unweighted, of whatever applied
+    mean_score: float | None  # unweighted, of whatever the contract asked for and applied
     reward: float | None
     badge: Badge
     tags: tuple[str, ...]
@@ -51,6 +52,8 @@ class Verdict:
     steps: tuple[StepResult, ...] = ()
     judge: Judgement | None = None  # nobody was asked
     disagreement: Disagreement = "none"
+    patch_verdict: Decision | None = None  # of the change itself, where something stopped the run
+    patch_reward: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -65,6 +68,8 @@ class Verdict:
             "score": self.score,
             "mean_score": self.mean_score,
             "reward": self.reward,
+            "patch_verdict": self.patch_verdict,
+            "patch_reward": self.patch_reward,
             "judge": None if self.judge is None else self.judge.to_json(),
             "disagreement": self.disagreement,
             "badge": self.badge,
@@ -85,70 +90,92 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
     judge: Judgement | None = None,
     given: Given = "given",
 ) -> Verdict:
-    """The judge's word stands beside the rest, and decides only where nothing else could look: without a workspace."""
+    """By the table in `rules.py`. The judge decides only where nothing else could look: without a workspace."""
     if status.status == "invalid":
-        return _invalid(status, findings)
+        return _invalid(status, findings, termination)
     # Of a run without a workspace these say what its answer came to, and are not shown.
-    gates = decide_gates(grades, findings)
-    made = Verdict(
-        verdict="ungraded",
+    gates = decide_gates(grades, findings, threshold=rule.pass_threshold, termination=termination)
+    accepted = decide_acceptance(grades)
+    checks = _checks(grades)
+    is_violated = any(finding.severity == "violation" for finding in findings)
+    score = 0.0 if is_violated else combined_score(grades)
+    auto_fail = forfeit(termination, given, rule.expected_outcome) or _voided(judge, findings)
+    facts = Facts(
+        has_failed=is_violated or _has_failed(grades, steps, rule),
+        is_undecided=_is_undecided(grades, steps),
+        is_graded=score is not None or checks != "UNGRADED",
+        is_enough=score is None or is_enough(score, rule.pass_threshold),
+        answer=_answer(judge, auto_fail) if _is_judged(rule) else "",
+    )
+    of_patch = rule_for(facts)
+    decisive = rule_for(facts._replace(is_stopped=is_stopped(termination)))
+    patch_reward = _reward(of_patch, score, grades, steps, rule)
+    stopped = decisive.name == "stopped"
+    said = _Said(gates, accepted.reason, score, judge, auto_fail, steps)
+    return Verdict(
+        verdict=decisive.verdict,
         status="scorable",
-        acceptance=status.acceptance,
-        reason=status.reason,
-        checks=_checks(grades),
+        acceptance=accepted.acceptance,
+        reason=f"{termination} stopped the run" if stopped else _reason(decisive, said, rule),
+        checks=checks if rule.workspace == "code" else "UNGRADED",
         gates=gates if rule.workspace == "code" else None,
-        score=combined_score(grades),
-        mean_score=_mean([one.grade.score for one in grades if one.applies and one.grade.score is not None]),
-        reward=None,
+        score=None if decisive.verdict == "error" else score,
+        mean_score=_mean_score(grades),
+        reward=0.0 if stopped else patch_reward,
         badge="PASS" if termination == "completed" else "FAIL",
         tags=_tags(grades, gates, findings, termination),
         findings=tuple(findings),
         steps=tuple(steps),
         judge=judge,
+        disagreement=disagreement(judge, grades, checks=_held(gates, checks)),
+        patch_verdict=of_patch.verdict if stopped else None,
+        patch_reward=patch_reward if stopped else None,
     )
-    told = _told_by_checks(made, gates, grades, rule)
-    if told.verdict == "ungraded" and rule.workspace == "none" and rule.reward != "verifier":
-        forfeited = forfeit(termination, given, rule.expected_outcome) or _voided(judge, findings)
-        told = _told_by_judge(judge, gates, forfeited)
-    disagreeing = disagreement(judge, grades, checks=_held(gates, made.checks))
-    return replace(made, **told._asdict(), disagreement=disagreeing)
 
 
-class _Told(NamedTuple):
-    """What grades, or a judge, make of a run."""
+class _Said(NamedTuple):
+    """What the reason of a verdict is taken from."""
 
-    verdict: Decision
-    reward: float | None
-    reason: str
-
-
-def _told_by_checks(made: Verdict, gates: Mapping[str, Gate], grades: Sequence[Graded], rule: Rule) -> _Told:
-    verdict = _verdict(gates, made.checks, made.score, rule)
-    if any(step.outcome != "pass" for step in made.steps) and verdict == "pass":
-        verdict = "fail"
-    reward = (
-        _steps_reward(verdict, grades, made.steps, rule)
-        if made.steps
-        else _reward(verdict, made.score, grades, rule)
-    )
-    reason = _step_reason(made.steps) or _reason(made.reason, gates, made.score, verdict, rule)
-    return _Told(verdict, reward, reason)
+    gates: Mapping[str, Gate]
+    acceptance: str
+    score: float | None
+    judge: Judgement | None
+    auto_fail: str
+    steps: Sequence[StepResult]
 
 
-def _told_by_judge(judge: Judgement | None, gates: Mapping[str, Gate], forfeited: str) -> _Told:
+def _has_failed(grades: Sequence[Graded], steps: Sequence[StepResult], rule: Rule) -> bool:
+    """Is it known that the change does not pass, whatever the undecided graders would have said?"""
+    if any(one.gates and one.grade.outcome == "fail" for one in grades):
+        return True
+    if any(step.outcome == "fail" or (step.outcome == "error" and step.reward is not None) for step in steps):
+        return True
+    undecided = any(one.gates and one.grade.outcome == "error" for one in grades)
+    best = weighted_mean(grades, undecided=1.0)
+    return undecided and best is not None and not is_enough(best, rule.pass_threshold)
+
+
+def _is_undecided(grades: Sequence[Graded], steps: Sequence[StepResult]) -> bool:
+    if any(one.gates and one.grade.outcome == "error" for one in grades):
+        return True
+    if any(step.outcome == "error" and step.reward is None for step in steps):
+        return True
+    # Credit that nobody could give: without anything required, nothing decides.
+    lost = any(one.grade.outcome == "error" and one.entry.weight > 0 for one in grades)
+    return lost and combined_score(grades) is None and _checks(grades) == "UNGRADED"
+
+
+def _is_judged(rule: Rule) -> bool:
+    return rule.workspace == "none" and rule.reward != "verifier"
+
+
+def _answer(judge: Judgement | None, auto_fail: str) -> Answer:
     """Of an answer that nothing verified. What a judge did not say is unknown, and unknown is not a zero."""
-    broken = next((gate for gate in gates.values() if gate.outcome != "pass"), None)
-    if broken is not None:  # by a finding: no judge can forgive that
-        return _Told("fail", 0.0, broken.why)
-    if forfeited:
-        return _Told("fail", 0.0, forfeited)
-    if judge is None:
-        return _Told("ungraded", None, "nobody was asked about the answer")
-    if judge.verdict == "PASS":
-        return _Told("pass", 1.0, f"judge: {judge.why}")
-    if judge.verdict == "FAIL":
-        return _Told("fail", 0.0, f"judge: {judge.why}")
-    return _Told("ungraded", None, f"judge {judge.verdict}: {judge.why}")
+    if auto_fail:
+        return "auto_fail"
+    if judge is not None and judge.verdict in ("PASS", "FAIL"):
+        return "PASS" if judge.verdict == "PASS" else "FAIL"
+    return ""
 
 
 def _voided(judge: Judgement | None, findings: Sequence[Finding]) -> str:
@@ -172,12 +199,14 @@ def combined_score(grades: Sequence[Graded]) -> float | None:
     """The weighted mean of what applies; 0 when something required was not passed; None when nothing weighs."""
     if any(one.gates and one.grade.outcome != "pass" for one in grades):
         return 0.0
-    weighed = [one for one in grades if one.applies and one.entry.weight > 0 and not one.entry.gate]
-    total = sum(one.entry.weight for one in weighed)
-    if total <= 0:
-        return None
-    # A grader that could not decide earns nothing here, and is tagged as an error elsewhere.
-    return min(1.0, sum(one.entry.weight * (one.grade.score or 0.0) for one in weighed) / total)
+    return weighted_mean(grades)
+
+
+def _mean_score(grades: Sequence[Graded]) -> float | None:
+    """Unweighted, of whatever the contract asked for; the built-in patch gate is none of it."""
+    asked = [one for one in grades if one.applies and one.entry.type != PATCH_TYPE]
+    scores = [one.grade.score for one in asked if one.grade.score is not None]
+    return sum(scores) / len(scores) if scores else None
 
 
 def _checks(grades: Sequence[Graded]) -> Checks:
@@ -188,42 +217,58 @@ def _checks(grades: Sequence[Graded]) -> Checks:
     return "PASS" if all(one.grade.outcome == "pass" for one in required) else "FAIL"
 
 
-def _verdict(gates: Mapping[str, Gate], checks: Checks, score: float | None, rule: Rule) -> Decision:
-    if score is None and checks == "UNGRADED":
-        return "ungraded"
-    passed = all(gate.outcome == "pass" for gate in gates.values()) and checks != "FAIL"
-    return "pass" if passed and (score is None or is_enough(score, rule.pass_threshold)) else "fail"
+def _reason(decisive: VerdictRule, said: _Said, rule: Rule) -> str:
+    telling = next((step for step in said.steps if step.outcome != "pass"), None)
+    if telling is not None:
+        return f"step {telling.name}: {telling.why}"
+    blocked = [gate for gate in said.gates.values() if gate.outcome != "pass"]
+    if decisive.name in ("failed", "undecided") and blocked:
+        wanted = "fail" if decisive.name == "failed" else "error"
+        return next((gate for gate in blocked if gate.outcome == wanted), blocked[0]).why
+    if decisive.name == "too little":
+        needs = f"the score {said.score:.2f} is below the threshold {rule.pass_threshold:.2f}"
+        return f"every required check passed, but {needs}"
+    if decisive.name == "answer without an end":
+        return said.auto_fail
+    if _is_judged(rule) and decisive.name not in ("enough", "failed", "undecided"):
+        return _judged_reason(said.judge)
+    return said.acceptance
 
 
-def _step_reason(steps: Sequence[StepResult]) -> str:
-    telling = next((step for step in steps if step.outcome != "pass"), None)
-    return f"step {telling.name}: {telling.why}" if telling else ""
+def _judged_reason(judge: Judgement | None) -> str:
+    if judge is None:
+        return "nobody was asked about the answer"
+    return f"judge: {judge.why}" if judge.verdict in ("PASS", "FAIL") else f"judge {judge.verdict}: {judge.why}"
 
 
-def _reason(said: str, gates: Mapping[str, Gate], score: float | None, verdict: Decision, rule: Rule) -> str:
-    if verdict == "fail" and score is not None and all(gate.outcome == "pass" for gate in gates.values()):
-        return (
-            f"every gate passed, but the score {score:.2f} is below the threshold {rule.pass_threshold:.2f}"
-        )
-    return said
-
-
-def _reward(verdict: Decision, score: float | None, grades: Sequence[Graded], rule: Rule) -> float | None:
-    if verdict in ("ungraded", "invalid"):
+def _reward(
+    decisive: VerdictRule,
+    score: float | None,
+    grades: Sequence[Graded],
+    steps: Sequence[StepResult],
+    rule: Rule,
+) -> float | None:
+    if decisive.reward == "null":
         return None
+    if decisive.reward in ("0", "1"):
+        return float(decisive.reward)
+    decided = 1.0 if decisive.verdict == "pass" else 0.0
+    known = None if rule.reward == "binary" else _earned(score, grades, steps, rule)
+    return decided if known is None else known  # a decision is never without a reward
+
+
+def _earned(
+    score: float | None, grades: Sequence[Graded], steps: Sequence[StepResult], rule: Rule
+) -> float | None:
+    if steps:
+        return _steps_reward(grades, steps, rule)
     if rule.reward == "verifier":
         evaluated = evaluated_by(grades)
         return None if evaluated is None else evaluated.reward  # as written
-    if rule.reward == "binary":
-        return 1.0 if verdict == "pass" else 0.0
     return None if score is None else round(score, 4)
 
 
-def _steps_reward(
-    verdict: Decision, grades: Sequence[Graded], steps: Sequence[StepResult], rule: Rule
-) -> float | None:
-    if verdict == "ungraded" or rule.reward == "binary":
-        return _reward(verdict, None, grades, rule)
+def _steps_reward(grades: Sequence[Graded], steps: Sequence[StepResult], rule: Rule) -> float | None:
     reward = steps_reward(steps, rule.step_reward)
     if reward is None:
         return None
@@ -236,9 +281,6 @@ def evaluated_by(grades: Sequence[Graded]) -> Evaluated | None:
     """What the contract's verifier said; of several, the first."""
     return next((one.grade.evaluated for one in grades if one.grade.evaluated is not None), None)
 
-
-def _mean(scores: Sequence[float]) -> float | None:
-    return sum(scores) / len(scores) if scores else None
 
 
 # tag -> the gate and outcome that it explains; a tag without that evidence cannot be made.
@@ -265,14 +307,27 @@ def _tags(
         }
     )
     tags += [tag for tag in _FINDING_TAGS if any(finding.id == tag for finding in findings)]
-    if any(gate.outcome == "error" for gate in gates.values()):
+    if any(_is_evaluation_error(one) for one in grades):
         tags.append("evaluation_error")
+    if any(_is_candidate_timeout(one) for one in grades):
+        tags.append("candidate_timeout")
     if termination != "completed":
         tags.append(f"termination_{termination}")
     return tuple(tags)
 
 
-def _invalid(status: Status, findings: Sequence[Finding]) -> Verdict:
+def _is_evaluation_error(one: Graded) -> bool:
+    """Also beside a failure, and of a grader that only carries credit; an advisory one changes nothing."""
+    counts = one.gates or (one.entry.weight > 0 and one.applies)
+    return counts and (one.grade.outcome == "error" or bool(one.grade.data.get("evaluation_error")))
+
+
+def _is_candidate_timeout(one: Graded) -> bool:
+    """A timeout that the trusted tree does not have is the change's."""
+    return one.grade.outcome == "fail" and bool((one.executed or {}).get("timed_out"))
+
+
+def _invalid(status: Status, findings: Sequence[Finding], termination: str) -> Verdict:
     return Verdict(
         verdict="invalid",
         status="invalid",
@@ -284,6 +339,6 @@ def _invalid(status: Status, findings: Sequence[Finding]) -> Verdict:
         mean_score=None,
         reward=None,
         badge="INVALID",
-        tags=("invalid",),
+        tags=("invalid", *((f"termination_{termination}",) if is_stopped(termination) else ())),
         findings=tuple(findings),
     )

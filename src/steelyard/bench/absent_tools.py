@@ -1,0 +1,108 @@
+"""Programs that a contract's checks and an agent start -> those that are not there, before anybody is tried.
+
+    cmd: "pyhton3 -m unittest"      no change can put `pyhton3` on the bench: every trial would end with exit 127
+
+Only what is certain: the first program of a command, by name, looked for with the bench's own PATH. A path into the
+workspace may be the work itself, and so may a program on a PATH that leads there or in a whole system.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import orjson
+
+from steelyard.bench.ground import Ground
+from steelyard.bench.missing_tool import NOT_FOUND
+from steelyard.bench.run_tests import suite_of
+from steelyard.bench.runners.catalogue import runner_for
+from steelyard.bench.stand_ins import is_in_tree
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.errors import ContractFault, InfraFault, Problem
+from steelyard.sandboxes.base import Command
+
+FORMAT = "steelyard.tools/1"
+LOOK_S = 20.0
+_LOOK = 'for name do command -v -- "$name" >/dev/null 2>&1 || printf "%s\\0" "$name"; done; exit 0'
+# What may stand before the first program and changes nothing about which one it is.
+_BEFORE = r"(?:(?:cd|export|set)\s+[\w./=:+-]+\s*(?:&&|;)\s*)*(?:\w+=[\w./:+-]*\s+)*"
+_FIRST = re.compile(rf"\s*(?P<before>{_BEFORE})(?P<name>[\w./+-]+)(?=\s|$|[;|&<>])")
+
+
+def first_program(line: str) -> str:
+    """The first program that a command line starts; nothing where only a shell could tell."""
+    found = _FIRST.match(line)
+    if found is None or "PATH=" in found["before"]:
+        return ""
+    is_elsewhere = "cd " in found["before"] and "/" in found["name"] and not found["name"].startswith("/")
+    return "" if is_elsewhere else found["name"]
+
+
+def absent(ground: Ground, names: Sequence[str]) -> list[str]:
+    """Those of the names that mean no program in a fresh sandbox of the ground; none where nobody answers.
+
+    A sandbox that does not start is told by the run, which keeps a record of it.
+    """
+    try:
+        with ground.backend.start(ground.box()) as sandbox:
+            done = sandbox.run(Command(("/bin/sh", "-c", _LOOK, "look", *names), timeout_s=LOOK_S))
+    except InfraFault:
+        return []
+    if done.exit_code != 0:
+        return []
+    told = (done.stdout.head + done.stdout.tail).decode(errors="surrogateescape").split("\0")
+    return [name for name in names if name in told]
+
+
+def refuse_absent_tools(ground: Ground) -> None:
+    """Raises ContractFault for a check whose program is not on the bench. What was found once is not looked for again."""
+    named = dict(_named(ground))
+    if not named:
+        return
+    names = sorted(set(named.values()))
+
+    def build(folder: Path) -> None:
+        missing = absent(ground, names)
+        if missing:
+            wrong = [_problem(ground, place, name) for place, name in named.items() if name in missing]
+            raise ContractFault(wrong)
+        (folder / "found.json").write_bytes(orjson.dumps(names))
+
+    material = [FORMAT, *ground.identity, names]
+    ground.cache.build("tools", hashlib.sha256(orjson.dumps(material)).hexdigest(), build)
+
+
+def _problem(ground: Ground, place: str, name: str) -> Problem:
+    where = str(ground.contract.folder / "contract.yaml")
+    fix = "correct the name, install it in `setup`, or name its toolchain"
+    return Problem(where, place, f"there is no `{name}` on the bench, so nobody could pass", fix)
+
+
+def _named(ground: Ground) -> Iterator[tuple[str, str]]:
+    """Field -> the program, of each check and grader whose command runs as it is written."""
+    spec = ground.contract.spec
+    path = ground.path_variable(spec.environment.env)
+    leads_in = bool(path) and any(is_in_tree(folder) for folder in path.split(":"))
+    if leads_in or spec.environment.scope == "system" or spec.bench == "live":
+        return
+    for number, entry in enumerate(ground.contract.checks):
+        name = _program(entry)
+        if name and "/" not in name:
+            yield f"oracle.checks[{number}].cmd" if entry.step is None else f"{entry.name}.cmd", name
+    for number, entry in enumerate(ground.contract.graders):
+        counts = entry.executes and (entry.required or entry.weight > 0)
+        name = _program(entry) if counts else ""
+        if name and "/" not in name:
+            yield f"graders[{number}].cmd", name
+
+
+def _program(entry: GraderEntry) -> str:
+    options = entry.grader
+    if getattr(options, "expect_exit", 0) == NOT_FOUND or hasattr(options, "reward_path"):
+        return ""
+    if hasattr(options, "decide") and runner_for(suite_of(options), options.runner).NAME != "exit_code":
+        return ""  # a runner of ours starts the tests in its own way
+    return first_program(getattr(options, "command", None) or options.cmd)

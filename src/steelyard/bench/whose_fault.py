@@ -1,0 +1,64 @@
+"""A check that reached no decision on a change -> whether the change is to blame: the same check on a tree nobody suspects.
+
+    change    error: timed out after 60 s        reference   exit 0 after 0.2 s      -> the change has failed
+    change    error: timed out after 60 s        reference   timed out too           -> error: the contract or the machine
+
+A run that nobody could decide leaves the success rate, so failing work would rather hang its check, kill its verifier
+or remove its shell than fail. What the trusted tree does not do is the change's own doing. The trusted tree is the
+snapshot with the reference's change, or the snapshot alone. It is asked at the time of the error and never from a
+cache, so that a machine that stalls now stalls both. A timeout is the change's only if the trusted tree decides within
+half of the time: a check that needs most of its time anyway proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.bench.ground import Ground
+from steelyard.bench.outcome import Outcome
+from steelyard.bench.twin.trusted import reference_change
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.errors import InfraFault
+from steelyard.sandboxes.base import Laid
+
+TIMEOUT_SHARE = 0.5  # of a check's time: what the trusted tree may need for a timeout to be the change's
+RunOn = Callable[[GraderEntry, tuple[Laid, ...]], Outcome]  # the check on another change
+
+
+class TrustedTree(NamedTuple):
+    name: str  # for a person: "the reference", "the unchanged snapshot"
+    laid: tuple[Laid, ...]
+
+
+def blamed(ground: Ground, entry: GraderEntry, outcome: Outcome, run_on: RunOn) -> Outcome:
+    """The outcome as it is, or as a failure where the trusted tree shows that the change made the difference."""
+    if outcome.outcome != "error":
+        return outcome
+    with ground.cache.temporary() as scratch:
+        tree = _trusted_tree(ground, scratch)
+        try:
+            there = run_on(_hurried(entry) if outcome.timed_out else entry, tree.laid)
+        except InfraFault:  # of this machine: nothing is known then
+            return outcome
+    if there.outcome == "error":
+        return outcome
+    why = f"{outcome.why}; with {tree.name} the check decides after {there.observed_s:.1f} s"
+    return replace(outcome, outcome="fail", why=why, runs=("fail",), score=0.0)
+
+
+def _hurried(entry: GraderEntry) -> GraderEntry:
+    return replace(entry, grader=replace(entry.grader, timeout_s=entry.grader.timeout_s * TIMEOUT_SHARE))
+
+
+def _trusted_tree(ground: Ground, scratch: Path) -> TrustedTree:
+    contract = ground.contract
+    answer = contract.spec.answer_path
+    if answer is not None and contract.reference is not None:
+        return TrustedTree("the reference", (Laid(answer, "file", source=contract.reference),))
+    reference = reference_change(ground, scratch)
+    if reference is None:
+        return TrustedTree("the unchanged snapshot", ())
+    return TrustedTree("the reference", reference)
