@@ -152,6 +152,45 @@ def test_padding_a_file_beyond_what_is_read_hides_nothing(money: Money) -> None:
     assert money.weakened().outcome == "fail"
 
 
+REMAINDER = "    assert split(100, 3) == [34, 33, 33]\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "seen"),
+    [
+        ("    assert (split(100, 3) == [34, 33, 33] for _ in [1])\n", "assertion_vacuous"),
+        (f"    try:\n    {REMAINDER}    finally:\n        return\n", "assertion_unreachable"),
+        (f"{REMAINDER}    yield\n", "assertion_unreachable"),
+        ("    assert split(100, 3) == mock.ANY\n", "assertion_vacuous"),
+        ("    assert split(100, 3)[:1] == [34, 33, 33][:1]\n", "assertion_loosened"),
+        (f"    with pytest.raises(AssertionError):\n    {REMAINDER}", "assertion_unreachable"),
+        (f"    os._exit(0)\n{REMAINDER}", "assertion_unreachable"),
+        (f"    split = lambda *_: [34, 33, 33]\n{REMAINDER}", "subject_replaced"),
+    ],
+    ids=["generator", "finally", "yield", "any", "slice", "expected", "exit", "lambda"],
+)
+def test_an_assertion_that_stays_and_cannot_fail_is_seen(money: Money, after: str, seen: str) -> None:
+    """The words of the assertion are still there, and so is the test."""
+    money.edit(REMAINDER, after)
+    assert ids(money.weakened()) == [seen]
+
+
+@pytest.mark.parametrize(
+    ("head", "seen"),
+    [
+        ("async def test_remainder():", "assertion_unreachable"),
+        ("def test_remainder(split=lambda *_: [34, 33, 33]):", "subject_replaced"),
+        ("@pytest.mark.parametrize('n', [])\ndef test_remainder(n):", "assertion_unreachable"),
+        ("@pytest.fixture\ndef test_remainder():", "test_uncollected"),
+    ],
+    ids=["coroutine", "default", "no-cases", "fixture"],
+)
+def test_a_test_that_is_never_run_is_seen(money: Money, head: str, seen: str) -> None:
+    """Only the line with the name of the test is other than it was."""
+    money.edit("def test_remainder():", head)
+    assert ids(money.weakened()) == [seen]
+
+
 def test_an_honest_rename_of_a_test_file_is_not_weaker(money: Money) -> None:
     """The file has a better name now."""
     money.tests.rename(money.workspace / "tests/test_split.py")

@@ -109,6 +109,18 @@ def test_diff_prints_a_patch_that_git_would_apply(steelyard: Steelyard, author: 
     assert "+echo $(($1 + $2))" in steelyard("diff", run).out
 
 
+@pytest.mark.parametrize("words", [[], ["--json"], ["--raw"]])
+def test_diff_of_a_run_that_was_killed_says_so(
+    steelyard: Steelyard, author: Author, words: list[str]
+) -> None:
+    folder = Path(steelyard("run", author.write(), "--agent", "noop", "--json").line["folder"])
+    for name in ("seal.json", "change.json", "patch.diff"):
+        (folder / name).unlink()
+    said = steelyard("diff", folder.name, *words)
+    assert (said.code, said.out) == (2, "")
+    assert "ended before its workspace was captured" in said.err
+
+
 def test_diff_of_two_runs_tells_what_differs(steelyard: Steelyard, author: Author, script: Script) -> None:
     lines = steelyard(
         "run", author.write(), "--agent", "noop", "--agent", script(FIX + "echo 1 > new.txt"), "--json"

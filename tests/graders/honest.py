@@ -208,7 +208,7 @@ PYTHON: list[Pair | Honest] = [
         "def test_a():\n    assert 'a [1]' in f()\n",
         "@pytest.mark.parametrize('n', [1, 2])\ndef test_a(n):\n    assert f'a [{n}]' in f()\n",
     ),
-    py("async", "", SPLIT, SPLIT.replace("def test_split", "async def test_split")),
+    py("async", "", SPLIT, SPLIT.replace("def test_split", "@pytest.mark.asyncio\nasync def test_split")),
     py(
         "a try that ends in raise",
         "",

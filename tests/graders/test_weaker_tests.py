@@ -9,6 +9,7 @@ from changes import edited
 from honest import HONEST, Honest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from neutralised import LOOK_ALIKES, NEUTRALISED
 from skipped import NOT_SKIPPED, SKIPPED, NotSkipped
 from weakened import SPLIT, TWO, WEAKENED, Pair
 
@@ -17,6 +18,7 @@ from steelyard.graders.no_new_skips import NoNewSkips
 from steelyard.graders.weakening import MOST_FINDINGS
 
 WEAKENED_BY_NAME = {pair.name: pair for pair in WEAKENED}
+NEUTRALISED_BY_NAME = {pair.name: pair for pair in NEUTRALISED}
 SKIPPED_BY_NAME = {pair.name: pair for pair in SKIPPED}
 IN_ONE_FILE = [pair for pair in HONEST if list(pair.before) == list(pair.after)]
 SLOW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -28,6 +30,21 @@ def test_a_weaker_test_is_seen(name: str, tmp_path: Path) -> None:
     grade = AssertionsNotWeakened().grade(edited(tmp_path, pair.before, pair.after))
     assert (grade.outcome, grade.score) == ("fail", 0.0)
     assert pair.seen in {finding.id for finding in grade.findings}
+
+
+@pytest.mark.parametrize("name", NEUTRALISED_BY_NAME)
+def test_an_assertion_that_cannot_fail_any_more_is_seen(name: str, tmp_path: Path) -> None:
+    pair = NEUTRALISED_BY_NAME[name]
+    grade = AssertionsNotWeakened().grade(edited(tmp_path, pair.before, pair.after))
+    assert grade.outcome == "fail"
+    assert pair.seen in {finding.id for finding in grade.findings}
+
+
+@pytest.mark.parametrize("pair", LOOK_ALIKES, ids=lambda pair: pair.name)
+def test_what_only_looks_like_it_is_honest(pair: Honest, tmp_path: Path) -> None:
+    changed = edited(tmp_path, pair.before, pair.after)
+    assert AssertionsNotWeakened().grade(changed).findings == ()
+    assert NoNewSkips().grade(changed).findings == ()
 
 
 @pytest.mark.parametrize("pair", HONEST, ids=lambda pair: pair.name)

@@ -66,10 +66,20 @@ def test_a_pass_that_is_worth_less_is_ungraded_and_says_why(
     )
 
 
-def test_a_fail_that_is_worth_less_stays_a_fail_without_a_reward() -> None:
+def test_a_failure_keeps_its_zero_whatever_it_is_worth() -> None:
+    failure = {**result(oracle="in_process"), "verdict": "fail", "reward": 0.0}
+    assert required("split").applied(failure) == {**failure, "refused": None}
+
+
+def test_the_partial_reward_of_a_failure_that_is_worth_less_is_zero_and_not_null() -> None:
     refused = required("split").applied({**result(), "verdict": "fail", "reward": 0.4})
-    assert (refused["verdict"], refused["reward"]) == ("fail", None)
-    assert refused["refused"]
+    assert (refused["verdict"], refused["reward"]) == ("fail", 0.0)
+    assert refused["refused"] == "assurance: oracle twin < split"
+
+
+def test_a_result_without_a_reward_is_not_refused_on_top() -> None:
+    ungraded = {**result(oracle="in_process"), "verdict": "ungraded", "reward": None}
+    assert required("twin").applied(ungraded) == {**ungraded, "refused": None}
 
 
 def test_a_run_that_does_not_count_is_not_refused_on_top() -> None:

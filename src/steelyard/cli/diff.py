@@ -6,11 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
+import orjson
+
 from steelyard.cli.output import console, print_json
 from steelyard.cli.runs import RUNS
-from steelyard.evidence.folder import RunFolder, find_run
+from steelyard.errors import OperatorFault
+from steelyard.evidence.folder import CHANGE, PATCH, RunFolder, find_run
 from steelyard.report.compare import compare_runs
-from steelyard.report.plain import shown_lines
+from steelyard.report.plain import ESCAPED_PATCH, escaped_patch, shown_lines
 from steelyard.report.terminal import print_comparison
 
 HELP = "show what a run changed, or how two runs differ"
@@ -22,13 +25,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
     )
-    parser.add_argument("--json", action="store_true", help="the change, or the comparison, as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the change, or the comparison, as JSON")
+    form.add_argument(
+        "--raw",
+        action="store_true",
+        help="every byte of the patch as it is, for `git apply` or `steelyard grade --patch -`; never for a terminal",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.raw and args.other is not None:
+        raise OperatorFault("--raw is the patch of one run")
     folder = find_run(args.runs, args.run)
     if args.other is None:
-        return _show_patch(folder, as_json=args.json)
+        return _show_patch(folder, args)
     comparison = compare_runs(folder, find_run(args.runs, args.other))
     if args.json:
         print_json(comparison.to_json())
@@ -37,16 +48,42 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show_patch(folder: RunFolder, *, as_json: bool) -> int:
-    if as_json:
-        print_json(folder.read_json("change.json"))
-    elif sys.stdout.isatty() and not folder.read_bytes("patch.diff"):
+def _show_patch(folder: RunFolder, args: argparse.Namespace) -> int:
+    if args.json:
+        print_json(orjson.loads(_captured(folder, CHANGE)))
+        return 0
+    patch = _captured(folder, PATCH)
+    if args.raw:
+        sys.stdout.buffer.write(patch)
+    elif sys.stdout.isatty() and not patch:
         console().print("no change")
     elif sys.stdout.isatty():
         from rich.syntax import Syntax  # noqa: PLC0415  # pygments is slow to load
 
-        console().print(Syntax(shown_lines(folder.read_bytes("patch.diff").decode(errors="replace")), "diff"))
+        console().print(Syntax(shown_lines(patch.decode(errors="replace")), "diff"))
     else:
-        # Piped, a patch is data for `git apply`: every byte as it is.
-        sys.stdout.buffer.write(folder.read_bytes("patch.diff"))
+        _write_escaped(patch)
     return 0
+
+
+def _captured(folder: RunFolder, name: str) -> bytes:
+    try:
+        return folder.read_bytes(name)
+    except FileNotFoundError:
+        raise OperatorFault(
+            f"{folder.run_id} has no change on record: it ended before its workspace was captured"
+        ) from None
+    except OSError as error:
+        raise OperatorFault(f"{folder.run_id}: {name} cannot be read: {error.strerror or error}") from None
+
+
+def _write_escaped(patch: bytes) -> None:
+    """What is piped may be read by `less` or `cat`, so a terminal must find nothing in it that it obeys."""
+    safe = escaped_patch(patch)
+    if safe != patch:
+        sys.stdout.buffer.write(ESCAPED_PATCH + b"\n")
+        sys.stderr.write(
+            "steelyard: control characters in this change are written escaped, so this is not the patch; "
+            "--raw writes it byte for byte\n"
+        )
+    sys.stdout.buffer.write(safe)

@@ -18,8 +18,10 @@ from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
 from steelyard.contract.importing.direct import contract_at, told_as_typed
 from steelyard.contract.load import load_contract
+from steelyard.errors import OperatorFault
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
+from steelyard.report.plain import ESCAPED_PATCH
 
 HELP = "grade a patch or a folder against a contract, without an agent"
 
@@ -60,9 +62,22 @@ def _agent(args: argparse.Namespace) -> Iterator[str]:
     if args.patch is None:
         yield f"tree:{args.tree}"
     elif str(args.patch) != "-":
+        _refuse_escaped(args.patch)
         yield f"patch:{args.patch}"
     else:
         with Cache.default().temporary() as folder:
             kept = folder / "stdin"
             kept.write_bytes(sys.stdin.buffer.read())
+            _refuse_escaped(kept)
             yield f"patch:{kept}"
+
+
+def _refuse_escaped(patch: Path) -> None:
+    """A patch that `diff` made safe to read would apply, and be other work than the run's."""
+    if not patch.is_file():
+        return  # the agent that hands it over says what is wrong
+    with patch.open("rb") as file:
+        if file.read(len(ESCAPED_PATCH)) == ESCAPED_PATCH:
+            raise OperatorFault(
+                "the control characters of this patch are escaped: write it with `steelyard diff --raw`"
+            )

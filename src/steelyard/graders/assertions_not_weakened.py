@@ -14,16 +14,18 @@ from steelyard.graders.weakening import NO_TESTS, graded
 
 @dataclass(frozen=True)
 class AssertionsNotWeakened(Grader):
-    """No assertion is gone, out of reach, always true or looser; no test or case is gone or no longer collected.
+    """No assertion is gone, out of reach, always true or looser; no test or case is gone or no longer collected or run.
 
     Net over all changed test files: what moves, is renamed, reformatted, split, put in a table or in a helper that
-    still asserts is not weaker. A changed expected value counts, since a test that expects the bug passes. Python,
+    still asserts is not weaker. A changed expected value counts, since a test that expects the bug passes; so does a
+    test that defines what it is about itself. Python,
     JavaScript, TypeScript, Go, Rust, Java and Ruby are read as syntax trees, other languages by counting lines that
     assert. Not applicable when no file that matches `test_globset` changed.
 
     Why: the cheapest way to make a test pass is to ask less of it.
     Example: `{type: assertions_not_weakened, test_globset: ["tests/*"]}`
-    Fooled by: changed inputs, fixtures and mocks, and helpers in files that are not test files.
+    Fooled by: changed inputs, fixtures and patched modules, decorators and threads that lose a failure, and helpers in
+    files that are not test files.
     """
 
     TYPE = "assertions_not_weakened"

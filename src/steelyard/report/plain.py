@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from steelyard.contract.tree import shown
 from steelyard.errors import Problem
+
+# The first line of a patch that was made safe to read: it is not the patch any more.
+ESCAPED_PATCH = (
+    b"# control characters are escaped below, so this is not a patch: steelyard diff --raw writes it"
+)
+# Control characters but tab and line end, bytes that an 8-bit terminal takes for them, and turns of the reading direction.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\udc80-\udc9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)"
+)
 
 
 def one_line(text: str, width: int = 200) -> str:
@@ -29,3 +39,9 @@ def problem_lines(problem: Problem) -> list[str]:
 def shown_lines(text: str) -> str:
     """Foreign lines as they are, but with nothing in them that a terminal would obey."""
     return "\n".join(shown(line.replace("\t", "    ")) for line in text.split("\n"))
+
+
+def escaped_patch(patch: bytes) -> bytes:
+    """The same bytes, but for what a terminal would obey; a patch without such characters stays as it is."""
+    text = patch.decode("utf-8", "surrogateescape")
+    return _OBEYED.sub(lambda found: shown(found[0]), text).encode("utf-8", "surrogateescape")

@@ -65,7 +65,7 @@ def refuse_to_regrade(contract: Contract, evidence: Evidence, signer: Path | Non
     if contract_digest(evidence) != contract.digest:
         raise OperatorFault(
             f"{run} is of contract digest {contract_digest(evidence)}, not {contract.digest} ({contract.id}); "
-            "to grade its change by another contract: `steelyard diff` and `steelyard grade --patch -`"
+            "to grade its change by another contract: `steelyard diff --raw` and `steelyard grade --patch -`"
         )
     signature = evidence.folder.read_json(SEAL).get("signature")
     if signature is None:

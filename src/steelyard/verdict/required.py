@@ -3,7 +3,8 @@
     twin                                            oracle=twin
     oracle=twin,isolation=bubblewrap,control_coverage=0.5
 
-A result below is not a pass: its verdict is `ungraded`, its reward null, and `refused` says what is missing.
+A pass below is not a pass: its verdict is `ungraded`, its reward null, and `refused` says what is missing. A failure
+stays a failure with reward 0: a patch must not lose its zero because it passed too little to earn a label.
 """
 
 from __future__ import annotations
@@ -45,12 +46,14 @@ class Required:
         return None
 
     def applied(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """The result, or the same refused. What was not scorable stays as it is."""
-        missing = self.missing(result["assurance"]) if result["status"] == "scorable" else None
+        """The result, or the same refused. Only a pass, or a reward above 0, can be worth too little."""
+        claims = result["verdict"] == "pass" or (result["reward"] or 0.0) > 0
+        missing = self.missing(result["assurance"]) if claims and result["status"] == "scorable" else None
         if missing is None:
             return {**result, "refused": None}
-        verdict = "ungraded" if result["verdict"] == "pass" else result["verdict"]
-        return {**result, "verdict": verdict, "reward": None, "refused": f"assurance: {missing}"}
+        # The partial reward of a failure is not believed either, but null would drop the failure from averages.
+        verdict, reward = ("fail", 0.0) if result["verdict"] == "fail" else ("ungraded", None)
+        return {**result, "verdict": verdict, "reward": reward, "refused": f"assurance: {missing}"}
 
 
 NOTHING = Required({})

@@ -28,7 +28,9 @@ from steelyard.graders.syntax.tokens import (
 STRENGTH = {
     **dict.fromkeys(("==", "raises", "called with", "not called"), 4),
     **dict.fromkeys(("approx", "call", "has calls"), 3),
-    **dict.fromkeys(("in", "<", "<=", ">", ">=", "match", "isinstance", "either", "falsy", "called once"), 2),
+    **dict.fromkeys(
+        ("in", "<", "<=", ">", ">=", "match", "isinstance", "either", "falsy", "called once", "partly"), 2
+    ),
     **dict.fromkeys(("!=", "not in", "truthy", "defined", "itself", "called"), 1),
     "vacuous": 0,
 }
@@ -54,6 +56,11 @@ _SPELLINGS = {"===": "==", "!==": "!=", "is": "==", "instanceof": "isinstance", 
 _ORDER = (("==", "===", "!=", "!=="), ("is", "in", "instanceof"), ("<=", ">=", "<", ">"))
 _AND, _OR, _NOT = frozenset({"and", "&&"}), frozenset({"or", "||"}), frozenset({"not", "!"})
 _COUNTS = re.compile(r"^(len|length|size|count|Count|Length)$")
+# Words that equal whatever they are held against.
+_ANYTHING = frozenset({"ANY", "IsAnything", "AnyThing", "anything"})
+_LEADS_TO_IT = frozenset({"mock", "unittest", "expect", "dirty_equals", "jasmine", "sinon", "match"})
+_CONTAINING = frozenset({"objectContaining", "arrayContaining", "stringContaining", "stringMatching"})
+_PARTS = frozenset({"slice", "substring", "substr", "take"})
 WIDEST = frozenset({"Exception", "BaseException", "Throwable", "Error", "StandardError", "object"})
 
 
@@ -80,11 +87,11 @@ class Claim(NamedTuple):
         return STRENGTH.get(self.op, 3)
 
 
-def compared(op: str, left: Tokens, right: Tokens, extra: Tokens = ()) -> Claim:  # noqa: PLR0911  # one rule a line
+def compared(op: str, left: Tokens, right: Tokens, extra: Tokens = ()) -> Claim:  # noqa: C901, PLR0911  # one rule a line
     """A claim in its normal form: the literal on the right, `is not None` as `defined`, x == x as nothing."""
     op = _SPELLINGS.get(op, op)
-    if op in ("==", "!=") and is_literal(left) and not is_literal(right):
-        left, right = right, left  # assertEqual(2, f(1)), 2 == f(1)
+    if op in ("==", "!=") and _is_expected(left) and not _is_expected(right):
+        left, right = right, left  # assertEqual(2, f(1)), 2 == f(1), ANY == f(1)
     text = len(left) == 1 and left[0].endswith('"')  # f"{a}" is no literal, but it is no subject either
     if op in ("in", "not in") and (is_literal(left) or text) and not is_literal(right):
         left, right = right, left  # "a" in f(1) is about f(1)
@@ -96,8 +103,10 @@ def compared(op: str, left: Tokens, right: Tokens, extra: Tokens = ()) -> Claim:
             return condition(left, negated=(only in TRUE) != (op == "=="))
     if op == "==" and left == right:
         return Claim("itself" if "(" in left else "vacuous", left, right)
-    if op == "==" and "approx" in right[:3]:
-        return _approx(left, right)
+    if op == "==" and "approx" in (*left[:3], *right[:3]):
+        return _approx(left, right) if "approx" in right[:3] else _approx(right, left)
+    if op == "==" and (loose := _loosely(left, right)) is not None:
+        return loose
     if op == ">=" and right == ("0",) and any(_COUNTS.match(token) for token in left):
         return Claim("vacuous", left, right)
     if op == "isinstance" and right == ("object",):
@@ -105,14 +114,64 @@ def compared(op: str, left: Tokens, right: Tokens, extra: Tokens = ()) -> Claim:
     return Claim(op, left, right, extra)
 
 
+def _is_expected(found: Tokens) -> bool:
+    return is_literal(found) or is_anything(found)
+
+
+def is_anything(found: Tokens) -> bool:
+    """`mock.ANY`, `expect.anything()`: it equals everything."""
+    named = words(found)
+    return (
+        bool(named)
+        and named[-1] in _ANYTHING
+        and set(named[:-1]) <= _LEADS_TO_IT
+        and found[-1] in (*named, ")")
+    )
+
+
+def anythings(found: Tokens) -> int:
+    """How many parts of an expected value may be anything, or anything of one kind."""
+    kinds = sum(found[index : index + 3] == ("expect", ".", "any") for index in range(len(found)))
+    return kinds + sum(token in _ANYTHING for token in found)
+
+
+def _loosely(left: Tokens, right: Tokens) -> Claim | None:
+    """`==` of a part, or with what equals more than one value."""
+    if is_anything(right):
+        return Claim("vacuous", left, right)
+    if right[:3] == ("expect", ".", "any") and right[3:4] == ("(",):
+        return Claim("isinstance", left, right[4:-1])
+    if right[:2] == ("expect", ".") and right[2:3] and right[2] in _CONTAINING:
+        return Claim("in", left, right[4:-1])
+    return Claim("partly", left, right) if _is_part(left) else None
+
+
+def _is_part(found: Tokens) -> bool:
+    """`f(1)[:1]`, `f(1).slice(0, 1)`."""
+    depth = 0
+    for index in range(len(found) - 1, 0, -1):
+        depth += (found[index] in CLOSERS) - (found[index] in OPENERS)
+        if depth:
+            continue
+        if found[-1] == "]":
+            return found[index] == "[" and len(split_top(found[index + 1 : -1], frozenset({":"}))) > 1
+        return found[-1] == ")" and found[index] == "(" and found[index - 1] in _PARTS and index > 1
+    return False
+
+
 def _approx(left: Tokens, right: Tokens) -> Claim:
     inner = right[right.index("(") + 1 : -1] if "(" in right else right
     parts = split_top(inner, frozenset({","}))
-    return Claim("approx", left, parts[0], tuple(token for part in parts[1:] for token in part))
+    extra = tuple(token for part in parts[1:] for token in part)
+    if is_literal(left) and not is_literal(parts[0]):
+        return Claim("approx", parts[0], left, extra)  # approx(f(1)) == 2
+    return Claim("approx", left, parts[0], extra)
 
 
 def conditions(found: Tokens, *, negated: bool = False) -> list[Claim]:
     """`a == 1 and b` claims two things; the failure of `a != 1 or b` does too."""
+    if _is_generator(found):
+        return [Claim("vacuous", found)]  # assert (x == 1 for x in f()): it is there, and nothing asks it
     found = _bare(found)
     while found[:1] and found[0] in _NOT and len(split_top(found, _AND | _OR)) == 1 and not _operator(found):
         found, negated = _bare(found[1:]), not negated
@@ -173,6 +232,10 @@ def _bare(found: Tokens) -> Tokens:
     while found[:1] == ("(",) and _closes_last(found) and len(split_top(found[1:-1], frozenset({","}))) == 1:
         found = found[1:-1]
     return found
+
+
+def _is_generator(found: Tokens) -> bool:
+    return found[:1] == ("(",) and _closes_last(found) and len(split_top(found[1:-1], frozenset({"for"}))) > 1
 
 
 def _closes_last(found: Tokens) -> bool:

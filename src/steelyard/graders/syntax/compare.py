@@ -15,7 +15,7 @@ from typing import NamedTuple
 from steelyard.graders.syntax.claims import Claim
 from steelyard.graders.syntax.judge import Change, judge
 from steelyard.graders.syntax.matching import likeness, match
-from steelyard.graders.syntax.outline import Outline, Unit
+from steelyard.graders.syntax.outline import NOT_AWAITED, Outline, Unit
 from steelyard.graders.syntax.pool import LOOKED_AT, Pool, Sayings
 from steelyard.graders.syntax.tokens import Tokens, is_literal_token, is_word, literals, split_top, words
 
@@ -99,6 +99,8 @@ def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str
         [unit for unit in helpers_new if id(unit) not in {id(now) for now in uncollected.values()}],
         renamed,
     )
+    if any(unit.inert == NOT_AWAITED for unit in before):
+        _awaited(side.units)  # the runner awaits every coroutine: there were such tests before
     for one, other in (*tests.pairs, *helpers.pairs):
         found += _compare(one, other, side, lost)
     for unit in tests.gone:
@@ -109,6 +111,11 @@ def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str
             found += _gone(unit, side)
     found += _unaccounted(lost, side)
     return sorted(set(found), key=lambda one: (one.path, one.line, one.id, one.why))
+
+
+def _awaited(units: list[Unit]) -> None:
+    for unit in units:
+        unit.inert = "" if unit.inert == NOT_AWAITED else unit.inert
 
 
 def _was_called(unit: Unit, now: Unit) -> str:
@@ -137,6 +144,8 @@ def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Fou
     if old.live and not new.claims and not new.calls:
         yield Found("test_emptied", new.path, new.line, False, f"{new.qual} no longer asserts anything")
         return
+    yield from _inert(old, new)
+    yield from _replaced(old, new)
     yield from _rows(old, new, side)
     rest_old, rest_new = [], Pool(new.live)
     for claim in old.live:
@@ -158,6 +167,26 @@ def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Fou
                 yield _at(new, partner.line, change)
         else:
             lost.append(Lost(claim, old, new))
+
+
+def _inert(old: Unit, new: Unit) -> Iterator[Found]:
+    """A test whose body the runner no longer runs, whatever is written in it."""
+    if new.inert == NOT_AWAITED and _awaits(new):
+        return  # it awaits what it is about; the runner will be one that awaits tests
+    if new.inert and not old.inert and old.live:
+        yield _at(new, new.line, Change("assertion_unreachable", new.inert))
+
+
+def _awaits(unit: Unit) -> bool:
+    said = any("await" in (*claim.left, *claim.right) for claim in unit.claims)
+    return said or ("await" in unit.bag and any(claim.op == "raises" for claim in unit.claims))
+
+
+def _replaced(old: Unit, new: Unit) -> Iterator[Found]:
+    """What the test was about is imported no longer, but defined by the test itself."""
+    subjects = {claim.left[0] for claim in old.live if claim.left}
+    for name in sorted(subjects & (new.stand_ins - old.stand_ins) & old.imports):
+        yield _at(new, new.line, Change("subject_replaced", f"{name} is now defined by the test itself"))
 
 
 def _changed(old: Claim, new: Claim) -> Change | None:

@@ -33,6 +33,13 @@ _CATCHES = {
     "java": frozenset({"Throwable", "Error", "AssertionError", "AssertionFailedError"}),
 }
 _GIVES_UP = frozenset({"return", "continue", "break", "next"})
+_LEAVES = frozenset({"return", "raise", "throw"})
+_FINALLY = frozenset({"finally_clause", "ensure"})
+# They end the process, or the whole session of the runner.
+_QUITS = frozenset(
+    {("os", "_exit"), ("sys", "exit"), ("pytest", "exit"), ("process", "exit"), ("exit",), ("quit",)}
+)
+_DEEPEST = 5  # blocks that a jump is looked for in
 
 
 def constant(found: Tokens) -> bool | None:
@@ -53,8 +60,50 @@ def unwrapped(node: Node) -> Node:
     return node
 
 
-def is_jump(node: Node, grammar: Grammar) -> bool:
-    return unwrapped(node).type in grammar.jumps
+def is_jump(node: Node, grammar: Grammar, depth: int = 0) -> bool:
+    """Whether nothing after a statement is reached: a jump, or a block that surely ends in one."""
+    node = unwrapped(node)
+    if node.type in grammar.jumps:
+        return True
+    body = node.child_by_field_name("body")
+    if depth >= _DEEPEST or body is None:
+        return False
+    if node.type == "with_statement":
+        return any(is_jump(child, grammar, depth + 1) for child in body.named_children)
+    if node.type in grammar.tries:
+        caught = any(child.type in grammar.handlers for child in node.named_children)
+        return not caught and any(_leaves(child, grammar) for child in body.named_children)
+    condition = node.child_by_field_name("condition")
+    if node.type != "while_statement" or condition is None:
+        return False
+    return constant(tokens(condition, grammar, 10)) is True and any(
+        _leaves(child, grammar) for child in body.named_children
+    )
+
+
+def _leaves(node: Node, grammar: Grammar) -> bool:
+    return unwrapped(node).type in grammar.jumps and tokens(node, grammar, 1)[0] in _LEAVES
+
+
+def quits(node: Node, grammar: Grammar) -> bool:
+    """`os._exit(0)`: the assertions after it are never asked."""
+    node = unwrapped(node)
+    if node.type not in grammar.calls:
+        return False
+    found = tokens(node, grammar, 4)
+    called = found[: found.index("(") if "(" in found else 0]
+    return tuple(part for part in called if part != ".") in _QUITS
+
+
+def finally_jumps(node: Node, grammar: Grammar) -> bool:
+    """`finally: return` drops every exception, a failed assertion too."""
+    clauses = [child for child in node.named_children if child.type in _FINALLY]
+    blocks = [block for clause in clauses for block in (clause, *clause.named_children)]
+    return any(
+        unwrapped(child).type in grammar.jumps and tokens(child, grammar, 1)[0] in _GIVES_UP
+        for block in blocks
+        for child in block.named_children
+    )
 
 
 def gives_up(node: Node, grammar: Grammar) -> bool:

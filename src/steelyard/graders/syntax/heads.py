@@ -20,6 +20,7 @@ _RUST_TEST = re.compile(r"^#\[(?:\w+::)*(?:\w*test\w*|rstest|case)\b(?!\))")
 _JAVA_TEST = re.compile(
     r"^@(?:\w+\.)*(Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property)\b"
 )
+_NOT_A_TEST = re.compile(r"^@((pytest|pytest_asyncio)\.)?fixture\b|^@(functools\.)?(cached_)?property$")
 _TESTS = frozenset(
     {
         "it",
@@ -83,9 +84,19 @@ def _python(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noq
     name, body = text_of_field(inner, ("name",)), inner.child_by_field_name("body")
     if inner.type in grammar.classes:
         bases = text_of_field(inner, ("superclasses",))
-        return Head("group", name, node, body, marks, collects=name.startswith("Test") or "Test" in bases)
-    kind: Kind = "test" if collects and name.startswith("test") else "function"
+        # pytest leaves out a class with a constructor, unless it is unittest's.
+        plain = name.startswith("Test") and not _has_constructor(body, grammar)
+        return Head("group", name, node, body, marks, collects=plain or "Test" in bases)
+    hidden = any(_NOT_A_TEST.match(compact(mark)) for mark in marks)
+    kind: Kind = "test" if collects and name.startswith("test") and not hidden else "function"
     return Head(kind, name, node, body, marks, inner.child_by_field_name("parameters"))
+
+
+def _has_constructor(body: Node | None, grammar: Grammar) -> bool:
+    members = body.named_children if body is not None else ()
+    return any(
+        child.type in grammar.functions and text_of_field(child, ("name",)) == "__init__" for child in members
+    )
 
 
 def _by_call(node: Node, grammar: Grammar, collects: bool) -> Head | None:  # noqa: FBT001

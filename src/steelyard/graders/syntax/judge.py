@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from steelyard.graders.syntax.claims import WIDEST, Claim, same_words
+from steelyard.graders.syntax.claims import WIDEST, Claim, anythings, same_words
 from steelyard.graders.syntax.tokens import Tokens, is_literal, words
 
 _WIDER_BOUND = frozenset({(">", ">="), ("<", "<=")})
 _FEWER_IS_WIDER = frozenset({"places", "decimal"})
+_MINUS = frozenset("-")
 _HONEST_TOLERANCE = 1e-3  # making == approximate is often a repair; with a wide tolerance it is not
 
 
@@ -33,6 +34,8 @@ def judge(old: Claim, new: Claim) -> Change | None:  # noqa: PLR0911  # one rule
         return Change("tolerance_widened", "the tolerance is wider")
     if old.op != new.op:
         return None
+    if anythings(new.right) > anythings(old.right):
+        return Change("assertion_loosened", "a part of the expected value may be anything now")
     if same_words(old.right, new.right):
         return Change("expected_changed", "the expected value was changed, what is tested was not")
     if is_literal(old.right) and "(" in new.right and set(words(new.right)) & set(words(new.left)):
@@ -56,12 +59,13 @@ def _raises(old: Claim, new: Claim) -> Change | None:
 def tolerances(extra: Tokens) -> dict[str, float]:
     """("abs", "=", "1e-3") or ("places", "2") -> {"places": 2.0}."""
     found: dict[str, float] = {}
-    name = "delta"
+    name, sign = "delta", 1.0
     for token in extra:
         try:
-            found[name] = float(token)
+            found[name] = sign * float(token.strip('"'))
         except ValueError:
             name = token if token.isidentifier() else name
+        sign = 1.0 - 2.0 * (token in _MINUS)
     return found
 
 

@@ -22,6 +22,7 @@ class Scope(NamedTuple):
     guards: int = 0
     dead: str = ""
     nested: str = ""
+    awaits: bool = False  # in a class whose coroutines are run
     failing: bool = False  # inside `if got != want { t.Fatal() }`, which is one claim
 
 

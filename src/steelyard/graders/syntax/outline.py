@@ -20,6 +20,9 @@ from steelyard.graders.syntax.tokens import Tokens, is_literal
 
 _HELPER = re.compile(HELPER_NAME)
 INLINED_TOKENS = 80
+NO_CASES = "it has no cases, so it never runs"
+NOT_AWAITED = "it is a coroutine now, and nothing awaits it"
+_EMPTY = (("[", "]"), ("(", ")"))
 
 
 class Skip(NamedTuple):
@@ -54,6 +57,12 @@ class Unit:
     table_names: list[str] = field(default_factory=list)
     values: dict[str, list[Tokens]] = field(default_factory=dict)  # local name -> what was assigned
     tables: dict[str, list[Tokens]] = field(default_factory=dict)
+    inert: str = ""  # why the runner never runs its body
+    has_params: bool = False
+    stand_ins: set[str] = field(
+        default_factory=set
+    )  # names that it, or its file, binds to a function or a mock
+    imports: set[str] = field(default_factory=set)  # of its file
     bag: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -78,6 +87,9 @@ class Outline:
     skips: list[Skip] = field(default_factory=list)
     tables: dict[str, list[Tokens]] = field(default_factory=dict)
     values: dict[str, list[Tokens]] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
+    stand_ins: set[str] = field(default_factory=set)
+    equals_all: set[str] = field(default_factory=set)  # classes whose `__eq__` is always true
 
 
 def finish(outlines: list[Outline]) -> None:
@@ -85,7 +97,11 @@ def finish(outlines: list[Outline]) -> None:
     tables = {name: rows for outline in outlines for name, rows in outline.tables.items()}
     for outline in outlines:
         for unit in outline.units:
+            unit.imports = outline.imports
+            unit.stand_ins |= outline.stand_ins & outline.imports
             for name in unit.table_names:
+                if [one for one in outline.values.get(name, ()) if one in _EMPTY] and not unit.rows:
+                    unit.inert = unit.inert or NO_CASES
                 unit.rows += unit.tables.get(name) or outline.tables.get(name) or tables.get(name) or []
             unit.claims = [_settled(claim, unit, outline) for claim in unit.claims]
     for _ in range(3):  # helpers that call helpers
@@ -100,9 +116,17 @@ def _settled(claim: Claim, unit: Unit, outline: Outline) -> Claim:
         claim = claim._replace(
             left=_inlined(claim.left, unit, outline), right=_inlined(claim.right, unit, outline)
         )
+    if claim.op == "==" and outline.equals_all & {_made_by(side, outline) for side in claim.key[1:3]}:
+        claim = claim._replace(op="vacuous")
     if claim.op == "==" and claim.left == claim.right:
         claim = claim._replace(op="itself" if "(" in claim.left else "vacuous")
     return claim
+
+
+def _made_by(found: Tokens, outline: Outline) -> str:
+    """The class that an expected value is made of: `Any()`, or a constant that is one."""
+    named = outline.values.get(found[0], ()) if len(found) == 1 else ()
+    return (named[0] if named and named[0] else found)[:1][0] if found else ""
 
 
 def _inlined(found: Tokens, unit: Unit, outline: Outline) -> Tokens:
