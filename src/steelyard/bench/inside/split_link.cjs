@@ -210,7 +210,8 @@ function remote(ref, label, { callable, isBare = false, receiver }) {
       if (typeof name === 'symbol' || name === 'then' || name === 'prototype') return own[name];
       if (callable && (name === 'call' || name === 'apply' || name === 'bind')) return Function.prototype[name];
       if (isBare) fail(new CannotCross(`a property of the function that ${label} gave. ${advice(label)}`));
-      return looked(ref, name, `${label}.${name}`, 'handle' in ref && ref.path.length === 0 ? stand : undefined);
+      const isModule = !('handle' in ref) && ref.path.length === 0; // a function with exports has them by name, as any module
+      return looked(ref, name, isModule ? name : `${label}.${name}`, 'handle' in ref && ref.path.length === 0 ? stand : undefined);
     },
     set: (_, name, value) => {
       if (!('handle' in ref)) unchanged(label)();
