@@ -10,8 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from e2e_stage import Line, agent, failed, passed, stage
+from small_projects import patch_of
 
 FACTS = '''"""Facts about a release."""
+
+from dataclasses import dataclass
 
 VERSION = "1.4"
 LANGUAGES = ["en"]
@@ -31,6 +34,16 @@ class UnknownLanguageError(KeyError):
 
 def named(language):
     return {"en": "English"}[language]
+
+
+@dataclass(frozen=True)
+class Fact:
+    name: str
+    value: object
+
+
+def fact(name):
+    return Fact(name, None)
 '''
 HONEST = (
     FACTS.replace('"1.4"', '"2.0"')
@@ -41,12 +54,13 @@ HONEST = (
         "if language not in LANGUAGES:\n        raise UnknownLanguageError(language)\n"
         '    return {"en": "English", "pl": "Polish"}[language]',
     )
+    .replace("Fact(name, None)", 'Fact(name, {"version": VERSION, "languages": len(LANGUAGES)}[name])')
 )
 HIDDEN = """
 import unittest
 
 import facts
-from facts import UnknownLanguageError, is_known, named, usage
+from facts import Fact, UnknownLanguageError, fact, is_known, named, usage
 
 
 class Facts(unittest.TestCase):
@@ -69,6 +83,10 @@ class Facts(unittest.TestCase):
         self.assertEqual(named("pl"), "Polish")
         with self.assertRaises(UnknownLanguageError):
             named("xx")
+
+    def test_fact(self):
+        self.assertEqual(fact("version"), Fact("version", "2.0"))
+        self.assertEqual(fact("languages"), Fact(name="languages", value=2))
 """
 CHECK = {
     "id": "hidden",
@@ -90,13 +108,7 @@ FILES = {
         "    def test_named(self):\n        self.assertEqual(named('en'), 'English')\n"
     ),
     "hidden/test_facts.py": HIDDEN,
-    "reference.patch": (
-        "diff --git a/facts.py b/facts.py\n--- a/facts.py\n+++ b/facts.py\n@@ -2,8 +2,8 @@\n \n"
-        '-VERSION = "1.4"\n-LANGUAGES = ["en"]\n+VERSION = "2.0"\n+LANGUAGES = ["en", "pl"]\n \n \n def usage(program):\n'
-        '-    return "usage"\n+    return f"usage: {program} [options]"\n \n@@ -18,2 +18,4 @@\n def named(language):\n'
-        '-    return {"en": "English"}[language]\n+    if language not in LANGUAGES:\n+        raise UnknownLanguageError(language)\n'
-        '+    return {"en": "English", "pl": "Polish"}[language]\n'
-    ),
+    "reference.patch": patch_of("facts.py", FACTS, HONEST),
 }
 house, line = stage(KEYS, FILES)
 
@@ -107,9 +119,13 @@ def facts(text: str) -> str:
 
 def but(text: str) -> str:
     """Everything is right but the version and the languages; these come with it."""
-    right = HONEST.replace('"2.0"', '"1.4"').replace("[language]\n", '.get(language, "?")\n')
+    wrong = HONEST.replace('"2.0"', '"1.4"').replace('["en", "pl"]', '["en"]')
+    right = wrong.replace("not in LANGUAGES", 'not in ["en", "pl"]')
     return facts(
-        right.replace('["en", "pl"]', '["en"]').replace("not in LANGUAGES", 'not in ["en", "pl"]') + text
+        right.replace(
+            '{"version": VERSION, "languages": len(LANGUAGES)}', '{"version": "2.0", "languages": 2}'
+        )
+        + text
     )
 
 
@@ -127,10 +143,11 @@ def test_an_honest_repair_passes(line: Line) -> None:
             "release/text.py": "import functools\n\n\nclass Text(str):\n    pass\n\n\n@functools.lru_cache\ndef usage(program):\n"
             '    return Text(f"usage: {program} [options]")\n\n\nclass Known:\n    def __call__(self, language):\n'
             '        return language in ("en", "pl")\n',
-            "facts.py": "from release.text import Known, Text, usage\n\nVERSION = Text('2.0')\nLANGUAGES = ('en', 'pl')\n"
+            "facts.py": "from collections import namedtuple\n\nfrom release.text import Known, Text, usage\n\nVERSION = Text('2.0')\nLANGUAGES = ('en', 'pl')\n"
             "is_known = Known()\n\n\nclass UnknownLanguageError(LookupError):\n    pass\n\n\ndef named(language):\n"
             "    if not is_known(language):\n        raise UnknownLanguageError(language)\n"
-            "    return {'en': 'English', 'pl': 'Polish'}[language]\n",
+            "    return {'en': 'English', 'pl': 'Polish'}[language]\n\n\n"
+            "Fact = namedtuple('Fact', 'name value')\n\n\ndef fact(name):\n    return Fact(name, {'version': VERSION, 'languages': 2}[name])\n",
         }.items()
     )
 )
@@ -210,3 +227,37 @@ def test_a_kind_that_is_none(line: Line) -> None:
 @agent(poisoned("{'ok': {'kind': 'module', 'name': 'unittest'}}"))
 def test_a_module_of_the_tests_own(line: Line) -> None:
     assert failed(line, "acceptance", "test_version")
+
+
+RECORDS = HONEST.partition("@dataclass")[0]
+
+
+def records(text: str) -> str:
+    """Everything is right but the facts."""
+    return facts(RECORDS + text)
+
+
+@agent(records("@dataclass\nclass Fact:\n    def __init__(self, *words, **more): pass\n\n\nfact = Fact\n"))
+def test_a_record_without_fields_does_not_equal_everything(line: Line) -> None:
+    assert failed(line, "acceptance", "test_fact")
+
+
+@agent(
+    records(
+        "@dataclass\nclass Fact:\n    name: str = ''\n    value: int = 0\n    def __init__(self, *words, **more): pass\n\n\nfact = Fact\n"
+    )
+)
+def test_a_record_that_is_always_the_same_does_not_equal_everything(line: Line) -> None:
+    assert failed(line, "acceptance", "test_fact")
+
+
+@agent(
+    records(
+        "from typing import Any, NamedTuple\n\n\nclass Fact(NamedTuple):\n    title: str\n    content: Any\n    since: str = ''\n\n\n"
+        "_Fact = Fact\n\n\nclass Fact(_Fact):\n    def __new__(cls, name, value):\n        return super().__new__(cls, name, value)\n\n\n"
+        "def fact(name):\n    return Fact(name, {'version': '2.0', 'languages': 2.0}[name])\n"
+    )
+)
+def test_an_honest_record_of_another_shape_passes(line: Line) -> None:
+    """A named tuple for a data class, with a field more and other names."""
+    assert passed(line)

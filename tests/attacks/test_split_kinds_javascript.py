@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from e2e_stage import Line, agent, failed, passed, stage
+from small_projects import patch_of
 
 PAGE = """'use strict';
 
@@ -90,12 +91,6 @@ KEYS: dict[str, Any] = {
 }
 
 
-def _reference() -> str:
-    before, after = PAGE.splitlines(), HONEST.splitlines()
-    head = f"diff --git a/lib/page.js b/lib/page.js\n--- a/lib/page.js\n+++ b/lib/page.js\n@@ -1,{len(before)} +1,{len(after)} @@\n"
-    return head + "".join(f"-{one}\n" for one in before) + "".join(f"+{one}\n" for one in after)
-
-
 FILES = {
     "repo/lib/page.js": PAGE,
     "repo/package.json": '{"name": "page", "private": true}\n',
@@ -104,7 +99,7 @@ FILES = {
         "const { usage } = require('../lib/page.js');\ntest('usage', () => { assert.ok(usage('x').startsWith('usage')); });\n"
     ),
     "hidden/more.test.js": HIDDEN,
-    "reference.patch": _reference(),
+    "reference.patch": patch_of("lib/page.js", PAGE, HONEST),
 }
 house, line = stage(KEYS, FILES)
 

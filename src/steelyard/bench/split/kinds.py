@@ -7,6 +7,9 @@ and the candidate's run refuses an answer of another kind.
     kinds     data, function, async function, class, exception, module, object
     a place   "shop.cart:Cart.total", or the tests' own name for what an object gives: "shop.cart:Cart().total"
 
+A class whose records hold the arguments that they are made of does so here too: tests compare with such records, and one
+class that is always the same would equal whatever the candidate gives.
+
 A place that the trusted run did not ask for may be anything except a property of a function, a module that no test
 imports, or (JavaScript) an object with functions in it that was not listed. Data is accepted wherever the trusted tree
 has an object: it is compared in the tests' own process.
@@ -15,12 +18,15 @@ has an object: it is compared in the tests' own process.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 FUNCTIONS = frozenset({"function", "async function"})
 NODE = "node"
+HOLDS = "record that holds its arguments"
+CHANGES = "record that does not hold its arguments"
 
 
 @dataclass
@@ -33,6 +39,12 @@ class Kinds:
     _imported: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def concerns(self, language: str, ask: Mapping[str, Any]) -> bool:
+        """Whether the answer to this ask is of a kind that matters."""
+        if ask.get("op") == "call" and language != NODE:
+            return "class" in self.found.get(_place(ask), ())
+        return ask.get("op") in {"import", "look", "call"}
+
     def refusal(self, language: str, ask: Mapping[str, Any], ok: Any) -> str:
         """Why this answer is not accepted, or ""."""
         op = ask.get("op")
@@ -43,6 +55,8 @@ class Kinds:
             return self._looked(_place(ask, ask.get("name")), _kind(language, ask, ok), ask, ok)
         if op == "call" and language == NODE and _gives_function(ok):
             return self._looked(f"{_place(ask)}()", "function", ask, ok)
+        if op == "call" and language != NODE and isinstance(ok, dict) and ok.get("$") == "record":
+            return self._looked(f"{_place(ask)}()", HOLDS if _holds(ask, ok) else CHANGES, ask, ok)
         return ""
 
     def recorded(self) -> dict[str, list[str]]:
@@ -59,7 +73,7 @@ class Kinds:
         expected = self.trusted.get(place)
         if expected is None:
             return self._unknown(place, kind, ask, ok)
-        if kind in expected or (kind == "data" and "object" in expected):
+        if kind in expected or (kind == "data" and "object" in expected) or kind == HOLDS:
             return ""
         return f"{place} is {_article(kind)} here and {_article(min(expected))} on the trusted tree"
 
@@ -97,6 +111,45 @@ def _gives_function(ok: Any) -> bool:
     if isinstance(ok, dict) and ok.get("$") == "promise":
         ok = ok.get("v")
     return isinstance(ok, dict) and ok.get("$") == "handle"
+
+
+def _holds(ask: Mapping[str, Any], ok: Mapping[str, Any]) -> bool:
+    """Whether every argument is among the fields of the record that it made."""
+    told = ok.get("v")
+    values = told.get("values") if isinstance(told, dict) else None
+    held = {_plain(one) for one in values} if isinstance(values, list) else set()
+    given = [*ask.get("args", ()), *(pair[1] for pair in ask.get("kwargs", ()))]
+    return held.issuperset(_plain(one) for one in given)
+
+
+def _plain(value: Any) -> str:
+    """Alike for values that a constructor may turn into each other: numbers of all types, sequences of all types."""
+    return "".join(_parts(value))
+
+
+def _parts(value: Any) -> Iterator[str]:
+    tag = ""
+    if isinstance(value, dict):
+        tag, value = str(value.get("$")), value.get("v")
+    if isinstance(value, list):
+        inner = [_plain(one) for one in value]
+        inner = sorted(inner) if tag in {"set", "frozenset"} else inner
+        yield f"[{','.join(inner)}]"
+    elif isinstance(value, dict):
+        yield f"{{{','.join(f'{name}:{_plain(one)}' for name, one in sorted(value.items()))}}}"
+    elif isinstance(value, bool | int | float) or tag in {"int", "decimal", "float"}:
+        yield _number(value)
+    else:
+        yield f"{tag}{value!r}"
+
+
+def _number(value: Any) -> str:
+    try:
+        if isinstance(value, str) and "0x" in value:
+            return str(Decimal(int(value, 16)).normalize())
+        return str(Decimal(str(int(value) if isinstance(value, bool) else value)).normalize())
+    except (ArithmeticError, ValueError):
+        return repr(value)
 
 
 def _article(kind: str) -> str:

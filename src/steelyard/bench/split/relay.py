@@ -33,7 +33,6 @@ from steelyard.sandboxes.base import Command, Sandbox
 from steelyard.sandboxes.feed import FeedFullError
 
 CODE = frozenset({"import", "look", "call", "do", "set", "drop"})
-OF_A_KIND = frozenset({"import", "look", "call"})
 HANDS = frozenset({"run", "start", "stop", "read", "write", "exists", "list", "http"})
 MAX_HUNG = 0.55  # of a check's time may be lost with calls that never come back
 MAX_PROGRAMS = 1000
@@ -106,7 +105,7 @@ class Connection:
         except Gone:
             self._programs.pop(name, None)
             raise
-        return self._of_its_kind(ask, number, answer) if op in OF_A_KIND else answer
+        return self._of_its_kind(ask, number, answer) if self._kinds.concerns(self._language, ask) else answer
 
     def _of_its_kind(self, ask: dict[str, Any], number: int, answer: bytes) -> bytes:
         """The answer, or a refusal where what was looked up is of another kind than on the trusted tree."""
