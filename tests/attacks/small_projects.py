@@ -56,7 +56,7 @@ class Project:
 
     @property
     def reference_patch(self) -> str:
-        return "".join(_diff(path, self.files[path], text) for path, text in self.reference.items())
+        return "".join(patch_of(path, self.files[path], text) for path, text in self.reference.items())
 
 
 def write_contract(
@@ -97,7 +97,8 @@ def appended(project: Project, payload: str) -> str:
     )
 
 
-def _diff(path: str, before: str, after: str) -> str:
+def patch_of(path: str, before: str, after: str) -> str:
+    """A change of one file, as a patch."""
     lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}")
     return f"diff --git a/{path} b/{path}\n" + "".join(lines)
 

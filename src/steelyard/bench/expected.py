@@ -47,6 +47,9 @@ class Expectation:
     changed: frozenset[str] = frozenset()  # the candidate's
     surely_run: frozenset[str] = frozenset()  # hidden files that the command runs, by its words
     declared: tuple[str, ...] = ()  # ids that the contract asks for
+    steady: bool = (
+        False  # two trusted runs reported the same ids: parameters must be those of the trusted tree
+    )
 
     @property
     def knows_every_test(self) -> bool:
@@ -98,6 +101,9 @@ class Expectation:
         return result.file, key if written is None or key in written.keys else ""
 
     def has_parameters(self, result: Result) -> bool:
+        """Whether its id may differ from run to run; only the number of such results counts."""
+        if self.steady:
+            return False
         by_tool = self.trusted.channel == "report_file"
         looped = self.group(result)[1] == "" or (by_tool and bool(_NUMBER.search(result.id)))
         return result.id.endswith("]") or looped
@@ -123,6 +129,13 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     counted = list(_of_the_suite([_judged(one, expectation) for one in reported.results], expectation))
     every = (*counted, *_missing(counted, reported.runner, expectation))
     return replace(reported, results=_without_rivals(every, titles, expectation))
+
+
+def has_other_parameters(reported: Reported, expectation: Expectation) -> bool:
+    """Whether a test that the trusted run reports is not here, and only its parameters would excuse that."""
+    here = {one.id for one in reported.results}
+    gone = [one for one in expectation.known.values() if one.id not in here]
+    return any(expectation.has_parameters(one) and _must_be_told(one, expectation) for one in gone)
 
 
 def is_of_the_suite(result: Result) -> bool:

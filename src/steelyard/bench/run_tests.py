@@ -18,7 +18,7 @@ from steelyard.bench.brought import brought, entries_of, python_modules
 from steelyard.bench.command_words import command_words
 from steelyard.bench.controls import Controls
 from steelyard.bench.disguise import NO_DISGUISE, Disguise, disguise
-from steelyard.bench.expected import Expectation, as_expected
+from steelyard.bench.expected import Expectation, as_expected, has_other_parameters
 from steelyard.bench.ground import Ground
 from steelyard.bench.kept_settings import kept_settings, without_lost_settings
 from steelyard.bench.oracle_files import OracleFiles
@@ -31,7 +31,9 @@ from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.runners.command_line import last_words
 from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.runners.products import without_products
+from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.split.run_split import SplitBench, run_split
+from steelyard.bench.split.trusted import TrustedSplit, digests, trusted_split
 from steelyard.bench.suite import Decision, Suite, SuiteOptions
 from steelyard.bench.twin.halves import run_halves
 from steelyard.bench.twin.run_twin import Oracle, control, without_controls
@@ -155,7 +157,7 @@ def _silent(bench: OracleBench, reported: Reported) -> str:
 def _by_mode(bench: OracleBench) -> Executed:
     mode = bench.ground.contract.spec.oracle.mode
     if mode == "split":
-        return Executed(*_split(bench), "split")
+        return _with_split(bench)
     if mode == "twin":
         return _with_twin(bench)
     ran, death = bench.run()
@@ -230,11 +232,47 @@ def _written(bench: OracleBench, runner: str) -> Iterator[tuple[str, WrittenTest
             yield path, written_tests(path, source, runner)
 
 
-def _split(bench: OracleBench) -> tuple[Ran, Death]:
-    runner = runner_for(bench.suite, bench.options.runner)
+def _with_split(bench: OracleBench) -> Executed:
+    """The suite in a sandbox of its own, held against what it reports and looks up on the trusted tree."""
+    told = _trusted_split(bench)
+    ran, death = _split(bench, Kinds(told.kinds))
+    if ran.reported.channel == "exit_code":
+        return Executed(ran, death, "split")
+    # Nothing of the change is where these tests run, so no file of theirs is the candidate's.
+    expectation = Expectation(
+        told.reported,
+        told.has_reference,
+        written=dict(_written(bench, ran.reported.runner)),
+        files=bench.places.files,
+        surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
+        declared=bench.options.declared,
+    )
+    if expectation.knows_every_test and has_other_parameters(ran.reported, expectation):
+        again = {one.id for one in _trusted_split(bench, again=True).reported.results}
+        expectation = replace(expectation, steady=again == {one.id for one in told.reported.results})
+    notes = (NO_EXPECTATION,) if expectation.says_nothing else ()
+    return Executed(
+        ran._replace(reported=as_expected(ran.reported, expectation)), death, "split", notes=notes
+    )
+
+
+def _trusted_split(bench: OracleBench, *, again: bool = False) -> TrustedSplit:
+    suite, options = bench.suite, bench.options
+    which = [
+        [suite.command, suite.report, suite.isolation, suite.timeout_s],
+        [*options.oracle_patterns],
+        [[*options.candidate], [*options.objects]],
+        digests(bench.hidden),
+    ]
+    return trusted_split(
+        bench.ground, lambda change, kinds: _split(bench.on(change), kinds)[0], which, again=again
+    )
+
+
+def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, Death]:
     split = SplitBench(
         bench.suite,
-        runner,
+        runner_for(bench.suite, bench.options.runner),
         bench.ground.baseline,
         patterns=bench.options.oracle_patterns,
         named=bench.options.candidate,
@@ -242,9 +280,11 @@ def _split(bench: OracleBench) -> tuple[Ran, Death]:
         work=bench.work,
         hidden=bench.hidden,
         in_sandbox=bench.in_sandbox,
+        kinds=kinds,
     )
     with bench.ground.cache.temporary() as scratch:
-        return run_split(split, scratch)
+        ran, death = run_split(split, scratch)
+    return ran._replace(reported=bench.places.refiled(ran.reported)), death
 
 
 def decide(options: SuiteOptions, tested: Executed) -> Decision:

@@ -55,8 +55,9 @@ function serve(values) {
   }
 
   const as = (mayStay) => (value) => {
-    if (mayStay || typeof value === 'function') return keep(value);
-    throw new CannotCross(`an object of the class ${className(value)}, which is not plain data`);
+    if (mayStay) return keep(value);
+    const what = typeof value === 'function' ? 'a function inside data' : `an object of the class ${className(value)}`;
+    throw new CannotCross(`${what}, which is not plain data`);
   };
 
   function about(found, mayStay) {
@@ -64,24 +65,30 @@ function serve(values) {
       if (found === Error || found.prototype instanceof Error) return { kind: 'exception', mro: chain(found) };
       return /^class\b/.test(Function.prototype.toString.call(found)) ? { kind: 'class', class: ['', found.name] } : { kind: 'function', async: false };
     }
+    if (!mayStay && holdsCode(found)) return { kind: 'module', names: Object.keys(found).slice(0, 1000) };
     const value = encode(found, as(mayStay));
     return { kind: value?.$ === 'handle' ? 'object' : 'data', value };
   }
 
   function whole(found) {
-    if (found === null || typeof found !== 'object') return about(found, false);
+    if (found === null || typeof found !== 'object' || Array.isArray(found)) return about(found, false);
     return { kind: 'module', names: Object.keys(found).slice(0, 1000) };
   }
 
   async function settled(value, mayStay) {
-    if (typeof value?.then !== 'function') return encode(value, as(mayStay));
+    if (typeof value?.then !== 'function') return given(value, mayStay);
     let result;
     try {
       result = await value;
     } catch (error) {
       throw new Rejected(error);
     }
-    return tagged('promise', encode(result, as(mayStay)));
+    return tagged('promise', given(result, mayStay));
+  }
+
+  // A call's own result may be a function; one inside data is an object by another name.
+  function given(value, mayStay) {
+    return typeof value === 'function' ? keep(value) : encode(value, as(mayStay));
   }
 
   const OPS = {
@@ -142,6 +149,14 @@ class Rejected {
   constructor(reason) {
     this.reason = reason;
   }
+}
+
+// A plain object that exports functions by name: `exports.math = { add, sub }`.
+function holdsCode(value, depth = 0) {
+  if (value === null || typeof value !== 'object' || Array.isArray(value) || depth > 5) return false;
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype !== null && prototype !== Object.prototype) return false;
+  return Object.values(value).some((one) => typeof one === 'function' || holdsCode(one, depth + 1));
 }
 
 function chain(kind) {

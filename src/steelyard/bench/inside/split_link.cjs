@@ -69,7 +69,7 @@ class Rejection {
 
 // The answer's content, with what was raised there raised here.
 function ask(label, fields) {
-  const answer = asked(fields);
+  const answer = asked({ ...fields, label });
   if ('gone' in answer) fail(new Gone(`${label}: ${String(answer.gone).slice(0, 500)}`));
   if ('refused' in answer) {
     const why = String(answer.refused).slice(0, 1000).replace('cannot cross the split: ', '');
@@ -82,9 +82,10 @@ function ask(label, fields) {
 
 const advice = (label) => `If the tests are to use it where it is, list '${label}' under the check's \`objects\``;
 
-function called(ref, label, args, fields) {
+function called(ref, label, args, fields, receiver) {
   try {
-    return received(ask(label, { op: 'call', of: ref, args: args.map(sent), kwargs: [], as: mode(label), ...fields }), label);
+    const told = ask(label, { op: 'call', of: ref, args: args.map(sent), kwargs: [], as: mode(label), ...fields });
+    return guarded(() => result(told, label, receiver));
   } catch (error) {
     if (error instanceof Rejection) return Promise.reject(error.reason);
     throw error;
@@ -95,7 +96,7 @@ function guarded(make) {
   try {
     return make();
   } catch (error) {
-    return fail(new Gone(`the candidate's answer is not one: ${error.message}`));
+    return fail(error instanceof CannotCross ? error : new Gone(`the candidate's answer is not one: ${error.message}`));
   }
 }
 
@@ -141,17 +142,33 @@ function sent(value) {
   }
 }
 
-function received(data, label) {
-  return guarded(() => content(data, label));
+// What a call gives: data, a promise of data, or a function. Nothing but the last two may be more than data.
+function result(told, label, receiver) {
+  if (told?.$ === 'promise') return Promise.resolve(own(told.v, label, receiver));
+  return own(told, label, receiver);
 }
 
+function own(told, label, receiver) {
+  return told?.$ === 'handle' ? handle(told.v, label, receiver, true) : content(told, label);
+}
+
+// Data. An object or function in it comes only from a name that the check lists: its methods would be the candidate's
+// own, and would hear what a test expects of them.
 function content(data, label) {
-  return decode(data, (one, inner) => {
-    if (one.$ === 'handle' && Number.isSafeInteger(one.v?.n)) return remote({ handle: one.v.n, path: [] }, label, one.v.callable === true);
-    if (one.$ === 'promise') return Promise.resolve(inner(one.v));
+  return decode(data, (one) => {
+    if (one.$ === 'handle') return handle(one.v, label, undefined, false);
     if (one.$ === 'error') return thrown(one.v);
     throw new Error('an unknown kind of value');
   });
+}
+
+function handle(claim, label, receiver, isResult) {
+  if (!Number.isSafeInteger(claim?.n)) throw new Error('an object without a number');
+  if (receiver && stands.get(receiver).handle === claim.n) return receiver;
+  const callable = claim.callable === true;
+  const listed = mayStay(label);
+  if (listed || (isResult && callable)) return remote({ handle: claim.n, path: [] }, label, { callable, isBare: !listed });
+  throw new CannotCross(`${label} gave ${callable ? 'a function inside data' : 'an object'}, which is not plain data. ${advice(label)}`);
 }
 
 function shape(pattern) {
@@ -165,10 +182,26 @@ const mode = (label) => (mayStay(label) ? 'object' : 'data');
 
 class Remote {}
 
-// A function, class or object that stays over there. Each use of it is an ask.
-function remote(ref, label, callable) {
+const unseen = (label, what) => () => fail(new CannotCross(`${what} ${label}: ask it for data, and compare that`));
+const unchanged = (label) => () => fail(new CannotCross(`changing ${label}: nothing of the candidate's can be replaced`));
+
+// Whatever would look at, or change, something here that is there. Two stand-ins have no properties, so they would be
+// deeply equal.
+const untouchable = (label) => ({
+  has: unseen(label, 'looking for a property in'),
+  ownKeys: unseen(label, 'comparing or copying'),
+  getOwnPropertyDescriptor: unseen(label, 'looking for a property in'),
+  defineProperty: unchanged(label),
+  deleteProperty: unchanged(label),
+  setPrototypeOf: unchanged(label),
+});
+
+// A function, class or object that stays over there. Each use of it is an ask. A function that a call gave without being
+// listed (`isBare`) can be called and nothing else.
+function remote(ref, label, { callable, isBare = false, receiver }) {
   const stand = new Proxy(callable ? function () {} : new Remote(), {
-    apply: (_, __, args) => called(ref, label, args),
+    ...untouchable(label),
+    apply: (_, __, args) => called(ref, label, args, {}, receiver),
     construct: (_, args) => {
       if (!mayStay(label)) fail(new CannotCross(`${label} is a class. ${advice(label)}`));
       return called(ref, label, args, { as: 'object', new: true });
@@ -176,9 +209,12 @@ function remote(ref, label, callable) {
     get: (own, name) => {
       if (typeof name === 'symbol' || name === 'then' || name === 'prototype') return own[name];
       if (callable && (name === 'call' || name === 'apply' || name === 'bind')) return Function.prototype[name];
-      return looked(ref, name, `${label}.${name}`);
+      if (isBare) fail(new CannotCross(`a property of the function that ${label} gave. ${advice(label)}`));
+      const isModule = !('handle' in ref) && ref.path.length === 0; // a function with exports has them by name, as any module
+      return looked(ref, name, isModule ? name : `${label}.${name}`, 'handle' in ref && ref.path.length === 0 ? stand : undefined);
     },
     set: (_, name, value) => {
+      if (!('handle' in ref)) unchanged(label)();
       ask(label, { op: 'set', of: ref, name: String(name), value: sent(value) });
       return true;
     },
@@ -187,49 +223,66 @@ function remote(ref, label, callable) {
   return stand;
 }
 
-function looked(ref, name, label) {
-  return stood(ask(label, { op: 'look', of: ref, name, as: mode(label) }), { ...ref, path: [...ref.path, name] }, label);
+function looked(ref, name, label, receiver) {
+  const known = ask(label, { op: 'look', of: ref, name, as: mode(label) });
+  return stood(known, { ...ref, path: [...ref.path, name] }, label, receiver);
 }
 
-function stood(known, ref, label) {
+function stood(known, ref, label, receiver) {
   switch (known?.kind) {
     case 'function':
-    case 'class': return remote(ref, label, true);
+    case 'class': return remote(ref, label, { callable: true, receiver });
     case 'exception': return guarded(() => errorClass(known.mro));
-    case 'data':
-    case 'object': return received(known.value, label);
+    case 'module': return namespace(ref, known.names, (name) => `${label}.${name}`);
+    case 'data': return guarded(() => content(known.value, label));
+    case 'object': return guarded(() => handle(known.value?.v, label, receiver, false));
   }
   return fail(new Gone("the candidate's answer is not one"));
 }
 
-// What `require` of the module gives: its names are the candidate's to say, their use is an ask.
-function standIn(module) {
-  ask(module, { op: 'import', module });
-  const ref = { module, path: [] };
-  const known = ask(module, { op: 'look', of: ref, name: '', as: 'data' });
-  if (known.kind !== 'module') return stood(known, ref, path.parse(module).name);
-  const names = new Set(Array.isArray(known.names) ? known.names.filter((name) => /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) : []);
+// A module, or an object of one that holds functions: its names are the candidate's to say, their use is an ask.
+function namespace(ref, claimed, labelOf) {
+  const names = new Set(Array.isArray(claimed) ? claimed.filter((name) => /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) : []);
+  names.delete('then'); // or a test that awaits the module would await the candidate
   const cache = new Map();
   const get = (name) => {
-    if (!cache.has(name)) cache.set(name, looked(ref, name, name));
+    if (!cache.has(name)) cache.set(name, looked(ref, name, labelOf(name)));
     return cache.get(name);
   };
-  return new Proxy({}, {
+  const label = ref.path.join('.') || ref.module;
+  const stand = new Proxy({}, {
     get: (own, name) => (typeof name === 'string' && names.has(name) ? get(name) : own[name]),
     has: (_, name) => names.has(name),
     ownKeys: () => [...names],
     getOwnPropertyDescriptor: (_, name) => (names.has(name) ? { value: get(name), enumerable: true, configurable: true } : undefined),
+    set: unchanged(label),
+    defineProperty: unchanged(label),
+    deleteProperty: unchanged(label),
+    setPrototypeOf: unchanged(label),
   });
+  stands.set(stand, ref);
+  return stand;
+}
+
+// What `require` of the module gives.
+function standIn(module) {
+  ask(module, { op: 'import', module });
+  const ref = { module, path: [] };
+  const known = ask(module, { op: 'look', of: ref, name: '', as: 'data' });
+  if (known?.kind === 'module') return namespace(ref, known.names, (name) => name);
+  return stood(known, ref, path.parse(module).name);
 }
 
 function bytes(value) {
   return Buffer.isBuffer(value) ? value : Buffer.from(value ?? '');
 }
 
+const text = (data) => `${guarded(() => content(data, 'run'))}`;
+
 // A program of the candidate's: {exit_code, signal, timed_out, stdout, stderr}.
 function run(argv, { stdin = '', cwd = '', env = {}, limit_s = SETTINGS.call_s } = {}) {
   const done = ask(argv.join(' '), { op: 'run', argv, stdin: sent(bytes(stdin)), cwd, env, limit_s, timeout_s: limit_s + 10 });
-  return { ...done, stdout: `${received(done.stdout, 'run')}`, stderr: `${received(done.stderr, 'run')}` };
+  return { ...done, stdout: text(done.stdout), stderr: text(done.stderr) };
 }
 
 module.exports = { run, standIn };

@@ -14,7 +14,9 @@ The wire. Every frame is one JSON object on one line: UTF-8, at most MAX_FRAME b
 A connection of a test process begins with {"hello": 1, "worker": "python" | "node"}. Then it asks, one at a time,
 and each ask has exactly one answer:
 
-    {"id": 1, "op": OP, ..., "timeout_s": 5}      ids count from 1 on each connection; timeout_s may be left out
+    {"id": 1, "op": OP, "label": "shop:f", ..., "timeout_s": 5}
+                                                  ids count from 1 on each connection; timeout_s may be left out; label is
+                                                  the tests' own name for what they ask (`kinds.py`)
     {"id": 1, "ok": ...}                          done
     {"id": 1, "raised": RAISED}                   the candidate's code raised
     {"id": 1, "refused": "why"}                   this cannot cross, or there is no such thing
@@ -43,6 +45,7 @@ and each ask has exactly one answer:
     REF      {"module": "shopcart.money", "path": ["Cart", "total"]} or {"handle": 7, "path": ["total"]}
     ABOUT    {"kind": "data", "value": V} | {"kind": "function", "async": false} | {"kind": "class", "class": [module, name]}
              | {"kind": "exception", "mro", "bases"} | {"kind": "module", "name": "shopcart.money"}
+             | {"kind": "module", "names": [...]} (JavaScript: a module, or an export that is an object with functions)
              | {"kind": "object", "value": V (a handle)}
     RAISED   {"mro": [[module, name], ...], "bases": [[1], ...], "args": [V], "text": "...", "attrs": [[name, V]]}
              bases: where in the mro the bases of each class of it are; without it, each has the next one

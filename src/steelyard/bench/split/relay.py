@@ -26,6 +26,7 @@ from steelyard.bench.split.answering import (
     ending,
     read_object,
 )
+from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.split.programs import ISOLATED, first_line
 from steelyard.bench.split.talk import KILL_S, Talk
 from steelyard.sandboxes.base import Command, Sandbox
@@ -42,13 +43,12 @@ READY_S = 60.0
 class Connection:
     """One process of tests: its asks in order, each answered exactly once."""
 
-    def __init__(
-        self, candidate: Candidate, account: Account, spare: Spare, reply: Callable[[bytes], None]
-    ) -> None:
+    def __init__(self, relay: Relay, reply: Callable[[bytes], None]) -> None:
         self.asks: queue.Queue[bytes | None] = queue.Queue(maxsize=64)
-        self._candidate = candidate
-        self._account = account
-        self._spare = spare
+        self._candidate = relay.candidate
+        self._account = relay.account
+        self._spare = relay.spare
+        self._kinds = relay.kinds
         self._reply = reply
         self._language = ""
         self._programs: dict[str, Answering] = {}
@@ -101,10 +101,17 @@ class Connection:
         asked_s = ask.get("timeout_s", limit_s)
         timeout_s = min(asked_s if isinstance(asked_s, int | float) else limit_s, self._candidate.timeout_s)
         try:
-            return self._program(name).ask(number, line, timeout_s)
+            answer = self._program(name).ask(number, line, timeout_s)
         except Gone:
             self._programs.pop(name, None)
             raise
+        return self._of_its_kind(ask, number, answer) if self._kinds.concerns(self._language, ask) else answer
+
+    def _of_its_kind(self, ask: dict[str, Any], number: int, answer: bytes) -> bytes:
+        """The answer, or a refusal where what was looked up is of another kind than on the trusted tree."""
+        told = orjson.loads(answer)
+        why = self._kinds.refusal(self._language, ask, told["ok"]) if "ok" in told else ""
+        return orjson.dumps({"id": number, "refused": why}) if why else answer
 
     def _program(self, name: str) -> Answering:
         if name not in self._programs:
@@ -128,10 +135,13 @@ class Connection:
 class Relay:
     """The bridge in the tests' sandbox, and a `Connection` for each of theirs."""
 
-    def __init__(self, tester: Sandbox, candidate: Candidate, address: str) -> None:
+    def __init__(
+        self, tester: Sandbox, candidate: Candidate, address: str, kinds: Kinds | None = None
+    ) -> None:
         self.account = Account()
-        self._candidate = candidate
-        self._spare = Spare(candidate, self.account)
+        self.kinds = kinds or Kinds()
+        self.candidate = candidate
+        self.spare = Spare(candidate, self.account)
         self._connections: dict[int, Connection] = {}
         self._ended: list[Connection] = []
         self._ready = threading.Event()
@@ -150,7 +160,7 @@ class Relay:
         """After the tests: end every program, and know what each had left to say."""
         self._bridge.feed.close()
         self._bridge.join(KILL_S)
-        self._spare.end()
+        self.spare.end()
         for connection in self._connections.values():
             connection.asks.put(None)
         for connection in (*self._ended, *self._connections.values()):
@@ -168,9 +178,7 @@ class Relay:
             if len(self._connections) >= MAX_CONNECTIONS:
                 self.account.note(f"more than {MAX_CONNECTIONS} processes of tests asked")
                 return
-            connection = Connection(
-                self._candidate, self.account, self._spare, lambda text: self._reply(number, text)
-            )
+            connection = Connection(self, lambda text: self._reply(number, text))
             self._connections[number] = connection
         if connection is not None:
             self._pass(connection, None if rest == b"end" else rest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import signal
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran, Runner
 from steelyard.bench.runners.python_command import python_command
 from steelyard.bench.split.answering import Account, Candidate, call_limit_s
+from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.split.node import candidate_scripts, lay_stubs, node_worker
 from steelyard.bench.split.programs import BOOT, ISOLATED, Launch, first_line
 from steelyard.bench.split.relay import Relay
@@ -46,6 +47,7 @@ class SplitBench:
     work: Sequence[Laid]
     hidden: Sequence[Laid]
     in_sandbox: InSandbox
+    kinds: Kinds = field(default_factory=Kinds)  # of what the tests look up, here and on the trusted tree
 
 
 def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, Death]:
@@ -73,7 +75,7 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, Death]:
 
 
 def _tested(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, address: str) -> Ran:
-    relay = Relay(tester, there, address)
+    relay = Relay(tester, there, address, bench.kinds)
     try:
         theirs = OracleFiles(bench.baseline, bench.patterns)
         scripts = candidate_scripts(bench.baseline, theirs, bench.work, bench.hidden)
@@ -84,6 +86,7 @@ def _tested(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, 
         ran = bench.runner.run(tester, _suite(bench.suite, names))
     finally:
         relay.close()
+        bench.kinds.whole = relay.account.hung_s == 0
     return _with(relay.account, ran, bench.suite.timeout_s)
 
 
@@ -115,12 +118,19 @@ def _settings(bench: SplitBench, names: Names, address: str) -> dict[str, object
 
 
 def _suite(suite: Suite, names: Names) -> Suite:
-    """With the stubs on the path, however the command is started."""
+    """With the stubs on the path, however the command is started. Nothing of the change is where this suite runs."""
     up = "/".join([".."] * len([part for part in suite.cwd.split("/") if part]))
     roots = ["/".join(part for part in (up or ".", root) if part) for root in names.roots]
     before = suite.env.get("PYTHONPATH", "")
     path = ":".join([*roots, *([before] if before else [])])
-    return replace(suite, env={**suite.env, "PYTHONPATH": path}, own_modules=frozenset(), theirs=frozenset())
+    return replace(
+        suite,
+        env={**suite.env, "PYTHONPATH": path},
+        changed=frozenset(),
+        theirs=frozenset(),
+        settings={},
+        own_modules=frozenset(),
+    )
 
 
 def _programs(suite: Suite, names: Names) -> dict[str, Launch]:

@@ -45,6 +45,10 @@ class Module(types.ModuleType):
             raise CannotCross(
                 "setting %s.%s: nothing of the candidate's can be replaced" % (self.__name__, name)
             )
+        if isinstance(
+            value, Module
+        ):  # set by the import of a submodule; the package may have another thing of that name
+            return
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -290,7 +294,7 @@ def result(op: str, label: str, receiver: Optional[Object], **fields: Any) -> An
 
 def asked(op: str, label: str, **fields: Any) -> Any:
     """What came under `ok`; raises what was raised there, and says what cannot cross."""
-    answer = LINK.ask(op, **fields)
+    answer = LINK.ask(op, label=label, **fields)
     if "ok" in answer:
         return answer["ok"]
     if "refused" in answer:

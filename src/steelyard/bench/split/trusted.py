@@ -1,0 +1,91 @@
+"""A split suite on a tree that is trusted -> what it reports there, and the kinds of everything that it looks up.
+
+The tree is the snapshot with the reference's change, or without any. The answer is kept in the cache, for a contract, a
+suite and its hidden files. A run that did not end normally is used once and never kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from steelyard.bench.ground import Ground
+from steelyard.bench.reported import Reported
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.split.kinds import Kinds
+from steelyard.bench.twin.trusted import reference_change
+from steelyard.errors import AgentFault
+from steelyard.sandboxes.base import Laid
+
+FORMAT = "steelyard.split/1"
+ENDED_BADLY = "it did not end normally"
+
+
+class TrustedSplit(NamedTuple):
+    reported: Reported
+    has_reference: bool
+    kinds: Mapping[str, frozenset[str]]
+
+
+RunSplit = Callable[[tuple[Laid, ...], Kinds], Ran]
+
+
+class _NotKeptError(Exception):
+    """The run says nothing that may be kept."""
+
+    def __init__(self, told: TrustedSplit) -> None:
+        super().__init__()
+        self.told = told
+
+
+def trusted_split(ground: Ground, run: RunSplit, suite: object, *, again: bool = False) -> TrustedSplit:
+    """`run` runs the suite on a change, `suite` says which it is; with `again`, what a second run reports."""
+
+    def build(folder: Path) -> None:
+        with ground.cache.temporary() as scratch:
+            change = reference_change(ground, scratch)
+            told, ended = _run(run, change)
+        if not ended:
+            raise _NotKeptError(told)
+        kept = {
+            "reported": told.reported.to_json(),
+            "has_reference": told.has_reference,
+            "kinds": {place: sorted(kinds) for place, kinds in told.kinds.items()},
+        }
+        (folder / "told.json").write_bytes(orjson.dumps(kept))
+
+    material = orjson.dumps([FORMAT, *ground.identity, suite, again])
+    try:
+        folder = ground.cache.build("controls", hashlib.sha256(material).hexdigest(), build)
+    except _NotKeptError as one:
+        return one.told
+    kept = orjson.loads((folder / "told.json").read_bytes())
+    kinds = {place: frozenset(found) for place, found in kept["kinds"].items()}
+    return TrustedSplit(Reported.from_json(kept["reported"]), kept["has_reference"], kinds)
+
+
+def _run(run: RunSplit, change: tuple[Laid, ...] | None) -> tuple[TrustedSplit, bool]:
+    kinds = Kinds()
+    try:
+        finished, reported = run(change or (), kinds)
+    except AgentFault as fault:  # of this tree, not of the candidate's
+        return TrustedSplit(Reported("", "reporter", problems=(str(fault),)), change is not None, {}), False
+    ended = finished.exit_code is not None and not (finished.timed_out or finished.lost) and kinds.whole
+    if not ended:
+        reported = replace(reported, problems=(*reported.problems, ENDED_BADLY))
+    found = {place: frozenset(one) for place, one in kinds.recorded().items()}
+    return TrustedSplit(reported, change is not None, found), ended
+
+
+def digests(pieces: tuple[Laid, ...]) -> list[tuple[str, str]]:
+    """Paths and contents of hidden files, for the key of what is kept."""
+    return sorted(
+        (one.path.encode(errors="surrogateescape").hex(), hashlib.sha256(one.source.read_bytes()).hexdigest())
+        for one in pieces
+        if one.source is not None
+    )
