@@ -23,11 +23,21 @@ GONE = object()
 FUNCTIONS = (types.FunctionType, classmethod, staticmethod, property)
 TEST_FOLDER = re.compile(r"(?i)(^|/)(tests?|testing|specs?)/")
 IMPORTS = re.compile(
-    r"^(?:import[ \t]+([\w., \t]+)|from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*))", re.M
+    r"^(?:import[ \t]+([\w., \t]+)|from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*))", re.MULTILINE
 )
 # How code gets hold of the module that it is in, and how code elsewhere gets hold of the module of a test.
-OWN_MODULE = ("modules", "module", "import_module", "__import__", "reload", "__globals__", "f_globals", "getmodule")
+OWN_MODULE = (
+    "modules",
+    "module",
+    "import_module",
+    "__import__",
+    "reload",
+    "__globals__",
+    "f_globals",
+    "getmodule",
+)
 OTHER_MODULE = ("module", "__globals__", "f_globals")
+SETTERS = ("setattr", "delattr", "object", "multiple")
 PUTS_NAMES_INTO_EVERY_MODULE = re.compile(r"freez|pyfakefs|assertWarns")
 
 
@@ -50,10 +60,13 @@ class OracleNames:
         if type(held) is not dict or not where or id(held) in self.spaces:
             return []
         held.setdefault("__warningregistry__", {})  # the first warning would add it
+        kinds = [one for one in list(held.values()) if isinstance(one, type)]
         own = [Namespace(held, where, "")]
-        for value in list(held.values()):
-            if isinstance(value, type) and value.__module__ == held.get("__name__"):
-                own.append(Namespace(dictionary_of(value), where, value.__name__, value))
+        own += [
+            Namespace(dictionary_of(one), where, one.__name__, one)
+            for one in kinds
+            if one.__module__ == held.get("__name__")
+        ]
         self.spaces[id(held)] = own
         self.files[where] = str(held.get("__name__")).rpartition(".")[2]
         self.shared += own if shared else []
@@ -63,7 +76,9 @@ class OracleNames:
         where = getattr(module, "__file__", None) or ""
         inside = isinstance(where, str) and is_within(where, self.origins.root) and not is_installed(where)
         brought = self.origins.relative(where) in self.origins.changed if inside else True
-        return "" if brought or os.path.basename(where) == "__init__.py" or self.origins.is_new(where) else where
+        return (
+            "" if brought or os.path.basename(where) == "__init__.py" or self.origins.is_new(where) else where
+        )
 
     def watch_helpers(self):
         """Modules in folders of tests, which the tests have imported."""
@@ -112,20 +127,22 @@ class OracleNames:
             return bool(where) or self.mentions(space.file, name)
         if is_installed(where) and self.is_named(where):
             return True
-        return any(anything or name in names for names, anything in self.rebinding(space))
+        return any(one.anything or name in one.names for one in self.rebinding(space))
 
     def authors_rebind(self, space):
-        if self.fakes_files or any(names or anything for names, anything in self.rebinding(space)):
+        if self.fakes_files or any(
+            one.anything or one.names & set(space.before) for one in self.rebinding(space)
+        ):
             return True
         return any(PUTS_NAMES_INTO_EVERY_MODULE.search(self.text(file)) for file in self.files)
 
     def rebinding(self, space):
-        """Of each file of the oracle: which names of this module it may rebind, and whether it may be any."""
+        """Of each file of the oracle: what it may rebind in this module."""
         target = self.files[space.file]
         for file in list(self.files):
             key = file, target
             if key not in self.known:
-                self.known[key] = rebound_names(self.tree(file), target, file == space.file)
+                self.known[key] = Rebinding(self.tree(file), target, file == space.file)
             yield self.known[key]
 
     def tree(self, file):
@@ -284,45 +301,71 @@ def imported_names(text):
                 yield words[0].partition(".")[0], words[0].partition(".")[0], ""
 
 
-def rebound_names(tree, target, own):
-    """(names, anything): what the code of a file may rebind in the module `target`; `own`: it is that module."""
-    names, reaches = set(), False
-    in_functions = {
-        id(node)
-        for function in _walk(tree)
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for node in _walk(function)
-    }
-    for node in _walk(tree):
-        if isinstance(node, ast.Global) and own:
-            names.update(node.names)
-        elif isinstance(node, ast.ImportFrom):
-            parts = (node.module or "").split(".")[-1:] + [one.name for one in node.names]
-            reaches = reaches or target in parts
-        elif isinstance(node, ast.Import):
-            reaches = reaches or any(one.name.split(".")[-1] == target for one in node.names)
-        elif isinstance(node, (ast.Attribute, ast.Name)):
-            name = node.attr if isinstance(node, ast.Attribute) else node.id
-            known = OWN_MODULE if own else OTHER_MODULE
-            reaches = reaches or name in (known if isinstance(node, ast.Attribute) else known[2:])
-            reaches = reaches or (own and name in ("globals", "exec") and id(node) in in_functions)
-        elif isinstance(node, ast.Call) and own:
-            reaches = reaches or any(_is_call_of_globals(one) for one in node.args)
-        else:
-            names.update(_dotted_name(node, target, own))
-    return names, reaches
+class Rebinding:
+    """What the code of a file may rebind in the module `target`; `own`: the file is that module."""
+
+    def __init__(self, tree, target, own):
+        self.target, self.own = target, own
+        self.names, self.anything = set(), False
+        nodes = list(_walk(tree))
+        self.others = {"self", "cls"}  # names that are surely not the module
+        for node in nodes:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                found = [one for one in node.names if one.name.rpartition(".")[2] != target]
+                self.others.update((one.asname or one.name).partition(".")[0] for one in found)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                self.others.add(node.id)
+        for node in nodes:
+            look = getattr(self, "look_at_" + type(node).__name__.lower(), self.look_at_text)
+            look(node)
+        if own and not self.anything:
+            self.look_into_functions(nodes)
+
+    def look_at_global(self, node):
+        self.names.update(node.names if self.own else ())
+
+    def look_at_attribute(self, node):
+        self.anything = self.anything or node.attr in (OWN_MODULE if self.own else OTHER_MODULE)
+        if not isinstance(node.ctx, ast.Load) and self.may_be_the_module(node.value):
+            self.names.add(node.attr)
+
+    def look_at_name(self, node):
+        known = OWN_MODULE if self.own else OTHER_MODULE
+        self.anything = self.anything or node.id in known[2:]
+
+    def look_at_call(self, node):
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        self.anything = self.anything or (self.own and any(map(_is_call_of_globals, node.args)))
+        if called not in SETTERS or not node.args or not self.may_be_the_module(node.args[0]):
+            return
+        self.names.update(word.arg for word in node.keywords if word.arg)
+        name = _text_of(node.args[1]) if len(node.args) > 1 else ""
+        if name is not None:
+            self.names.add(name)
+        elif "mod" in node.args[0].id.lower() or node.args[0].id == self.target:
+            self.anything = True
+
+    def may_be_the_module(self, node):
+        return isinstance(node, ast.Name) and node.id not in self.others
+
+    def look_at_text(self, node):
+        """A text such as "tests.test_x.name", as it is given to `mock.patch`."""
+        value = _text_of(node) or ""
+        before, dot, name = value.rpartition(".")
+        joined = self.own and (not before or before.endswith(("%s", "}")))
+        if dot and name.isidentifier() and (before.rpartition(".")[2] == self.target or joined):
+            self.names.add(name)
+
+    def look_into_functions(self, nodes):
+        kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
+        inner = (one for node in nodes if isinstance(node, kinds) for one in _walk(node))
+        self.anything = any(getattr(node, "id", "") in ("globals", "exec") for node in inner)
+
+
+def _text_of(node):
+    value = getattr(node, "value", None) if hasattr(node, "value") else getattr(node, "s", None)
+    return value if isinstance(value, str) else None
 
 
 def _is_call_of_globals(node):
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "globals"
-
-
-def _dotted_name(node, target, own):
-    """The name at the end of a text such as "tests.test_x.name", as it is given to `mock.patch`."""
-    value = getattr(node, "value", None) if hasattr(node, "value") else getattr(node, "s", None)
-    if not isinstance(value, str) or "." not in value:
-        return ()
-    before, _, name = value.rpartition(".")
-    last = before.rpartition(".")[2]
-    joined = own and (not before or before.endswith(("%s", "}")))
-    return (name,) if name.isidentifier() and (last == target or joined) else ()

@@ -107,7 +107,9 @@ class Tripwire:
         for reporter, kind, names, entries, label in self.reporters:
             found += [one[-1] for one in _changed(entries)]
             found += [label] if type(reporter) is not kind else []
-            found += [label + "." + name for name in vars(reporter) if name not in names and hasattr(kind, name)]
+            found += [
+                label + "." + name for name in vars(reporter) if name not in names and hasattr(kind, name)
+            ]
         if everything:
             found += [one[-1] for one in _changed(self.cheap) if not self.is_excused(*one, installed=True)]
             found += [one[-1] for one in _changed(self.runner) if not self.is_excused(*one, installed=False)]
