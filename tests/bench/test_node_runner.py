@@ -413,3 +413,49 @@ def test_no_test_file_is_a_problem(run: RunNode) -> None:
 def test_a_folder_inside_the_workspace_is_where_the_command_runs(run: RunNode) -> None:
     ran = run({"pkg/a.test.js": "require('node:test')('m', () => {});"}, cwd="pkg")
     assert [one.id for one in ran.reported.results] == ["pkg/a.test.js::m"]
+
+
+TIMED = """
+const test = require('node:test'); const assert = require('node:assert');
+const { performance } = require('node:perf_hooks');
+const { work } = require('./src/work.js');
+const clocks = [() => performance.now(), () => Date.now(), () => +new Date(), () => Number(process.hrtime.bigint()) / 1e6];
+for (const [n, clock] of clocks.entries()) {
+  test(`clock ${n}`, () => { const begun = clock(); work(); assert(clock() - begun < 5); });
+}
+"""
+SLOW = "const end = process.hrtime.bigint; exports.work = () => { const at = end() + 20000000n; while (end() < at); };\n"
+CLOCKS = {
+    "performance.now": "performance.now = () => 0;",
+    "performance.now by a definition": "Object.defineProperty(performance, 'now', { value: () => 0 });",
+    "performance of everybody": "globalThis.performance = { now: () => 0 };",
+    "performance of its module": "require('node:perf_hooks').performance = { now: () => 0 };",
+    "Date.now": "Date.now = () => 0;",
+    "the class of dates": "globalThis.Date = class extends Date { constructor() { super(0); } };",
+    "process.hrtime.bigint": "process.hrtime.bigint = () => 0n;",
+    "the timers": "globalThis.setTimeout = (action) => action();",
+    "a clock that is put back at the end": (
+        "const real = Date.now; Date.now = () => 0; process.prependListener('exit', () => { Date.now = real; });"
+    ),
+}
+
+
+@pytest.mark.parametrize("cheat", CLOCKS)
+def test_a_clock_that_the_tested_code_replaces_is_tampering(run: RunNode, cheat: str) -> None:
+    ran = run({"src/work.js": SLOW + CLOCKS[cheat], "a.test.js": TIMED})
+    assert any("was replaced" in one for one in ran.reported.tampering), ran
+
+
+OWN_CLOCKS = {
+    "by assignment": "const real = Date.now; Date.now = () => 7; after(() => { Date.now = real; });",
+    "for good": "performance.now = () => 7; global.Date = class extends Date {};",
+    "by a mock that stays": "mock.method(Date, 'now', () => 7); mock.method(performance, 'now', () => 7);",
+    "by timers that are mocked": "mock.timers.enable({ apis: ['setTimeout'] });",
+}
+
+
+@pytest.mark.parametrize("how", OWN_CLOCKS)
+def test_a_clock_that_the_test_replaces_is_no_tampering(run: RunNode, how: str) -> None:
+    imports = "const { test, after, mock } = require('node:test');\n"
+    ran = run({"a.test.js": f"{imports}{OWN_CLOCKS[how]}\ntest('m', () => {{}});\ntest('n', () => {{}});"})
+    assert is_honest_pass(ran.reported), ran

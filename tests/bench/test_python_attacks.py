@@ -338,7 +338,8 @@ TAMPERING = {
 
 @pytest.mark.parametrize(("code", "said"), TAMPERING.values(), ids=TAMPERING)
 def test_hands_on_the_runner_are_seen(python_bench: PythonBench, code: str, said: str) -> None:
-    ran = python_bench({"shop.py": f"{BUG}\n{code}\n", "test_x.py": TEST}, changed=SHOP)
+    everything = "import gc\ngc.unfreeze()"  # else the garbage collector shows nothing of the runner
+    ran = python_bench({"shop.py": f"{BUG}\n{everything}\n{code}\n", "test_x.py": TEST}, changed=SHOP)
     assert not is_a_pass(ran.reported)
     assert any(said in one for one in (*ran.reported.tampering, *ran.reported.problems)), ran.reported
 
@@ -359,7 +360,9 @@ OLD_TAMPERING = {
 
 @pytest.mark.parametrize("code", OLD_TAMPERING.values(), ids=OLD_TAMPERING)
 def test_hands_on_unittest_are_seen(python_bench: PythonBench, code: str) -> None:
-    ran = python_bench({"shop.py": f"{BUG}\n{code}\n", "test_x.py": OLD_TEST}, UNITTEST, changed=SHOP)
+    everything = "import gc\ngc.unfreeze()"
+    files = {"shop.py": f"{BUG}\n{everything}\n{code}\n", "test_x.py": OLD_TEST}
+    ran = python_bench(files, UNITTEST, changed=SHOP)
     assert not is_a_pass(ran.reported), ran.reported
 
 

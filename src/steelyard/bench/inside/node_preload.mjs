@@ -24,7 +24,9 @@ import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import fs from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import perfHooks from 'node:perf_hooks';
 import nodeTest from 'node:test';
+import timers from 'node:timers';
 import { pathToFileURL } from 'node:url';
 import { types } from 'node:util';
 import { isMainThread } from 'node:worker_threads';
@@ -136,6 +138,42 @@ const RELIED_ON = [
 ];
 const originals = [];
 
+// What tests measure time and memory with. No other function is as good, so nothing else is accepted, unless the text of
+// the test file replaces it. They are compared after each test too: a listener of the tested code could put them back
+// before the process ends.
+const MEASURES = [
+  ['globalThis', globalThis, ['Date', 'performance', 'process', 'setTimeout', 'setImmediate', 'setInterval']],
+  ['Date', Date, ['now']],
+  ['Date.prototype', Date.prototype, ['getTime', 'valueOf']],
+  ['performance', performance, ['now', 'timeOrigin', 'mark', 'measure']],
+  ['perf_hooks', perfHooks, ['performance', 'PerformanceObserver']],
+  ['timers', timers, ['setTimeout', 'setImmediate', 'setInterval']],
+  ['process', process, ['hrtime', 'uptime', 'cpuUsage', 'resourceUsage', 'memoryUsage']],
+  ['process.hrtime', process.hrtime, ['bigint']],
+];
+const measures = [];
+
+function rememberMeasures() {
+  const source = sourceOfMain();
+  if (/useFakeTimers|fake-timers|timers\.enable/.test(source)) return;
+  for (const [name, object, keys] of MEASURES) {
+    for (const key of keys) {
+      const replaces = `\\.${key}\\s*=(?!=)|['"\`]${key}['"\`]|(?<!(?:const|let|var)\\s+)\\b${name}\\s*=(?!=)`;
+      if (new RegExp(replaces).test(source)) continue;
+      measures[measures.length] = { __proto__: null, name: `${name}.${key}`, object, key, value: object[key], told: false };
+    }
+  }
+}
+
+function compareMeasures() {
+  for (let i = 0; i < measures.length; i++) {
+    const one = measures[i];
+    if (one.told || one.object[one.key] === one.value) continue;
+    one.told = true;
+    tampered(`${one.name} was replaced`);
+  }
+}
+
 function remember() {
   for (let i = 0; i < RELIED_ON.length; i++) {
     const [name, object, key, answers] = RELIED_ON[i];
@@ -152,6 +190,7 @@ function isSound({ object, key, value, answers }) {
 }
 
 function compare(require) {
+  compareMeasures();
   for (let i = 0; i < originals.length; i++) {
     if (!isSound(originals[i])) tampered(`${originals[i].name} was replaced`);
   }
@@ -276,6 +315,7 @@ function takeHold(root) {
 }
 
 function onEvent(how, data) {
+  compareMeasures();
   const { details } = data;
   const error = how === 'fail' ? details.error : undefined;
   const flag = data.skip ? 'skip' : data.todo ? 'todo' : data.expectFailure ? 'expected' : '';
@@ -328,6 +368,11 @@ function rootOfTests() {
   return root;
 }
 
+function sourceOfMain() {
+  const main = process.argv[1] ?? '';
+  return fs.existsSync(main) ? fs.readFileSync(main, 'latin1') : '';
+}
+
 function begin() {
   const nonce = read(CONFIG, 64);
   fs.closeSync(CONFIG);
@@ -335,8 +380,7 @@ function begin() {
   prefix = nonce.length;
   defineProperty(line, 'byteLength', { __proto__: null, value: line.length });
   process.execArgv = process.execArgv.slice(1); // processes that tests fork are not ours to watch
-  const main = process.argv[1] ?? '';
-  const source = fs.existsSync(main) ? fs.readFileSync(main, 'latin1') : '';
+  const source = sourceOfMain();
   const digest = source && createHash('sha256').update(source, 'latin1').digest('hex');
   const says = (shape) => shape.test(source);
   send(['B', process.version, says(/['"`](node:)?test['"`]/), says(/\b(test|it|describe|suite)(\.\w+)?\(\s*['"`]/),
@@ -355,6 +399,7 @@ function sealed() {
   }
   syncBuiltinESMExports();
   remember();
+  rememberMeasures();
 }
 
 const mainUrl = process.argv[1] ? pathToFileURL(process.argv[1]).href : '';

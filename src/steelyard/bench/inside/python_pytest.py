@@ -42,7 +42,8 @@ def run_tests(config, say, origins):
     kept = KeptSettings(config)
     early = EarlyPlugins(config)
     sys.meta_path.append(early)
-    watcher = Watcher(config, say, early, kept, origins)
+    Watcher.say = property(lambda _: say)  # no attribute of an instance comes before a property
+    watcher = Watcher(config, early, kept, origins)
     watcher.gate.close()
     sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py")] + config["arguments"]
     code = int(pytest.main(list(config["arguments"]), plugins=[watcher]))
@@ -51,13 +52,12 @@ def run_tests(config, say, origins):
 
 
 class Watcher:
-    def __init__(self, config, say, early, kept, origins):
+    def __init__(self, config, early, kept, origins):
         self.origins = origins
         self.settings = config
         self.early = early
         self.kept = kept
         self.root = config["root"]
-        self.say = say
         self.items = []  # kept alive, so that no id is used twice
         self.broken = []  # (id, file)
         self.numbers = {}
@@ -66,7 +66,10 @@ class Watcher:
         self.now = None
         self.tracebacks = 0
         self.tripwire = None
+        self.names = None
         self.manager = None
+        self.hooks = []
+        self.failures = 0
         self.gate = Gate(config["root"], self.before_the_tree)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -74,7 +77,11 @@ class Watcher:
         """Plugins are loaded, nothing of the tree is."""
         self.gate.take_away()
         self.tripwire = Tripwire(globals(), self.origins)
+        self.names = OracleNames(self.origins)
         self.remember_hooks(early_config.pluginmanager)
+        self.tripwire.remember_reporter(self, ("now", "tracebacks", "failures", "broken", "items"))
+        watch_functions(self.tripwire, self.names, self.say)
+        hide_from_the_collector()
         self.origins.settings = early_config
         self.kept.put_back()
         sys.meta_path.remove(self.early)
@@ -127,11 +134,13 @@ class Watcher:
             self.say("finish", number, "error", "could not be collected")
         if only == "collect":
             session.items[:] = []
+        self.watch_names()
         self.look_again(everything=False)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector):
         report = (yield).get_result()
+        self.tampering(self.names.watch(vars(collector).get("_obj")))
         error = getattr(getattr(report, "call", None), "excinfo", None)
         by = self.origins.skipped_by(error and error.value) if report.skipped else ""
         if report.failed or by:
@@ -147,17 +156,20 @@ class Watcher:
         if number is None or self.now is not None:
             yield  # a test inside a test is its own affair
             return
-        self.now = Told(item.nodeid, self.origins)
+        self.now = now = Told(item.nodeid, number, self.origins)
         self.say("start", number)
         yield
-        now, self.now = self.now, None
-        self.look_again(everything=False)
+        if self.now is not now or type(now) is not Told:
+            self.say("tampering", "the notes about " + item.nodeid + " were replaced")
+        self.now = None
+        self.look_again(everything=False, module=getattr(item, "module", None))
         outcome, detail = now.verdict()
+        self.failures += outcome in ("failed", "error")
         self.say("finish", number, outcome, detail)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item):
-        return self.phase(item, "setup", (yield))
+        self.phase(item, "setup", (yield))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item):
@@ -166,11 +178,15 @@ class Watcher:
             self.say("tampering", "the code of " + item.nodeid + " was replaced")
         if _shape(item) != self.shapes.get(id(item), _shape(item)):
             self.say("tampering", "the method that runs " + item.nodeid + " was replaced")
-        return self.phase(item, "call", (yield))
+        instance = getattr(getattr(item, "obj", None), "__self__", None)
+        result = yield
+        if instance is not None and not isinstance(instance, type):
+            self.tampering("`" + name + "` was replaced" for name in hidden_methods(instance, self.origins))
+        self.phase(item, "call", result)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item):
-        return self.phase(item, "teardown", (yield))
+        self.phase(item, "teardown", (yield))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item, call):
@@ -190,6 +206,14 @@ class Watcher:
             self.now.worse("failed" if report.when == "call" else "error", _line(report))
         yield
 
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session):
+        """The exit code is made of the session's own count."""
+        count = session.testsfailed
+        if type(count) is not int or (self.failures and not count):
+            self.say("tampering", "the session's count of failures was replaced")
+        yield
+
     @contextlib.contextmanager
     def bounded_traceback(self, options, raised):
         """Pytest parses the whole file for each traceback: with a thousand failures that takes a minute."""
@@ -207,6 +231,8 @@ class Watcher:
 
     def phase(self, item, name, result):
         if self.now is not None and self.now.id == item.nodeid:
+            if result.excinfo is not None:  # said at once: what is known to the supervisor stays known
+                self.say("raised", self.now.number)
             self.now.saw(name, result.excinfo)
 
     def path(self, item):
@@ -216,21 +242,38 @@ class Watcher:
         path = self.path(item)
         return path[len(self.root) + 1 :] if is_within(path, self.root) else ""
 
-    def look_again(self, everything):
+    def watch_names(self):
+        """Of the modules that judge: pytest has imported all of them."""
+        for plugin in self.manager.get_plugins():
+            if os.path.basename(getattr(plugin, "__file__", None) or "") == "conftest.py":
+                self.tampering(self.names.watch(plugin, shared=True))
+        for item in self.items:
+            self.tampering(self.names.watch(getattr(item, "module", None)))
+        self.tampering(self.names.watch_helpers())
+
+    def tampering(self, texts):
+        for text in texts:
+            self.say("tampering", text)
+
+    def look_again(self, everything, module=None):
         if self.tripwire is None:
             return
         look_again(self.tripwire, self.say, everything)
+        if everything or module is not None:
+            self.tampering(self.names.differences(None if everything else module))
         for where in self.strange_hooks() if everything else ():
             self.say("tampering", "a hook of the runner was added by " + where)
 
     def remember_hooks(self, manager):
         self.manager = manager
         held = vars(manager)
-        self.tripwire.cheap += [
+        entries = [
             (held, name, held[name], code_of(held[name]), "pluginmanager." + name)
             for name in ("_inner_hookexec", "hook")
             if name in held
         ]
+        self.tripwire.cheap += entries
+        self.tripwire.holders.append(Holder(held, entries, "", False))
         self.hooks = [(found, found.function) for found in self.critical_hooks()]
 
     def critical_hooks(self):
@@ -373,8 +416,11 @@ def settings_text(config, name):
 class Told:
     """What became of one test, the worst of it."""
 
-    def __init__(self, nodeid, origins):
+    __slots__ = ("detail", "id", "number", "origins", "outcome", "pending", "seen")  # nothing hides a method
+
+    def __init__(self, nodeid, number, origins):
         self.id = nodeid
+        self.number = number
         self.origins = origins
         self.pending = None
         self.seen = set()

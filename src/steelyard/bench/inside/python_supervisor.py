@@ -10,6 +10,7 @@ it; nobody may trace or read this process. The tests' process tells its story in
     plan   id  file  [title]   once for each test, in order
     planned                    no more of them
     start  number              one test at a time
+    raised number              it raised something: from now on it is no pass
     finish number outcome detail
     problem text  |  tampering text
     end    exit code           the last word; then the process ends with that code
@@ -46,6 +47,7 @@ class Story:
         self.plan = []
         self.planned = False
         self.running = None
+        self.raised = set()
         self.results = {}
         self.notes = {"problem": [], "tampering": [], "absent": [], "own": [], "part": []}
         self.end = None
@@ -57,6 +59,7 @@ class Story:
             ("plan", 3): self.plans,
             ("planned", 0): self.plans_no_more,
             ("start", 1): self.starts,
+            ("raised", 1): self.raises,
             ("finish", 3): self.finishes,
             ("end", 1): self.ends,
         }
@@ -93,8 +96,15 @@ class Story:
         new = 0 <= self.running < len(self.plan) and self.running not in self.results
         return self.planned and before is None and new
 
+    def raises(self, word):
+        self.raised.add(number(word))
+        return self.running is not None and self.running == number(word)
+
     def finishes(self, word, outcome, detail):
         before, self.running = self.running, None
+        if outcome == "passed" and number(word) in self.raised:
+            self.notes["tampering"].append("a test raised an exception and was reported as passed")
+            outcome, detail = "failed", "it raised an exception"
         self.results[number(word)] = (outcome, detail[:MAX_TEXT])
         return before == number(word) and outcome in OUTCOMES
 

@@ -1,7 +1,7 @@
 """Runs inside the sandbox, forked off by the supervisor: the process in which tests run beside the candidate's code.
 
 prepare    site-packages without sitecustomize; the trusted tools are imported before the tree is on the path
-drive      the driver of pytest or unittest, which speaks through a `Voice`, and an end that no atexit delays
+drive      the driver of pytest or unittest, which speaks through a `voice`, and an end that no atexit delays
 """
 
 import contextlib
@@ -143,18 +143,19 @@ def entries_of_the_tree(config):
     return ([os.getcwd()] if config["cwd_on_path"] else []) + named
 
 
-class Voice:
-    """Records for the supervisor. A fork of this process has no voice, and the supervisor would not hear it."""
+def voice(descriptor):
+    """Records for the supervisor. A fork of this process has no voice, and the supervisor would not hear it.
 
-    def __init__(self, descriptor):
-        own, getpid, write = os.getpid(), os.getpid, os.write
+    What it is made of is in no attribute and in no dictionary, where other code could rebind it.
+    """
+    own, getpid, write, text = os.getpid(), os.getpid, os.write, str
 
-        def say(*words, write=write, getpid=getpid):
-            if getpid() == own:
-                cut = [str(word).replace("\0", " ")[:2000] for word in words]
-                write(descriptor, "\0".join(cut).encode("utf-8", "backslashreplace"))
+    def say(*words):
+        if getpid() == own:
+            cut = [text(word).replace("\0", " ")[:2000] for word in words]
+            write(descriptor, "\0".join(cut).encode("utf-8", "backslashreplace"))
 
-        self.say = say
+    return say
 
 
 def out_of_the_way(descriptor):
@@ -168,7 +169,7 @@ def out_of_the_way(descriptor):
 
 
 def drive(config, parts, descriptor, leave=_exit):
-    say = Voice(out_of_the_way(descriptor)).say
+    say = voice(out_of_the_way(descriptor))
     if share["own"]:
         say("own", share["own"][0])
         leave(0)
@@ -178,7 +179,7 @@ def drive(config, parts, descriptor, leave=_exit):
         leave(69)
     ours = [
         compile(parts[part], "<" + part + ">", "exec")
-        for part in ("python_origins", "python_tripwire", "python_" + config["runner"])
+        for part in ("python_origins", "python_tripwire", "python_globals", "python_" + config["runner"])
     ]
     for code in ours:
         exec(code, share)

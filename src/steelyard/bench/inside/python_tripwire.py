@@ -4,17 +4,24 @@ Identities are taken when the trusted tools are loaded and the tree is not. Only
 a module that gains one (`builtins._` by gettext) is nobody's trick. What a file of the author replaces by its own code
 (a conftest, a test, a module that the change left alone) is the author's doing; what an installed package replaces
 outside the runner (gevent, a frozen clock) is nobody's either.
+
+After each test: the functions that tests rely on, the parts of the runner that run a test, and our own. At the end: the
+whole runner. The interpreter counts the changes of each dictionary, so most comparisons compare one number.
 """
 
 import ast
 import builtins
 import functools
+import gc
 import importlib._bootstrap_external as loading
 import io
+import math
 import operator
 import os
+import re
 import sys
 import time
+import timeit
 import types
 
 EVERYWHERE = (
@@ -23,13 +30,23 @@ EVERYWHERE = (
         time,
         ("time", "monotonic", "perf_counter", "process_time", "time_ns", "monotonic_ns", "perf_counter_ns"),
     ),
-    (operator, ("eq", "ne", "is_", "contains", "not_", "truth")),
+    (timeit, ("default_timer", "timeit", "repeat", "Timer")),
+    (operator, ("eq", "ne", "is_", "contains", "not_", "truth", "lt", "le", "gt", "ge")),
+    (math, ("isclose", "isnan", "fabs")),
     (sys, ("exit", "settrace", "setprofile", "exc_info", "_getframe", "gettrace", "getprofile")),
     (os, ("_exit", "write", "getpid", "fork", "kill")),
     (ast, ("parse", "walk")),
     (io, ("open_code", "open")),
 )
 RUNNERS = ("_pytest", "pytest", "pluggy", "unittest")
+# What a test goes through. Nobody has a reason to change these while tests run, not even for a moment.
+RUNS_TESTS = (
+    *("_pytest.runner", "_pytest.reports", "_pytest.python", "_pytest.unittest", "_pytest.skipping"),
+    *("_pytest.python_api", "_pytest.raises"),
+    *("pluggy._callers", "pluggy._result", "pluggy._hooks", "pluggy._manager"),
+    *("unittest.case", "unittest.result", "unittest.suite", "unittest.runner"),
+)
+TEST_FILE = re.compile(r"/(test_[^/]*|[^/]*_test|tests|conftest)\.py$")
 HARMLESS = ("builtins.print", "builtins.input", "builtins.help")
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type, classmethod, staticmethod, property)
 
@@ -38,6 +55,10 @@ class Tripwire:
     def __init__(self, ours, origins):
         self.origins = origins
         self.cheap = [entry for module, names in EVERYWHERE for entry in _named(module, names)]
+        self.cheap += [
+            (sys.modules, module.__name__, module, None, "sys.modules." + module.__name__)
+            for module, _ in EVERYWHERE
+        ]
         loaded = sys.modules.copy().items()
         self.modules = [(name, module) for name, module in loaded if name.partition(".")[0] in RUNNERS]
         self.runner, self.classes = [], [(loading.SourceFileLoader, "importlib.SourceFileLoader")]
@@ -50,18 +71,61 @@ class Tripwire:
         functions = [name for name, value in ours.items() if isinstance(value, types.FunctionType)]
         self.runner += [(ours, name, ours[name], code_of(ours[name]), name) for name in functions]
         self.names = [(one, label, frozenset(vars(one))) for one, label in self.classes]
+        self.reporters = []
         self.said = set()
+        self.holders = self.critical_holders(ours)
+
+    def critical_holders(self, ours):
+        """What is looked at after each test, a dictionary at a time."""
+        by_holder = {}
+        for entry in self.cheap:
+            by_holder.setdefault(id(entry[0]), (entry[0], [], "", True))[1].append(entry)
+        by_holder[id(ours)] = (ours, [one for one in self.runner if one[0] is ours], "", False)
+        for name, module in self.modules:
+            if name in RUNS_TESTS:
+                by_holder[id(vars(module))] = vars(module), _named(module, None), name, False
+        for one, label in self.classes:
+            if label.rpartition(".")[0] in RUNS_TESTS or "." not in label:
+                held = dictionary_of(one)
+                by_holder[id(held)] = held, _members(one, label, held), label, False
+        return [Holder(*one) for one in by_holder.values()]
+
+    def remember_reporter(self, reporter, changing):
+        """An object of ours: what it has for the whole run, and that nothing hides its methods."""
+        held = vars(reporter)
+        label = type(reporter).__name__
+        entries = [
+            (held, name, value, None, label + "." + name)
+            for name, value in held.items()
+            if name not in changing
+        ]
+        self.reporters.append((reporter, type(reporter), frozenset(held) | set(changing), entries, label))
 
     def differences(self, everything):
         """What is not as it was, each once."""
-        found = [one[-1] for one in _changed(self.cheap) if not self.is_excused(*one, installed=True)]
+        found = [text for holder in self.holders if holder.has_changed() for text in self.changed_in(holder)]
+        for reporter, kind, names, entries, label in self.reporters:
+            found += [one[-1] for one in _changed(entries)]
+            found += [label] if type(reporter) is not kind else []
+            found += [
+                label + "." + name for name in vars(reporter) if name not in names and hasattr(kind, name)
+            ]
         if everything:
+            found += [one[-1] for one in _changed(self.cheap) if not self.is_excused(*one, installed=True)]
             found += [one[-1] for one in _changed(self.runner) if not self.is_excused(*one, installed=False)]
             found += [label for one, label, names in self.names for label in self.gained(one, label, names)]
             found += [name for name, module in self.modules if sys.modules.get(name, module) is not module]
         new = [label for label in dict.fromkeys(found) if label not in self.said]
         self.said.update(new)
         return ["`" + label + "` was replaced" for label in new]
+
+    def changed_in(self, holder):
+        changed = _changed(holder.entries)
+        for_a_while = holder.label and not changed and holder.is_as_before()
+        holder.accept()
+        if for_a_while:  # a function that was put back before the test ended
+            return [holder.label]
+        return [one[-1] for one in changed if not self.is_excused(*one, installed=holder.is_everybodys)]
 
     def gained(self, owner, label, before):
         """A name that a class did not have may hide one that it inherits."""
@@ -92,6 +156,29 @@ class Tripwire:
         return is_within(where, self.origins.root) and self.origins.assigns(where, name)
 
 
+class Holder:
+    """A dictionary with functions that tests go through."""
+
+    __slots__ = ("before", "entries", "held", "is_everybodys", "label", "version", "versions")
+
+    def __init__(self, held, entries, label, is_everybodys):
+        self.held, self.entries, self.label, self.is_everybodys = held, entries, label, is_everybodys
+        self.versions = version_of(held)
+        self.accept()
+
+    def accept(self):
+        self.before = list(self.held.values()) if self.label else None
+        self.version = None if self.versions is None else self.versions.value
+
+    def is_as_before(self):
+        """Whether a dictionary with another version has the same values."""
+        same = len(self.before) == len(self.held) and all(map(operator.is_, self.before, self.held.values()))
+        return same and self.versions is not None
+
+    def has_changed(self):
+        return self.versions is None or self.versions.value != self.version
+
+
 def _is_class_of(value, module):
     return isinstance(value, type) and value.__module__ == module
 
@@ -115,8 +202,8 @@ def _named(module, names):
     ]
 
 
-def _members(owner, label):
-    held = vars(owner)
+def _members(owner, label, held=None):
+    held = vars(owner) if held is None else held
     return [
         (held, name, value, code_of(value), label + "." + name)
         for name, value in held.items()
@@ -147,6 +234,41 @@ def look_again(tripwire, say, everything):
         where = hook_of_the_tree(getattr(sys, name)(), tripwire.origins)
         if where:
             say("tampering", "sys.set" + name[3:] + " was left on by " + where)
+
+
+def hide_from_the_collector():
+    """`gc.get_objects()` shows nothing that is older than this."""
+    if hasattr(gc, "freeze"):
+        gc.freeze()
+
+
+def watch_functions(tripwire, names, say):
+    """The code of a function of the runner, of a test or of a helper, replaced in place and maybe put back.
+
+    An audit hook cannot be removed, and hears of it when it happens.
+    """
+    if not hasattr(sys, "addaudithook"):
+        return
+    frame_of, origins, function = sys._getframe, tripwire.origins, types.FunctionType
+    parts = ("__code__", "__defaults__", "__kwdefaults__")
+
+    def hear(event, arguments):
+        if event != "object.__setattr__" or arguments[1] not in parts or type(arguments[0]) is not function:
+            return
+        code = arguments[0].__code__
+        if (code in origins.ours or is_of_the_oracle(code, names, origins)) and not origins.trusted_file(
+            frame_of(1).f_code
+        ):
+            say("tampering", "the code of `" + arguments[0].__qualname__ + "` was replaced")
+
+    sys.addaudithook(hear)
+
+
+def is_of_the_oracle(code, names, origins):
+    where = code.co_filename
+    if where in names.files or any(folder in where for folder in RUNNER_FOLDERS):
+        return True
+    return is_within(where, origins.root) and TEST_FILE.search(where) is not None
 
 
 def text_of(error, kind=None):

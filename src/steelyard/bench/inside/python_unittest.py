@@ -21,16 +21,23 @@ def run_tests(config, say, origins):
         say("part", program)
         unittest.TextTestRunner = unittest.runner.TextTestRunner = Watching
     watch_skipped_modules(origins, say)
-    Watched.config, Watched.origins, Watched.say = config, origins, staticmethod(say)
+    Watched.config, Watched.origins = config, origins
+    # No attribute of an instance comes before a property.
+    Watched.say = Watching.say = property(lambda _: say)
     Watched.found, Watched.over, Watched.codes = None, False, {}
     Watched.stack = Stack(config, origins)
+    Watched.names = names = OracleNames(origins)
     Watched.tripwire = tripwire = Tripwire(globals(), origins)
+    watch_functions(tripwire, names, say)
+    hide_from_the_collector()
     say("ready")
     put_the_tree_on_the_path(config)
     Watched.modules = modules = Modules()
     sys.meta_path.insert(0, modules)
     code = run_program(config, say) if program else run_module(config, say)
     look_again(tripwire, say, True)
+    for text in names.differences():
+        say("tampering", text)
     return code
 
 
@@ -68,11 +75,11 @@ class Watching(unittest.TextTestRunner):
     def run(self, test):
         if Watched.found is not None:  # a test that runs tests
             if Watched.over:
-                Watched.say("problem", "unittest ran a second suite, and only one can be heard")
+                self.say("problem", "unittest ran a second suite, and only one can be heard")
             return super().run(test)
         by = Watched.stack.started_by(sys._getframe(1))
         if by:
-            Watched.say("problem", "the tests were started by the change: " + by)
+            self.say("problem", "the tests were started by the change: " + by)
         self.resultclass = Watched
         self.failfast = False  # every test, whatever became of the one before
         found, config = list(_each(test)), Watched.config
@@ -85,14 +92,22 @@ class Watching(unittest.TextTestRunner):
         Watched.codes = {}
         for number, one in enumerate(found):
             Watched.codes[number] = code_of(getattr(one, getattr(one, "_testMethodName", ""), None))
-            Watched.say("plan", one.id(), file_of(one, Watched.modules, Watched.origins), title_of(one))
-        Watched.say("planned")
+            self.say("plan", one.id(), file_of(one, Watched.modules, Watched.origins), title_of(one))
+        self.say("planned")
+        for text in self.watched_names(found):
+            self.say("tampering", text)
         if only == "collect":
             test = unittest.TestSuite()
         try:
             return super().run(test)
         finally:
             Watched.over = True
+
+    def watched_names(self, found):
+        """Of the modules that judge."""
+        modules = dict.fromkeys(type(one).__module__ for one in found)
+        texts = [text for name in modules for text in Watched.names.watch(sys.modules.get(name))]
+        return texts + Watched.names.watch_helpers()
 
 
 class Stack:
@@ -150,7 +165,7 @@ class Stack:
 
 
 class Watched(unittest.TextTestResult):
-    now = None
+    now = handled = None
 
     def startTestRun(self):
         self.numbers = {id(one): number for number, one in enumerate(self.found)}
@@ -164,6 +179,7 @@ class Watched(unittest.TextTestResult):
             return
         self.now = [number, None, ""]
         self.started.add(number)
+        self.handled = sys.exc_info()[1]  # by a program that runs tests in an `except`
         self.say("start", number)
         code = code_of(getattr(test, getattr(test, "_testMethodName", ""), None))
         if code is not self.codes[number]:
@@ -176,11 +192,22 @@ class Watched(unittest.TextTestResult):
         number, outcome, detail = self.now
         self.now = None
         look_again(self.tripwire, self.say, False)
+        self.look_at(test)
         self.say("finish", number, outcome or "error", detail if outcome else "it told no outcome")
+
+    def look_at(self, test):
+        """What the code under test may have made of the test, of its module, and of this result."""
+        hiding = hidden_methods(test, self.origins)
+        hiding += [name for name in vars(self) if name in METHODS]
+        texts = ["`" + name + "` was replaced" for name in hiding]
+        for text in texts + self.names.differences(sys.modules.get(type(test).__module__)):
+            self.say("tampering", text)
 
     def became(self, test, outcome, detail=""):
         number = self.numbers.get(id(test))
         if self.now is not None and number == self.now[0]:
+            if outcome in ("failed", "error"):  # said at once: what is known to the supervisor stays known
+                self.say("raised", number)
             if self.now[1] is None or ORDER.index(outcome) > ORDER.index(self.now[1]):
                 self.now[1:] = [outcome, detail]
         elif number is None:
@@ -202,6 +229,9 @@ class Watched(unittest.TextTestResult):
 
     def addSuccess(self, test):
         super().addSuccess(test)
+        fine = getattr(getattr(test, "_outcome", None), "success", True)
+        if sys.exc_info()[1] is not self.handled or not fine:
+            self.say("tampering", "a failure of " + test.id() + " was reported as a success")
         self.became(test, "passed")
 
     def addError(self, test, err):
@@ -233,6 +263,9 @@ class Watched(unittest.TextTestResult):
         if err is not None:
             failed = issubclass(err[0], test.failureException)
             self.became(test, "failed" if failed else "error", text_of(err[1]))
+
+
+METHODS = frozenset(name for name, value in vars(Watched).items() if code_of(value) is not None)
 
 
 def watch_skipped_modules(origins, say):
