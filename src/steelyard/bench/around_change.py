@@ -61,7 +61,11 @@ def hidden_texts(contract: Contract) -> dict[str, bytes]:
             patched = grader.patched(material)
             found |= {path: one.content for path, one in patched.items() if one.content is not None}
         for one in hidden_files(contract, grader) if hasattr(grader, "injected") else ():
-            if one.kind == "file" and one.source is not None and one.source.stat().st_size <= MAX_REFERENCE_BYTES:
+            if (
+                one.kind == "file"
+                and one.source is not None
+                and one.source.stat().st_size <= MAX_REFERENCE_BYTES
+            ):
                 found[one.path] = one.source.read_bytes()
     return found
 
@@ -69,7 +73,11 @@ def hidden_texts(contract: Contract) -> dict[str, bytes]:
 def _brief(ground: Ground) -> str:
     """With paths as they are in the workspace: `cart.py` for `/workspace/cart.py`."""
     text = ground.contract.brief
-    for top in {WORKSPACE, ground.contract.spec.environment.workdir or WORKSPACE, ground.box().workdir or WORKSPACE}:
+    for top in {
+        WORKSPACE,
+        ground.contract.spec.environment.workdir or WORKSPACE,
+        ground.box().workdir or WORKSPACE,
+    }:
         text = text.replace(f"{top.rstrip('/')}/", "")
     return text
 
@@ -86,7 +94,9 @@ def _referenced(contract: Contract) -> Iterator[str]:
 def _roots(ground: Ground) -> Iterator[str]:
     """Folders of the workspace where commands of checks start, and where their PYTHONPATH leads to."""
     for entry in (*ground.contract.checks, *ground.contract.graders):
-        words = command_words(getattr(entry.grader, "command", None) or getattr(entry.grader, "cmd", None) or "")
+        words = command_words(
+            getattr(entry.grader, "command", None) or getattr(entry.grader, "cmd", None) or ""
+        )
         if words.cwd:
             yield words.cwd
         own = {**getattr(entry.grader, "env", {}), **words.env}

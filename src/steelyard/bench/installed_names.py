@@ -27,7 +27,19 @@ KEEP_BYTES = 8 << 20
 MOST_INTERPRETERS = 8
 # Names that stray into site-packages and that every project has for itself.
 _EVERYBODYS = frozenset(
-    ["test", "tests", "docs", "doc", "examples", "example", "scripts", "benchmarks", "setup", "conftest", "src"]
+    [
+        "test",
+        "tests",
+        "docs",
+        "doc",
+        "examples",
+        "example",
+        "scripts",
+        "benchmarks",
+        "setup",
+        "conftest",
+        "src",
+    ]
 )
 _PYTHON = """\
 import os, pkgutil, sys
@@ -113,7 +125,11 @@ def read_names(told: str, workspace: str, baseline: Collection[str]) -> Installe
             roots.add(rest.removeprefix(workspace).strip("/"))
         elif kind == "m":
             name, _, folder = rest.partition(" ")
-            is_own = is_within(folder, workspace) and not _is_of_packages(folder) and _is_in(folder, workspace, name, baseline)
+            is_own = (
+                is_within(folder, workspace)
+                and not _is_of_packages(folder)
+                and _is_in(folder, workspace, name, baseline)
+            )
             if not is_own and name.partition(".")[0] not in own | _EVERYBODYS:
                 modules.add(name)
     return InstalledNames(frozenset(modules), frozenset(packages), frozenset(roots))

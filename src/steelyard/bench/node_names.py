@@ -1,8 +1,8 @@
 """A changed `package.json` or `tsconfig.json` -> whether a name of an installed package means something else with it.
 
-    {"name": "chai", "exports": "./mine.js"}       a package finds itself by its name before it finds node_modules
-    {"imports": {"#check": "./mine.js"}}           which was {"#check": "chai"}
-    {"compilerOptions": {"paths": {"chai": [...]}}}    what runners of TypeScript go by
+{"name": "chai", "exports": "./mine.js"}       a package finds itself by its name before it finds node_modules
+{"imports": {"#check": "./mine.js"}}           which was {"#check": "chai"}
+{"compilerOptions": {"paths": {"chai": [...]}}}    what runners of TypeScript go by
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ def _redirects(before: dict[str, Any], after: dict[str, Any]) -> bool:
 def _is_of(key: str, packages: Collection[str]) -> bool:
     """`chai`, `chai/*`, and `*` for every one of them."""
     name = key.removesuffix("*").rstrip("/")
-    return not name or name in packages or any(name == one.split("/")[0] for one in packages if one.startswith("@"))
+    return (
+        not name
+        or name in packages
+        or any(name == one.split("/")[0] for one in packages if one.startswith("@"))
+    )
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Paths that a change adds -> whether Node would find one where a test asks for a module of the oracle's.
 
-    checks/util, checks/util.js     while the oracle has checks/util.ts: a name without an ending finds them first
-    checks/util.js                  while the oracle has checks/util/index.js
-    checks/util/index.js            behind checks/util.js: not found first
+checks/util, checks/util.js     while the oracle has checks/util.ts: a name without an ending finds them first
+checks/util.js                  while the oracle has checks/util/index.js
+checks/util/index.js            behind checks/util.js: not found first
 """
 
 from __future__ import annotations
@@ -34,5 +34,7 @@ class NodeShadows:
         own = (path for path in (*self._baseline, *self._hidden) if path in self._hidden or path in tests)
         scripts = {path for path in own if _SCRIPT.search(path) and not is_test_file(path)}
         found = {_INDEX.sub("", path) if _INDEX.search(path) else _SCRIPT.sub("", path) for path in scripts}
-        known = {_SCRIPT.sub("", path) for path in self._baseline if path not in tests and _SCRIPT.search(path)}
+        known = {
+            _SCRIPT.sub("", path) for path in self._baseline if path not in tests and _SCRIPT.search(path)
+        }
         return frozenset(found - known)

@@ -40,7 +40,9 @@ DATA = "oracle_data_changed"
 NAMED = "data_named_by_test"
 _OWN = "is data of the tests; the bench uses the baseline's. `runner_files` can allow it"
 _OWN_NEW = "is data of the tests, and new; not on the bench. `runner_files` can allow it"
-_BY_A_TEST = "is named by a test and by nothing else; the bench uses the baseline's. `runner_files` can allow it"
+_BY_A_TEST = (
+    "is named by a test and by nothing else; the bench uses the baseline's. `runner_files` can allow it"
+)
 _BOTH = "is named by a test; carried, since it is also the product's"
 
 Belongs = Literal["recorded", "folder", "named", "both", "no"]
@@ -79,7 +81,7 @@ class OracleData:
         return self.belongs(path) in {"recorded", "folder"}
 
     def belongs(self, path: str, *, is_file: bool = True) -> Belongs:
-        if path in self.texts.tests and not _RECORDED.search(path):
+        if path in self.texts.oracle and not _RECORDED.search(path):
             return "no"  # with the tests, of which nothing of the change is on the bench of a suite
         if _RECORDED.search(path) and not is_code(path):
             return "recorded"
@@ -88,17 +90,22 @@ class OracleData:
         folder = data_folder(path)
         if folder is not None:
             return self._in_folder(path, folder)
-        if path not in self.baseline or is_code(path) or _PROJECT.search(path) or not self.texts.tests_name(path):
+        if (
+            path not in self.baseline
+            or is_code(path)
+            or _PROJECT.search(path)
+            or not self.texts.named_by_tests(path)
+        ):
             return "no"
-        is_work = is_named(path, self.brief) or path in self.referenced() or self.texts.product_names(path)
+        is_work = is_named(path, self.brief) or path in self.referenced() or self.texts.named_by_product(path)
         return "both" if is_work else "named"
 
     def _in_folder(self, path: str, folder: str) -> Belongs:
         if is_code(path):
-            is_tests = self.texts.tests_import(folder) and not self.texts.product_imports(folder)
+            is_tests = self.texts.imported_by_tests(folder) and not self.texts.imported_by_product(folder)
             return "folder" if is_tests else "no"
-        if self.texts.product_names(path) or self.texts.product_imports(folder):
-            return "both" if self.texts.tests_name(path) else "no"
+        if self.texts.named_by_product(path) or self.texts.imported_by_product(folder):
+            return "both" if self.texts.named_by_tests(path) else "no"
         return "folder"
 
     def _is_new_folder(self, path: str) -> bool:

@@ -35,7 +35,8 @@ class Rebuilt(NamedTuple):
 
 def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     if ground.contract.spec.environment.scope == "system":
-        return Rebuilt(*system_change(ground, change, blobs))
+        system = system_change(ground, change, blobs)
+        return Rebuilt(system.laid, system.findings)
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
     spec = ground.contract.spec

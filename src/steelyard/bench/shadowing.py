@@ -90,6 +90,9 @@ class Surroundings:
     brief: str = ""
     roots: frozenset[str] = frozenset()  # where commands start, or have PYTHONPATH lead to
     verifiers: frozenset[str] = frozenset()  # modules that verifiers bring or install by themselves
+    is_system: bool = (
+        False  # a whole system: nobody knows where a verifier goes, and what is installed can be the work
+    )
 
 
 ALONE = Surroundings()
@@ -214,7 +217,11 @@ class Shadows:
         package = f"{folder}/__init__.py"
         if folder in self._around.roots:
             return True
-        if folder in {"src", "lib"} or folder in self._test_folders or f"{folder}/conftest.py" in self._baseline:
+        if (
+            folder in {"src", "lib"}
+            or folder in self._test_folders
+            or f"{folder}/conftest.py" in self._baseline
+        ):
             return package not in self._baseline
         return (
             folder in self._hidden_folders and package not in self._baseline and package not in self._changed

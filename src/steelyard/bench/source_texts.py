@@ -69,9 +69,9 @@ class SourceTexts:
         self._tree = tree
         self._baseline = baseline
         self._hidden = hidden
-        self.tests = OracleFiles(baseline)
+        self.oracle = OracleFiles(baseline)
 
-    def tests_name(self, path: str) -> bool:
+    def named_by_tests(self, path: str) -> bool:
         """Whether a string in a test stands for this file or for a folder that it is in."""
         own = {path, *prefixes(path)[:-1]}
         ends = {one.rsplit("/", 1)[-1] for one in own}
@@ -81,15 +81,15 @@ class SourceTexts:
             for literal, folder in self._tests_names[end]
         )
 
-    def product_names(self, path: str) -> bool:
+    def named_by_product(self, path: str) -> bool:
         """Whether product code of the snapshot reads this file, as far as strings tell."""
         folder, name = posixpath.split(path)
         return name in self._product_words or self._product_reads(folder)
 
-    def product_imports(self, folder: str) -> bool:
+    def imported_by_product(self, folder: str) -> bool:
         return posixpath.basename(folder) in self._product_imports
 
-    def tests_import(self, folder: str) -> bool:
+    def imported_by_tests(self, folder: str) -> bool:
         return posixpath.basename(folder) in self._tests_import
 
     def _product_reads(self, folder: str) -> bool:
@@ -107,9 +107,7 @@ class SourceTexts:
 
     @cached_property
     def _product_words(self) -> frozenset[str]:
-        return frozenset(
-            word.rstrip(".") for text in self._product.values() for word in _WORD.findall(text)
-        )
+        return frozenset(word.rstrip(".") for text in self._product.values() for word in _WORD.findall(text))
 
     @cached_property
     def _product_imports(self) -> frozenset[str]:
@@ -131,8 +129,10 @@ class SourceTexts:
 
     @cached_property
     def _of_tests(self) -> list[tuple[str, str]]:
-        hidden = {path: data.decode(errors="replace") for path, data in self._hidden().items() if is_code(path)}
-        own = self._read(lambda path: path in self.tests or steers(path))
+        hidden = {
+            path: data.decode(errors="replace") for path, data in self._hidden().items() if is_code(path)
+        }
+        own = self._read(lambda path: path in self.oracle or steers(path))
         return [*((path, text) for path, text in own if path not in hidden), *hidden.items()]
 
     @cached_property
@@ -140,7 +140,7 @@ class SourceTexts:
         hidden = self._hidden()
 
         def is_product(path: str) -> bool:
-            is_oracles = path in self.tests or path in hidden or steers(path)
+            is_oracles = path in self.oracle or path in hidden or steers(path)
             return not (is_oracles or data_folder(path) or _BESIDE_THE_PRODUCT.search(path))
 
         return dict(self._read(is_product))
@@ -157,7 +157,9 @@ class SourceTexts:
 
 def _imported(texts: Iterable[str]) -> frozenset[str]:
     """Every word of a line that imports something."""
-    return frozenset(word for text in texts for line in _IMPORTS.findall(text) for word in _NAME.findall(line))
+    return frozenset(
+        word for text in texts for line in _IMPORTS.findall(text) for word in _NAME.findall(line)
+    )
 
 
 def _literals(text: str) -> Iterator[str]:

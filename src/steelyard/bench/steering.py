@@ -9,12 +9,13 @@ test (shadowing.py). The rest, a `Makefile` or a `pom.xml`, is carried, and a fi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from fnmatch import translate
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.bench.git_settings import is_git_config, makes_a_repository, runs_programs
 from steelyard.bench.merged_settings import with_old_settings
 from steelyard.bench.node_names import takes_a_name
 from steelyard.bench.node_shadows import NodeShadows
@@ -177,39 +178,38 @@ class Steering:
         hidden: Collection[str],
         read: Callable[[str], bytes | None],
         around: Surroundings = ALONE,
-        *,
-        has_places: bool = True,
     ) -> None:
-        """`has_places`: whether a folder that the baseline lacks is a project of its own, whose settings steer nothing
-        else. In a whole system nobody knows where a verifier goes.
-        """
         self._baseline = baseline
         self._changed = changed
         self._hidden = hidden
         self._read = read
         self._around = around
-        self._has_places = has_places
         self._shadows = Shadows(baseline, changed, hidden, around)
         self._node_shadows = NodeShadows(baseline, hidden)
 
     def of(self, entry: ChangeEntry) -> Steers | None:
         """Where and why this entry steers a runner, if it does."""
-        is_inside = not self._has_places and any(name in _INSTALLED for name in entry.path.split("/")[:-1])
+        return next(filter(None, self._reasons(entry)), None)
+
+    def _reasons(self, entry: ChangeEntry) -> Iterator[Steers | None]:
+        is_system = self._around.is_system
+        is_inside = is_system and any(name in _INSTALLED for name in entry.path.split("/")[:-1])
         if not is_inside and any(steers(path) for path in claimed_paths(entry)):
-            return Steers(entry.path, "steers the test runner; the bench uses the baseline's")
+            yield Steers(entry.path, "steers the test runner; the bench uses the baseline's")
         installed = next(filter(None, map(self._installed, entry.paths)), None)
-        if installed is not None and (self._has_places or entry.old is not None):
-            return Steers(installed, "is installed, not written; the bench uses its own")
+        if installed is not None and (not is_system or entry.old is not None):
+            yield Steers(installed, "is installed, not written; the bench uses its own")
+        if self._is_git(entry):
+            yield Steers(
+                entry.path, "makes git take its folder for a repository and obey it; not on the bench"
+            )
         if self._changes_a_part(entry):
             instead = self._merged(entry)
             whose = "the baseline's settings" if instead is not None else "the baseline's"
-            return Steers(entry.path, f"changes what steers the test runner; the bench uses {whose}", instead)
-        shadowing = self._shadowing(entry)
-        if shadowing is not None:
-            return shadowing
+            yield Steers(entry.path, f"changes what steers the test runner; the bench uses {whose}", instead)
+        yield self._shadowing(entry)
         if any(self._shadows.is_of_tests(path) for path in entry.paths) and not self._is_idle(entry):
-            return Steers(entry.path, "runs before the tests do; the bench uses the baseline's")
-        return None
+            yield Steers(entry.path, "runs before the tests do; the bench uses the baseline's")
 
     def _shadowing(self, entry: ChangeEntry) -> Steers | None:
         if entry.new is None:
@@ -262,6 +262,19 @@ class Steering:
             return not all(same_part(part, side, None) for part in parts for side in (old, new))
         return not all(same_part(part, old, new) for part in parts)
 
+    def _is_git(self, entry: ChangeEntry) -> bool:
+        """A HEAD that is new, or settings with programs beside one that is not. A whole system has its own rule."""
+        new = entry.new
+        if self._around.is_system or new is None or new.kind == "dir":
+            return False
+        if new.kind == "file" and new.size > MAX_BYTES:
+            return False
+        if entry.path not in self._baseline and entry.path.rsplit("/", 1)[-1] == "HEAD":
+            return makes_a_repository(entry.path, self._content(new))
+        folder = entry.path.rpartition("/")[0]
+        beside = f"{folder}/HEAD".lstrip("/") in self._baseline and is_git_config(entry.path)
+        return beside and (new.kind != "file" or runs_programs(self._content(new) or b""))
+
     def _merged(self, entry: ChangeEntry) -> bytes | None:
         """The rest of a file is the work's where its settings can be told from it."""
         name = entry.path.rsplit("/", 1)[-1]
@@ -292,14 +305,14 @@ class Steering:
     def _is_new_place(self, path: str) -> bool:
         """A folder that neither the baseline nor a check has anything in: a package that the change adds."""
         folder = path.rpartition("/")[0]
-        return self._has_places and folder != "" and folder not in self._folders
+        return not self._around.is_system and folder != "" and folder not in self._folders
 
     def _installed(self, path: str) -> str | None:
         """The folder of installed things that holds it, unless the baseline has that folder."""
         for folder in prefixes(path)[:-1]:
             if folder in self._environments or folder.rsplit("/", 1)[-1] in _INSTALLED:
                 name = path[len(folder) + 1 :].split("/", 1)[0].removesuffix(".py")
-                if (folder not in self._folders and self._has_places) or name in _JUDGES:
+                if (folder not in self._folders and not self._around.is_system) or name in _JUDGES:
                     return folder
         return None
 
@@ -312,5 +325,7 @@ class Steering:
     def _environments(self) -> frozenset[str]:
         """Folders that the change makes a virtual environment, or one of libraries that Go or PHP takes by itself."""
         return frozenset(
-            path.rpartition("/")[0] for path in self._changed if _ENVIRONMENT.search(path) and path not in self._baseline
+            path.rpartition("/")[0]
+            for path in self._changed
+            if _ENVIRONMENT.search(path) and path not in self._baseline
         )

@@ -40,7 +40,16 @@ _PLUGINS: tuple[tuple[str, ...], ...] = (
 # Where a tool that installs runners when a verifier starts is told to take them from.
 _SOURCES: tuple[tuple[str, ...], ...] = tuple(
     ("uv", key)
-    for key in ("index", "index-url", "extra-index-url", "find-links", "no-index", "pip", "cache-dir", "python-install-mirror")
+    for key in (
+        "index",
+        "index-url",
+        "extra-index-url",
+        "find-links",
+        "no-index",
+        "pip",
+        "cache-dir",
+        "python-install-mirror",
+    )
 )
 STEERING_TABLES = (
     *_PLUGINS,

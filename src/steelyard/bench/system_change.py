@@ -25,13 +25,13 @@ from fnmatch import translate
 from functools import cache
 from typing import NamedTuple
 
+from steelyard.bench.git_settings import is_git_config, is_git_hook, runs_programs
 from steelyard.bench.link_targets import led_to
-from steelyard.bench.git_settings import is_git_config, runs_programs
 from steelyard.bench.shadowing import ALONE, Surroundings, shadows_library
 from steelyard.bench.steering import Steering, Steers, steers
 from steelyard.bench.steering_parts import PARTS
 from steelyard.bench.system_places import Places
-from steelyard.bench.verifier_names import IN_THE_WAY, Targets
+from steelyard.bench.verifier_names import IN_THE_WAY, NO_TARGETS, Targets
 from steelyard.contract.tree import is_within, prefixes, shown
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import ChangeEntry
@@ -125,7 +125,7 @@ class SystemPolicy:
     blobs: Blobs
     exports: tuple[str, ...] = ()  # globs of absolute paths
     around: Surroundings = ALONE
-    targets: Targets = Targets()
+    targets: Targets = NO_TARGETS
 
     def split(self, entries: Iterable[ChangeEntry]) -> SystemChange:
         halves = [entry for entry in _halves(entries) if not matches(entry.path, OURS)]
@@ -160,15 +160,18 @@ class SystemPolicy:
     def _steered(self, entries: Collection[ChangeEntry]) -> dict[ChangeEntry, Steers]:
         """By the rules of a workspace, for the working folder; elsewhere by the names of files."""
         workdir = self.places.workdir
-        inside = {entry: self._below(entry) for entry in entries if is_within(entry.path, workdir)} if workdir else {}
+        inside = (
+            {entry: self._below(entry) for entry in entries if is_within(entry.path, workdir)}
+            if workdir
+            else {}
+        )
         known = {path.removeprefix(f"{workdir}/") for path in self.places.installed.files}
         steering = Steering(
             known | {one.path for one in inside.values() if one.old is not None},
             [one.path for one in inside.values() if one.new is not None],
             (),
             lambda sha256: self.blobs.read(sha256) if sha256 in self.blobs else None,
-            replace(self.around, brief=self.brief.replace(f"/{workdir}/", "")),
-            has_places=False,
+            replace(self.around, brief=self.brief.replace(f"/{workdir}/", ""), is_system=True),
         )
         found = {entry: steering.of(inside.get(entry, entry)) for entry in entries if self._is_steered(entry)}
         return {entry: one for entry, one in found.items() if one is not None and not self._is_asked(entry)}
@@ -279,6 +282,8 @@ class SystemPolicy:
 
     def _of_git(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
         new = entry.new
+        if new is not None and is_git_hook(entry.path) and "hook" not in self.brief.lower():
+            yield "steers_runner", "is run by git"
         if not is_git_config(entry.path) or new is None or new.kind == "dir":
             return
         can_read = new.kind == "file" and new.size <= MAX_READ_BYTES and new.sha256 in self.blobs

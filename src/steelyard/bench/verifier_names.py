@@ -43,7 +43,9 @@ _MODULES = {
 _INSTALLS = re.compile(r"\b(?:pip3?|uv|uvx|pipx|conda|poetry)\b")
 _WITH = frozenset({"-w", "--with"})
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?([<>=!~@;].*)?")
-_NO_REQUIREMENT = frozenset(["install", "add", "run", "pip", "tool", "uv", "uvx", "sync", "init", "venv", "python"])
+_NO_REQUIREMENT = frozenset(
+    ["install", "add", "run", "pip", "tool", "uv", "uvx", "sync", "init", "venv", "python"]
+)
 _COPIES = frozenset({"cp", "mv", "install", "rsync", "ln"})
 _OTHER_MODULES = re.compile(r"(test_.*|.*_test|conftest|__init__|__main__|setup)")
 
@@ -60,7 +62,11 @@ class Targets:
         """`path`: that of the entry, from the root. A folder that goes away is missed where files are copied into it."""
         old, new = entry.old, entry.new
         if new is None:
-            return old is not None and old.kind == "dir" and any(is_within(place, path) for place in self.folders)
+            return (
+                old is not None
+                and old.kind == "dir"
+                and any(is_within(place, path) for place in self.folders)
+            )
         return (old is None or old.kind != new.kind) and self._stops(path, new.kind)
 
     def _stops(self, path: str, kind: str) -> bool:
@@ -74,6 +80,9 @@ class Targets:
             return True
         names = path.split("/")
         return any(name in self.names for name in names[:-1]) or (kind != "file" and names[-1] in self.names)
+
+
+NO_TARGETS = Targets()
 
 
 def verifier_modules(contract: Contract) -> frozenset[str]:
@@ -116,7 +125,9 @@ def _verifiers(contract: Contract) -> Iterator[Mapping[str, ContractFile]]:
 
 def _is_telling(name: str) -> bool:
     """Whether nobody but the verifier would call a file so by chance."""
-    return posixpath.basename(name).startswith("test_") or name.endswith((".test.js", ".test.ts", "_test.py", "_test.go"))
+    return posixpath.basename(name).startswith("test_") or name.endswith(
+        (".test.js", ".test.ts", "_test.py", "_test.go")
+    )
 
 
 def _text(file: ContractFile) -> str:
@@ -167,7 +178,9 @@ def _copied(text: str, workdir: str, tops: set[str]) -> Iterator[_Target]:
 
 def _of_copy(plain: list[str], at: str, tops: set[str]) -> Iterator[_Target]:
     *sources, last = plain
-    own = [one for one in sources if "/tests" in one or posixpath.basename(one.rstrip("/")) in tops or "$" in one]
+    own = [
+        one for one in sources if "/tests" in one or posixpath.basename(one.rstrip("/")) in tops or "$" in one
+    ]
     place = _absolute(last, at)
     if not own or place is None:
         return
