@@ -21,7 +21,7 @@ from functools import cached_property
 
 from steelyard.bench.installed_names import NONE_INSTALLED, InstalledNames, own_names
 from steelyard.bench.oracle_files import OracleFiles
-from steelyard.contract.tree import prefixes
+from steelyard.contract.tree import is_within, prefixes
 
 # Of other versions than ours, of pytest and its plugins (which a verifier may install when it starts), and of what
 # starts with every interpreter. `test` is everybody's name.
@@ -160,6 +160,11 @@ class Shadows:
     def is_of_tests(self, path: str) -> bool:
         """Whether it is the `__init__` of a folder of tests: it runs before them."""
         return bool(_INIT.fullmatch(posixpath.basename(path))) and path in self._tests
+
+    def holds_tests(self, path: str) -> bool:
+        """Whether tests lie beside that path or further down."""
+        folder = posixpath.dirname(path)
+        return any(is_within(one, folder) for one in self._test_folders)
 
     @cached_property
     def _tests(self) -> OracleFiles:
