@@ -54,9 +54,9 @@ done
 for d in "$@"; do for n in python3 python; do if [ -x "/$d/$n" ]; then
   "/$d/$n" -c 'import sys; [print("s", p) for p in sys.path if p]' </dev/null 2>/dev/null
 fi; done; done
-if [ "${workdir:-/}" != / ]; then
+if count=0; [ "${workdir:-/}" != / ]; then
   find "$workdir" -xdev \\( -name node_modules -o -name .git -o -name site-packages \\) -prune -o -type f -print 2>/dev/null |
-    while read -r f && [ $((n += 1)) -le 20000 ]; do printf 'f %s\\n' "$f"; done
+    while read -r f && [ $((count += 1)) -le 20000 ]; do printf 'f %s\\n' "$f"; done
 fi
 :
 """
