@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from steelyard.bench.ground import Ground
 from steelyard.bench.image_of import separate_image
+from steelyard.bench.merged_settings import with_contents
 from steelyard.bench.rebuild import laid_entries
 from steelyard.bench.separate import PUBLISHED, Artifact, Separate
 from steelyard.bench.system_change import KERNEL, matches
@@ -69,7 +70,8 @@ def apart(ground: Ground, changed: tuple[Laid, ...], separate: Separate, scratch
     split = system_policy(own, blobs).split(one for one in kept if not is_within(one.path, PUBLISHED[1:]))
     notes += [f"{one.where}: {one.why}" for one in (*change.findings, *split.findings)]
     published = laid_entries([replace(one, path=one.path.removeprefix(_LOGS)) for one in logs], blobs)
-    return Apart(own, split.laid, published, tuple(notes[:MAX_NOTES]))
+    laid = with_contents(split.laid, split.merged, own.cache)
+    return Apart(own, laid, published, tuple(notes[:MAX_NOTES]))
 
 
 def _collect(ground: Ground, changed: Iterable[Laid], artifacts: tuple[Artifact, ...], tree: Path) -> None:

@@ -40,6 +40,11 @@ class OracleFiles:
         return any(path[: match.end()] in self._folders for match in _TEST_FOLDER.finditer(path))
 
 
+def is_test_file(path: str) -> bool:
+    """Whether it looks like a test of its language, wherever it is."""
+    return _TEST_FILE.search(path) is not None
+
+
 def _folders(path: str) -> list[str]:
     """The folders for tests above a baseline file, if that file is a test."""
     matches = list(_TEST_FOLDER.finditer(path))

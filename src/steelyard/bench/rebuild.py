@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from steelyard.bench.around_change import oracle_data, surroundings
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.link_targets import shows_hidden
+from steelyard.bench.merged_settings import with_contents
+from steelyard.bench.oracle_data import OracleData
 from steelyard.bench.setup_layer import SetupLayer
-from steelyard.bench.steering import Steering, may_steer
+from steelyard.bench.steering import Steering, Steers, may_steer
 from steelyard.bench.system_policy import system_change
+from steelyard.bench.verifier_names import IN_THE_WAY, copy_targets
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import is_within, shown
@@ -19,7 +23,7 @@ from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change, ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.oddities import escapes
-from steelyard.sandboxes.base import Laid
+from steelyard.sandboxes.base import WORKSPACE, Laid
 
 
 class Rebuilt(NamedTuple):
@@ -31,7 +35,8 @@ class Rebuilt(NamedTuple):
 
 def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     if ground.contract.spec.environment.scope == "system":
-        return Rebuilt(*system_change(ground, change, blobs))
+        system = system_change(ground, change, blobs)
+        return Rebuilt(system.laid, system.findings)
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
     spec = ground.contract.spec
@@ -44,17 +49,31 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
         change.changed_paths,
         every_hidden,
         lambda sha256: blobs.read(sha256) if sha256 in blobs else None,
+        surroundings(ground),
     )
-    kept = _kept(ground, change, listed, steering)
-    showing = _showing_hidden(ground, change, every_hidden)
+    data = oracle_data(ground)
+    kept = _kept(ground, change, listed, steering, data)
+    showing = _showing_hidden(ground, change, every_hidden) | _in_the_way(ground, change)
+    merged: dict[str, bytes] = {}
     for entry in change.entries:
-        finding = showing.get(entry.path) or _left_behind(entry, ground.setup, kept, listed, steering)
+        steered = None if _is_listed(entry, listed) else steering.of(entry)
+        finding = showing.get(entry.path) or _left_behind(entry, ground.setup, kept, steered)
+        if finding is None and not _is_listed(entry, listed):
+            finding = data.left_behind(entry)
         if finding is None:
             carried.append(entry)
-            finding = _carried_with_a_word(entry, listed, hidden)
+            finding = _carried_with_a_word(entry, listed, hidden, data)
         if finding is not None:
             findings.append(finding)
-    return Rebuilt(laid_entries(carried, blobs), tuple(dict.fromkeys(findings)))
+        if steered is not None and steered.instead is not None and finding == _steering_finding(steered):
+            carried.append(entry)
+            merged[entry.path] = steered.instead
+    laid = with_contents(laid_entries(carried, blobs), merged, ground.cache)
+    return Rebuilt(laid, tuple(dict.fromkeys(findings)))
+
+
+def _steering_finding(steered: Steers) -> Finding:
+    return Finding("steers_runner", "warning", shown(steered.where), steered.why)
 
 
 def _showing_hidden(ground: Ground, change: Change, hidden: tuple[str, ...]) -> dict[str, Finding]:
@@ -69,6 +88,22 @@ def _showing_hidden(ground: Ground, change: Change, hidden: tuple[str, ...]) -> 
         for path in made
         if shows_hidden(path, links, hidden, ground.baseline)
     }
+
+
+def _in_the_way(ground: Ground, change: Change) -> dict[str, Finding]:
+    """Folders, links and files where a verifier copies its own files to: it would stop, or run something else."""
+    targets = copy_targets(ground.contract, WORKSPACE[1:])
+    return {
+        entry.path: Finding("at_hidden_place", "warning", shown(entry.path), IN_THE_WAY)
+        for entry in change.entries
+        if any(targets.stopped_by(entry, f"{top.strip('/')}/{entry.path}") for top in _tops(ground))
+    }
+
+
+def _tops(ground: Ground) -> tuple[str, ...]:
+    """The names that the workspace has."""
+    workdir = ground.contract.spec.environment.workdir
+    return (WORKSPACE, workdir) if workdir else (WORKSPACE,)
 
 
 def hidden_places(contract: Contract) -> tuple[str, ...]:
@@ -101,8 +136,7 @@ def _left_behind(
     entry: ChangeEntry,
     setup: SetupLayer | None,
     kept: tuple[str, ...],
-    listed: tuple[str, ...],
-    steering: Steering,
+    steered: Steers | None,
 ) -> Finding | None:
     """Why an entry stays off the bench, or None."""
     where = shown(entry.path)
@@ -110,9 +144,8 @@ def _left_behind(
         return Finding(
             "setup_layer_changed", "warning", where, "setup made this; the bench has its own, unchanged"
         )
-    steered = None if _is_listed(entry, listed) else steering.of(entry)
     if steered is not None:
-        return Finding("steers_runner", "warning", shown(steered.where), steered.why)
+        return _steering_finding(steered)
     if entry.new is not None and entry.new.kind == "symlink" and escapes(entry.path, entry.new.target):
         return Finding(
             "escaping_symlink_dropped", "warning", where, "points out of the tree; not on the bench"
@@ -126,18 +159,24 @@ def _left_behind(
     return None
 
 
-def _kept(ground: Ground, change: Change, listed: tuple[str, ...], steering: Steering) -> tuple[str, ...]:
+def _kept(
+    ground: Ground, change: Change, listed: tuple[str, ...], steering: Steering, data: OracleData
+) -> tuple[str, ...]:
     """What the bench keeps, whatever becomes of the folders around it; asked for only when a folder went."""
     if not any(entry.old is not None and entry.old.kind == "dir" for entry in change.entries):
         return ()
     tree = ground.contract.snapshot.tree
-    steer = (path for path, entry in ground.baseline.items() if steering.keeps(path, entry, tree))
+    steer = (
+        path
+        for path, entry in ground.baseline.items()
+        if steering.keeps(path, entry, tree) or data.keeps(path)
+    )
     own = (path for path in steer if not any(fnmatchcase(path, pattern) for pattern in listed))
     return (*(ground.setup.roots if ground.setup else ()), *own)
 
 
 def _carried_with_a_word(
-    entry: ChangeEntry, listed: tuple[str, ...], hidden: tuple[str, ...]
+    entry: ChangeEntry, listed: tuple[str, ...], hidden: tuple[str, ...], data: OracleData
 ) -> Finding | None:
     if any(is_within(path, place) for path in entry.paths for place in hidden):
         return Finding(
@@ -150,7 +189,7 @@ def _carried_with_a_word(
         return Finding(
             "may_steer_runner", "info", shown(entry.path), "can steer the build or the tests; carried"
         )
-    return None
+    return None if _is_listed(entry, listed) else data.word(entry)
 
 
 def _is_listed(entry: ChangeEntry, listed: tuple[str, ...]) -> bool:

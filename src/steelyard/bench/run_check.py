@@ -8,10 +8,11 @@ agent's lives on in it, and nothing of one check reaches the next.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
+from steelyard.bench.git_settings import git_variables
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.kept_output import STREAM_BYTES, OutputStore
@@ -136,7 +137,12 @@ class Bench:
         places = [dest for _, dest in options.injected]
         # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
         own = [piece for piece in laid if not any(is_within(piece.path, place) for place in places)]
-        command = Command(_argv(entry), env=self.env, timeout_s=options.timeout_s, whole_bytes=STREAM_BYTES)
+        command = Command(
+            _argv(entry),
+            env={**git_environment(self.ground), **self.env},
+            timeout_s=options.timeout_s,
+            whole_bytes=STREAM_BYTES,
+        )
         return somewhere(
             (*own, *hidden_files(self.ground.contract, options)),
             lambda sandbox: sandbox.run(command),
@@ -199,7 +205,9 @@ class Bench:
         cleared = without_stand_ins(self.ground, self._path_variable(options), self.laid, self._ask)
         (finished, verified), death = self._on_the_change(
             cleared.laid,
-            lambda sandbox: run_verifier(sandbox, contract, options, self.env),
+            lambda sandbox: run_verifier(
+                sandbox, contract, options, {**git_environment(self.ground), **self.env}
+            ),
             lambda ran: ran.finished,
             places=verifier_places(contract, options, published),
             user=str(options.user or ""),
@@ -295,6 +303,12 @@ class Bench:
 
 def _end_of(ran: tuple[Ran, Death]) -> tuple[Finished, Death]:
     return ran[0].finished, ran[1]
+
+
+def git_environment(ground: Ground) -> Mapping[str, str]:
+    """For checks that are believed by their exit code or their word; a contract may have its own."""
+    declared = ground.contract.spec.environment
+    return {} if "GIT_CONFIG_COUNT" in declared.env else git_variables(declared.scope)
 
 
 def check_environment(seed: int) -> dict[str, str]:

@@ -1,6 +1,8 @@
-"""Paths that a change adds -> whether one would be imported in place of the standard library, a runner or a test.
+"""Paths that a change adds -> whether one would be imported in place of a library, a runner or a test.
 
 json.py, src/random.py, tests/typing/__init__.py    importable by that name, first: yes
+yaml.py, numpy/__init__.py, yaml.pyc                the same, where a Python of the bench has such a library
+google/protobuf/__init__.py                         the same, below a namespace that is installed
 shop/json.py, shop/types.py                         inside a package: no, they are shop.json and shop.types
 json/data.txt                                       a folder without __init__ gives way to the library: no
 tests/test_cart/__init__.py, tests/test_cart.so     beside the oracle's tests/test_cart.py: yes, they go first
@@ -13,21 +15,45 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import cached_property
 
+from steelyard.bench.installed_names import NONE_INSTALLED, InstalledNames, own_names
 from steelyard.bench.oracle_files import OracleFiles
-from steelyard.contract.tree import prefixes
+from steelyard.contract.tree import is_within, prefixes
 
-# Of other versions than ours, of pytest, and of what starts with every interpreter. `test` is everybody's name.
+# Of other versions than ours, of pytest and its plugins (which a verifier may install when it starts), and of what
+# starts with every interpreter. `test` is everybody's name.
 _OTHERS = [
     "pytest",
     "_pytest",
     "pluggy",
     "iniconfig",
+    "packaging",
+    "pygments",
+    "colorama",
+    "tomli",
     "exceptiongroup",
+    "typing_extensions",
+    "importlib_metadata",
+    "zipp",
+    "attr",
+    "attrs",
     "py",
     "xdist",
+    "execnet",
+    "coverage",
+    "pytest_cov",
+    "pytest_asyncio",
+    "pytest_timeout",
+    "pytest_mock",
+    "pytest_json_ctrf",
+    "pytest_jsonreport",
+    "hypothesis",
+    "_hypothesis_pytestplugin",
+    "anyio",
+    "mock",
     "nose",
     "nose2",
     "pip",
@@ -48,21 +74,44 @@ _OTHERS = [
     "tomllib",
 ]
 _NAMES = (sys.stdlib_module_names | frozenset(_OTHERS)) - {"test", "this", "antigravity", "__main__"}
-_MODULE = re.compile(r"(?P<stem>[^./]+)(\.py|(\.[^/]*)?\.(so|pyd))")
-_INIT = re.compile(r"__init__(\.py|(\.[^/]*)?\.(so|pyd))")
+_MODULE = re.compile(r"(?P<stem>[^./]+)(\.pyc?|(\.[^/]*)?\.(so|pyd))")
+_INIT = re.compile(r"__init__(\.pyc?|(\.[^/]*)?\.(so|pyd))")
 _NO_HELPER = re.compile(r"(test_.*|.*_test|tests?|conftest|__init__|__main__|setup)\.py")
 _QUIET = rb"(?:\s|#[^\r\n]*)*+"
 _STRING = rb"""(?:\"{3}[^"\\]*\"{3}|"[^"\\\r\n]*")?"""
 _IDLE = re.compile(_QUIET + _STRING + _QUIET)
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What is around a change, and has names of its own. `installed` is asked for when it is needed, not before."""
+
+    installed: Callable[[], InstalledNames] = lambda: NONE_INSTALLED
+    brief: str = ""
+    roots: frozenset[str] = frozenset()  # where commands start, or have PYTHONPATH lead to
+    verifiers: frozenset[str] = frozenset()  # modules that verifiers bring or install by themselves
+    is_system: bool = (
+        False  # a whole system: nobody knows where a verifier goes, and what is installed can be the work
+    )
+
+
+ALONE = Surroundings()
+
+
 class Shadows:
     """`baseline` and `changed` are paths; `hidden` is where checks lay their files."""
 
-    def __init__(self, baseline: Collection[str], changed: Collection[str], hidden: Collection[str]) -> None:
+    def __init__(
+        self,
+        baseline: Collection[str],
+        changed: Collection[str],
+        hidden: Collection[str],
+        around: Surroundings = ALONE,
+    ) -> None:
         self._baseline = baseline
         self._changed = changed
         self._hidden = hidden
+        self._around = around
 
     def by_name(self, path: str, *, link: bool) -> bool:
         """Whether an added path is what an import of a well-known name, or of a test, would find."""
@@ -70,9 +119,31 @@ class Shadows:
         if module is None or path in self._baseline:
             return False
         folder, stem = posixpath.split(module)
+        is_known = any(known in self._baseline for known in (f"{module}.py", f"{module}/__init__.py"))
         if stem in _NAMES and self._is_root(folder):
-            return not any(known in self._baseline for known in (f"{module}.py", f"{module}/__init__.py"))
-        return path != f"{module}.py" and self._is_oracles(f"{module}.py")
+            return not is_known and not is_named(path, self._around.brief)
+        if path != f"{module}.py" and self._is_oracles(f"{module}.py"):
+            return True
+        return not is_known and self._is_installed(module) and not is_named(path, self._around.brief)
+
+    def _is_installed(self, module: str) -> bool:
+        """Whether a library has that name; asked only of what an import could find."""
+        parts = module.split("/")
+        for at in range(len(parts)):
+            dotted, root = ".".join(parts[at:]), "/".join(parts[:at])
+            if parts[at] in self._own or not (self._is_root(root) or self._is_found_root(root)):
+                continue
+            if dotted in self._around.verifiers or dotted in self._around.installed().modules:
+                return True
+        return False
+
+    def _is_found_root(self, folder: str) -> bool:
+        """Where a Python of the bench looks: PYTHONPATH, or a `.pth` that setup left."""
+        return f"{folder}/__init__.py" not in self._baseline and folder in self._around.installed().roots
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return own_names(self._baseline)
 
     def helper(self, path: str, *, link: bool) -> str | None:
         """The module of the tests' own in whose place an added path would be imported: `import cases` finds the root
@@ -89,6 +160,11 @@ class Shadows:
     def is_of_tests(self, path: str) -> bool:
         """Whether it is the `__init__` of a folder of tests: it runs before them."""
         return bool(_INIT.fullmatch(posixpath.basename(path))) and path in self._tests
+
+    def holds_tests(self, path: str) -> bool:
+        """Whether tests lie beside that path or further down."""
+        folder = posixpath.dirname(path)
+        return any(is_within(one, folder) for one in self._test_folders)
 
     @cached_property
     def _tests(self) -> OracleFiles:
@@ -144,7 +220,13 @@ class Shadows:
         if folder == "" or f"{folder}/x" in self._tests:
             return True
         package = f"{folder}/__init__.py"
-        if folder in {"src", "lib"} or folder in self._test_folders:
+        if folder in self._around.roots:
+            return True
+        if (
+            folder in {"src", "lib"}
+            or folder in self._test_folders
+            or f"{folder}/conftest.py" in self._baseline
+        ):
             return package not in self._baseline
         return (
             folder in self._hidden_folders and package not in self._baseline and package not in self._changed
@@ -165,9 +247,15 @@ def _module_at(path: str, *, link: bool) -> str | None:
     return path if link and "." not in name else None  # a link to a folder can be a package
 
 
-def shadows_library(path: str, *, link: bool) -> bool:
-    """Whether a path of the current folder would be imported in the place of the standard library or a runner."""
-    return _module_at(path, link=link) in _NAMES
+def shadows_library(path: str, installed: Collection[str], *, link: bool) -> bool:
+    """Whether a path of a folder that modules are imported from would be imported in place of a library."""
+    module = _module_at(path, link=link)
+    return module is not None and (module in _NAMES or module.replace("/", ".") in installed)
+
+
+def is_named(path: str, brief: str) -> bool:
+    """Whether a brief asks for this file by its path: what was asked for is the work."""
+    return bool(brief) and re.search(rf"(?<![\w/.~-])(\./)?{re.escape(path)}(?![\w-])", brief) is not None
 
 
 def is_idle(content: bytes | None) -> bool:

@@ -9,13 +9,17 @@ test (shadowing.py). The rest, a `Makefile` or a `pom.xml`, is carried, and a fi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from fnmatch import translate
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from steelyard.bench.shadowing import Shadows, is_idle
+from steelyard.bench.git_settings import is_git_config, makes_a_repository, runs_programs
+from steelyard.bench.merged_settings import with_old_settings
+from steelyard.bench.node_names import takes_a_name
+from steelyard.bench.node_shadows import NodeShadows
+from steelyard.bench.shadowing import ALONE, Shadows, Surroundings, is_idle
 from steelyard.bench.steering_parts import MAX_BYTES, PARTS, same_part
 from steelyard.contract.tree import Entry, prefixes, shown
 from steelyard.evidence.change import ChangeEntry, claimed_paths
@@ -24,6 +28,7 @@ from steelyard.evidence.change import ChangeEntry, claimed_paths
 NEUTRALISED = (
     # Python
     *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", ".coveragerc"),
+    *("uv.toml", "mise.toml", ".mise.toml"),
     *("nose.cfg", ".noserc", "nose2.cfg", "unittest.cfg", ".testr.conf", ".stestr.conf"),
     *("sitecustomize.*", "usercustomize.*", "sitecustomize/*", "*/sitecustomize/*"),
     *(
@@ -68,7 +73,7 @@ NEUTRALISED = (
     ),
     *(".cargo/*", "*/.cargo/*", "rust-toolchain", "rust-toolchain.toml", ".config/nextest.toml", "go.work"),
     *(".mvn/*", "*/.mvn/*", "mvnw", "gradlew", "gradle/wrapper/*", "*/gradle/wrapper/*", "init.gradle*"),
-    *("*.runsettings",),
+    *("*.runsettings", "junit-platform.properties", "*META-INF/services/org.junit*", "testng.xml"),
 )
 CARRIED = (
     *(
@@ -97,6 +102,7 @@ CARRIED = (
 _INSTALLED = frozenset(
     {"node_modules", ".venv", "site-packages", "dist-packages", "__pypackages__", ".tox", ".nox"}
 )
+_ENVIRONMENT = re.compile(r"/pyvenv\.cfg$|(^|/)vendor/(modules\.txt|autoload\.php)$")
 # Installed in the repository itself they may be patched; those that run or judge the tests may not.
 _JUDGES = frozenset(
     [
@@ -159,6 +165,7 @@ def _compiled(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[st
 class Steers(NamedTuple):
     where: str
     why: str
+    instead: bytes | None = None  # the file as it is carried: the change's, with the baseline's settings
 
 
 class Steering:
@@ -170,34 +177,47 @@ class Steering:
         changed: Collection[str],
         hidden: Collection[str],
         read: Callable[[str], bytes | None],
+        around: Surroundings = ALONE,
     ) -> None:
         self._baseline = baseline
         self._changed = changed
         self._hidden = hidden
         self._read = read
-        self._shadows = Shadows(baseline, changed, hidden)
+        self._around = around
+        self._shadows = Shadows(baseline, changed, hidden, around)
+        self._node_shadows = NodeShadows(baseline, hidden)
 
     def of(self, entry: ChangeEntry) -> Steers | None:
         """Where and why this entry steers a runner, if it does."""
-        if any(steers(path) for path in claimed_paths(entry)):
-            return Steers(entry.path, "steers the test runner; the bench uses the baseline's")
+        return next(filter(None, self._reasons(entry)), None)
+
+    def _reasons(self, entry: ChangeEntry) -> Iterator[Steers | None]:
+        is_system = self._around.is_system
+        is_inside = is_system and any(name in _INSTALLED for name in entry.path.split("/")[:-1])
+        if not is_inside and any(steers(path) for path in claimed_paths(entry)):
+            yield Steers(entry.path, "steers the test runner; the bench uses the baseline's")
         installed = next(filter(None, map(self._installed, entry.paths)), None)
-        if installed is not None:
-            return Steers(installed, "is installed, not written; the bench uses its own")
+        if installed is not None and (not is_system or entry.old is not None):
+            yield Steers(installed, "is installed, not written; the bench uses its own")
+        if entry.old is None and entry.path.endswith("/package.json") and self._shadows.holds_tests(entry.path):
+            yield Steers(entry.path, "makes a package around the tests; not on the bench")
+        if self._is_git(entry):
+            yield Steers(
+                entry.path, "makes git take its folder for a repository and obey it; not on the bench"
+            )
         if self._changes_a_part(entry):
-            return Steers(entry.path, "changes what steers the test runner; the bench uses the baseline's")
-        shadowing = self._shadowing(entry)
-        if shadowing is not None:
-            return shadowing
+            instead = self._merged(entry)
+            whose = "the baseline's settings" if instead is not None else "the baseline's"
+            yield Steers(entry.path, f"changes what steers the test runner; the bench uses {whose}", instead)
+        yield self._shadowing(entry)
         if any(self._shadows.is_of_tests(path) for path in entry.paths) and not self._is_idle(entry):
-            return Steers(entry.path, "runs before the tests do; the bench uses the baseline's")
-        return None
+            yield Steers(entry.path, "runs before the tests do; the bench uses the baseline's")
 
     def _shadowing(self, entry: ChangeEntry) -> Steers | None:
         if entry.new is None:
             return None
         link = entry.new.kind == "symlink"
-        if self._shadows.by_name(entry.path, link=link):
+        if self._shadows.by_name(entry.path, link=link) or self._node_shadows.of(entry.path):
             why = "is imported in place of a library, a runner or a test; not on the bench"
             return Steers(entry.path, why)
         helper = self._shadows.helper(entry.path, link=link)
@@ -228,27 +248,73 @@ class Steering:
         return same or all(is_idle(self._content(side)) for side in sides)
 
     def _changes_a_part(self, entry: ChangeEntry) -> bool:
-        parts = [PARTS[name] for name in (path.rsplit("/", 1)[-1] for path in entry.paths) if name in PARTS]
-        if not parts or (entry.old is None and self._is_new_place(entry.path)):
+        names = [path.rsplit("/", 1)[-1] for path in entry.paths]
+        parts = [PARTS[name] for name in names if name in PARTS]
+        is_new_place = entry.old is None and self._is_new_place(entry.path)
+        if is_new_place or not (parts or names[-1].endswith(".json")):
             return False
         old, new = self._content(entry.old), self._content(entry.new)
+        if new is not None and self._takes_a_name(names[-1], old, new):
+            return True
+        if not parts:
+            return False
         if entry.new is not None and new is None:
             return True  # a link, or too large to be looked at
         if entry.renamed_from is not None:  # from one place to another: whatever steers does it elsewhere now
             return not all(same_part(part, side, None) for part in parts for side in (old, new))
         return not all(same_part(part, old, new) for part in parts)
 
+    def _is_git(self, entry: ChangeEntry) -> bool:
+        """A HEAD that is new, or settings with programs beside one that is not. A whole system has its own rule."""
+        new = entry.new
+        if self._around.is_system or new is None or new.kind == "dir":
+            return False
+        if new.kind == "file" and new.size > MAX_BYTES:
+            return False
+        if entry.path not in self._baseline and entry.path.rsplit("/", 1)[-1] == "HEAD":
+            return makes_a_repository(entry.path, self._content(new))
+        folder = entry.path.rpartition("/")[0]
+        beside = f"{folder}/HEAD".lstrip("/") in self._baseline and is_git_config(entry.path)
+        return beside and (new.kind != "file" or runs_programs(self._content(new) or b""))
+
+    def _merged(self, entry: ChangeEntry) -> bytes | None:
+        """The rest of a file is the work's where its settings can be told from it."""
+        name = entry.path.rsplit("/", 1)[-1]
+        old, new = self._content(entry.old), self._content(entry.new)
+        if new is None or entry.renamed_from is not None or (entry.old is not None and old is None):
+            return None
+        merged = with_old_settings(name, old, new)
+        return None if merged is None or self._takes_a_name(name, old, merged) else merged
+
+    def _takes_a_name(self, name: str, old: bytes | None, new: bytes) -> bool:
+        if name != "package.json" and b'"paths"' not in new:
+            return False
+        if name == "package.json" and b'"exports"' not in new and b'"imports"' not in (old or b""):
+            return False
+        return takes_a_name(name, old, new, self._around.installed().packages | _JUDGES | self._packages)
+
+    @cached_property
+    def _packages(self) -> frozenset[str]:
+        """Of the snapshot's own node_modules."""
+        found = set()
+        for path in self._baseline:
+            above, installed, below = path.partition("node_modules/")
+            if installed and (not above or above.endswith("/")):
+                parts = below.split("/")
+                found.add("/".join(parts[: 2 if below.startswith("@") else 1]))
+        return frozenset(found)
+
     def _is_new_place(self, path: str) -> bool:
         """A folder that neither the baseline nor a check has anything in: a package that the change adds."""
         folder = path.rpartition("/")[0]
-        return folder != "" and folder not in self._folders
+        return not self._around.is_system and folder != "" and folder not in self._folders
 
     def _installed(self, path: str) -> str | None:
         """The folder of installed things that holds it, unless the baseline has that folder."""
         for folder in prefixes(path)[:-1]:
             if folder in self._environments or folder.rsplit("/", 1)[-1] in _INSTALLED:
                 name = path[len(folder) + 1 :].split("/", 1)[0].removesuffix(".py")
-                if folder not in self._folders or name in _JUDGES:
+                if (folder not in self._folders and not self._around.is_system) or name in _JUDGES:
                     return folder
         return None
 
@@ -259,6 +325,9 @@ class Steering:
 
     @cached_property
     def _environments(self) -> frozenset[str]:
-        """Folders that the change makes a virtual environment."""
-        suffix = "/pyvenv.cfg"
-        return frozenset(path.removesuffix(suffix) for path in self._changed if path.endswith(suffix))
+        """Folders that the change makes a virtual environment, or one of libraries that Go or PHP takes by itself."""
+        return frozenset(
+            path.rpartition("/")[0]
+            for path in self._changed
+            if _ENVIRONMENT.search(path) and path not in self._baseline
+        )

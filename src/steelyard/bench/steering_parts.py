@@ -1,9 +1,13 @@
 """A file that does real work and also steers -> the part of it that steers, to be compared with the baseline's.
 
-    pyproject.toml      [tool.pytest...], tasks of tox, hatch, pdm, poe; plugins that pytest finds by entry point
+    pyproject.toml      [tool.pytest...], tasks of tox, hatch, pdm, poe; plugins that pytest finds by entry point;
+                        where uv takes packages from
     setup.cfg           [tool:pytest], [aliases] and the like
     package.json        scripts, jest, mocha, babel ...; runners taken from a folder; names that stand for a runner
     gradle.properties   what the build tool itself obeys
+    go.mod              modules that are taken from elsewhere
+    Cargo.toml          crates that are taken from elsewhere, which tests there are, and what runs them
+    .python-version     an interpreter by its path
 
 Each part is a value that can be compared, falsy when nothing steers. A parser of ours may read a file otherwise than
 the runner's does, so whatever is doubtful counts as steering.
@@ -14,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 MAX_BYTES = 1 << 20
@@ -33,12 +37,31 @@ _PLUGINS: tuple[tuple[str, ...], ...] = (
     ("project", "entry-points", "pytest11"),
     ("tool", "poetry", "plugins", "pytest11"),
 )
+# Where a tool that installs runners when a verifier starts is told to take them from.
+_SOURCES: tuple[tuple[str, ...], ...] = tuple(
+    ("uv", key)
+    for key in (
+        "index",
+        "index-url",
+        "extra-index-url",
+        "find-links",
+        "no-index",
+        "pip",
+        "cache-dir",
+        "python-install-mirror",
+    )
+)
+STEERING_TABLES = (
+    *_PLUGINS,
+    *(("tool", *keys) for keys in _NESTED_TASKS if keys[-1] != "plugins"),
+    *(("tool", *keys) for keys in _SOURCES),
+)
 
-_INI_SECTIONS = re.compile(
+INI_SECTIONS = re.compile(
     r"pytest|^aliases$|nose|^tox|^testenv|^unittest|^coverage:run$|entry_points$", re.IGNORECASE
 )
-_INI_HEADER = re.compile(r"\s*\[(.*?)\]")
-_INI_PLAIN_HEADER = re.compile(r"\[[^\]]*\]\s*([#;].*)?")
+INI_HEADER = re.compile(r"\s*\[(.*?)\]")
+INI_PLAIN_HEADER = re.compile(r"\[[^\]]*\]\s*([#;].*)?")
 
 _RUNNERS = frozenset(
     [
@@ -127,14 +150,16 @@ def _part_or_nothing(part: Part, old: bytes | None) -> object:
 def _pyproject(data: bytes) -> object:
     whole = tomllib.loads(data.decode())
     tool = _table(whole.get("tool"))
-    found: dict[str, object] = {
-        name: value for name, value in tool.items() if name in _TASKS or name.startswith("pytest")
-    }
-    for keys in _NESTED_TASKS:
+    found: dict[str, object] = {name: value for name, value in tool.items() if is_steering_tool(name)}
+    for keys in (*_NESTED_TASKS, *_SOURCES):
         found[".".join(keys)] = _reach(tool, keys)
     for keys in _PLUGINS:
         found[".".join(keys)] = _reach(whole, keys)
     return {name: value for name, value in found.items() if value is not None}
+
+
+def is_steering_tool(name: str) -> bool:
+    return name in _TASKS or name.startswith("pytest")
 
 
 def _reach(table: object, keys: Iterable[str]) -> object:
@@ -152,10 +177,10 @@ def _setup_cfg(data: bytes) -> object:
     found: list[str] = []
     steering = False
     for line in data.decode().splitlines():
-        header = _INI_HEADER.match(line)
-        if header and _INI_SECTIONS.search(header[1].strip()):
+        header = INI_HEADER.match(line)
+        if header and INI_SECTIONS.search(header[1].strip()):
             steering = True
-        elif header and _INI_PLAIN_HEADER.fullmatch(line):
+        elif header and INI_PLAIN_HEADER.fullmatch(line):
             steering = False
         if steering and line.strip() and line.strip()[0] not in "#;":
             found.append(line.rstrip())
@@ -168,14 +193,27 @@ def _package_json(data: bytes) -> object:
         raise TypeError("not an object")
     found = {key: whole[key] for key in _PACKAGE_KEYS if key in whole}
     for key in (*_DEPENDENCIES, "bin", "imports"):
-        taken = {
-            name: value
-            for name, value in _table(whole.get(key)).items()
-            if _replaces_runner(key, name, value)
-        }
+        taken = _taken(whole, key)
         if taken:
             found[key] = taken
     return found
+
+
+def _taken(whole: dict[str, Any], key: str) -> dict[str, Any]:
+    return {
+        name: value for name, value in _table(whole.get(key)).items() if _replaces_runner(key, name, value)
+    }
+
+
+def steering_keys(*packages: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The keys of package.json that steer in one of these, and the names below them; () for all that is there."""
+    for key in _PACKAGE_KEYS:
+        if any(key in one for one in packages):
+            yield key, ()
+    for key in (*_DEPENDENCIES, "bin", "imports"):
+        names = tuple(name for one in packages for name in _taken(one, key))
+        if names:
+            yield key, names
 
 
 def _replaces_runner(key: str, name: str, value: object) -> bool:
@@ -204,7 +242,39 @@ def _gradle_properties(data: bytes) -> object:
     return [line for line in lines if re.match(r"\s*(org\.gradle|systemProp)", line) or "\\" in line]
 
 
+def _go_mod(data: bytes) -> object:
+    """`replace` of one line or of several; a toolchain."""
+    found, inside = list[str](), False
+    for line in data.decode().splitlines():
+        words = line.split("//")[0].split()
+        if inside or words[:1] in (["replace"], ["toolchain"]):
+            found += words
+        inside = words[-1:] == ["("] if words[:1] == ["replace"] else inside and words[:1] != [")"]
+    return found
+
+
+def _cargo_toml(data: bytes) -> object:
+    whole = tomllib.loads(data.decode())
+    found: dict[str, object] = {key: whole[key] for key in ("patch", "replace", "test") if key in whole}
+    for keys in (("package", "autotests"), ("lib", "harness"), ("lib", "test"), ("profile", "test")):
+        found[".".join(keys)] = _reach(whole, keys)
+    elsewhere = {
+        name: value
+        for name, value in _table(whole.get("dev-dependencies")).items()
+        if isinstance(value, dict) and {"path", "git", "registry"} & value.keys()
+    }
+    found["dev-dependencies"] = elsewhere or None
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _python_version(data: bytes) -> object:
+    return [line for line in data.decode(errors="replace").split() if not re.fullmatch(r"[\w.@+-]+", line)]
+
+
 PARTS: dict[str, Part] = {
+    "go.mod": _go_mod,
+    "Cargo.toml": _cargo_toml,
+    ".python-version": _python_version,
     "pyproject.toml": _pyproject,
     "setup.cfg": _setup_cfg,
     "package.json": _package_json,

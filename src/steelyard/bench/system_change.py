@@ -5,6 +5,10 @@ usr, etc, var/lib, root/.config, opt/conda on PATH        left: the system's, un
 tests/..., logs/...                                       left, whatever is exported: the verifier has its own
 app/out -> /tests/expected.txt                            left: the verifier would read its own file
 app/json.py, app/bin/python3 (on PATH)                    left: would be found in the place of a library or a program
+app/conftest.py, app/pytest.ini                           left: steers the tests, as in a workspace (steering.py)
+app/pyproject.toml with [tool.pytest...]                  carried, with what the image's file says of that
+app/tests/test_outputs.py/x, where a verifier copies to   left: in the way of the verifier's own file
+app/.git/config with a program to run                     left: a verifier that calls git would run it
 etc/nginx/nginx.conf with exports: [/etc/nginx/**]        carried
 usr/local/bin/pytest with exports: [/usr/local/bin/*]     left: what steers is carried by its own name only
 
@@ -16,14 +20,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import cache
 from typing import NamedTuple
 
+from steelyard.bench.git_settings import is_git_config, is_git_hook, runs_programs
 from steelyard.bench.link_targets import led_to
-from steelyard.bench.shadowing import shadows_library
+from steelyard.bench.shadowing import ALONE, Surroundings, shadows_library
+from steelyard.bench.steering import Steering, Steers, steers
+from steelyard.bench.steering_parts import PARTS
 from steelyard.bench.system_places import Places
+from steelyard.bench.verifier_names import IN_THE_WAY, NO_TARGETS, Targets
 from steelyard.contract.tree import is_within, prefixes, shown
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import ChangeEntry
@@ -34,6 +42,7 @@ MAX_READ_BYTES = 1 << 20
 MOST_FINDINGS = 20
 DEEPEST = 6
 FIX = "list it in `exports`, or `bench: live`"
+MERGED = "changes what steers the test runner; carried with the image's settings"
 BY_NAME = "name it in `exports` without a wildcard if it is the work"
 
 # Ours, or the engine's: no agent's work, and no word about it.
@@ -84,6 +93,9 @@ _STANDARD_LIBRARY = re.compile(
     r"(usr/|usr/local/|opt/[^/]+/)?lib(64)?/python3([0-9]*\.zip|[^/]*/(?!(site|dist)-packages/))"
 )
 _PACKAGES = re.compile(r".*/(site|dist)-packages/(?P<name>[^/]+)(?P<below>/.*)?")
+# Looked at by what it says, below.
+_METADATA = re.compile(r"\.(dist|egg)-info/|\.pth$|(^|/)pyvenv\.cfg$")
+_INSTALLED = re.compile(r"(^|/)(node_modules|site-packages|dist-packages|\.venv|venv|\.tox|\.nox)/")
 _RUNNERS = frozenset(
     {"pytest", "_pytest", "pluggy", "iniconfig", "pytest.py", "_pytest.py", "pluggy.py", "py.py"}
 )
@@ -93,6 +105,7 @@ _CUSTOMIZE = re.compile(r"(sitecustomize|usercustomize)(\..*|$)")
 class SystemChange(NamedTuple):
     laid: tuple[Laid, ...]
     findings: tuple[Finding, ...]
+    merged: Mapping[str, bytes] = {}  # other contents of files that are laid
 
 
 class Left(NamedTuple):
@@ -111,11 +124,16 @@ class SystemPolicy:
     brief: str
     blobs: Blobs
     exports: tuple[str, ...] = ()  # globs of absolute paths
+    around: Surroundings = ALONE
+    targets: Targets = NO_TARGETS
 
     def split(self, entries: Iterable[ChangeEntry]) -> SystemChange:
         halves = [entry for entry in _halves(entries) if not matches(entry.path, OURS)]
         links = {one.path: one.new.target for one in halves if one.new and one.new.kind == "symlink"}
-        reasons = [(entry, self.why_left(entry) or _led_astray(entry, links)) for entry in halves]
+        steered = self._steered(halves)
+        reasons = [
+            (entry, self.why_left(entry, steered.get(entry)) or _led_astray(entry, links)) for entry in halves
+        ]
         # Laid below one of these, a file would make its own folder in the place of what the image has.
         taken = {entry.path for entry, why in reasons if why is not None and _turned(entry)}
         laid: list[Laid] = []
@@ -128,17 +146,64 @@ class SystemPolicy:
                 laid += _laid(entry, self.blobs)
         made = {above for one in laid if one.kind != "gone" for above in prefixes(one.path)[:-1]}
         told = [why for why, entry in left.items() if not (_is_new_folder(entry) and entry.path in made)]
-        return SystemChange(tuple(sorted(laid, key=lambda one: one.kind != "gone")), findings_of(told))
+        carried = {one.path for one in laid if one.kind == "file"}
+        merged = {
+            entry.path: one.instead
+            for entry, one in steered.items()
+            if one.instead is not None and entry.path in carried and f"/{entry.path}" not in self.exports
+        }
+        told += [Left("steers_runner", path, MERGED) for path in merged]
+        return SystemChange(
+            tuple(sorted(laid, key=lambda one: one.kind != "gone")), findings_of(told), merged
+        )
 
-    def why_left(self, entry: ChangeEntry) -> Left | None:
-        return next((Left(slug, entry.path, why) for slug, why in self._reasons(entry)), None)
+    def _steered(self, entries: Collection[ChangeEntry]) -> dict[ChangeEntry, Steers]:
+        """By the rules of a workspace, for the working folder; elsewhere by the names of files."""
+        workdir = self.places.workdir
+        inside = (
+            {entry: self._below(entry) for entry in entries if is_within(entry.path, workdir)}
+            if workdir
+            else {}
+        )
+        known = {path.removeprefix(f"{workdir}/") for path in self.places.installed.files}
+        steering = Steering(
+            known | {one.path for one in inside.values() if one.old is not None},
+            [one.path for one in inside.values() if one.new is not None],
+            (),
+            lambda sha256: self.blobs.read(sha256) if sha256 in self.blobs else None,
+            replace(self.around, brief=self.brief.replace(f"/{workdir}/", ""), is_system=True),
+        )
+        found = {entry: steering.of(inside.get(entry, entry)) for entry in entries if self._is_steered(entry)}
+        return {entry: one for entry, one in found.items() if one is not None and not self._is_asked(entry)}
 
-    def _reasons(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
+    def _is_steered(self, entry: ChangeEntry) -> bool:
+        """Outside the working folder nothing is imported by its bare name."""
+        if _METADATA.search(entry.path):
+            return False
+        if _INSTALLED.search(entry.path):  # may be the work; a part of a runner that the image has is not
+            return entry.old is not None
+        is_setting = steers(entry.path) or entry.path.rpartition("/")[2] in PARTS
+        return is_setting or bool(self.places.workdir and is_within(entry.path, self.places.workdir))
+
+    def _below(self, entry: ChangeEntry) -> ChangeEntry:
+        return replace(entry, path=entry.path.removeprefix(f"{self.places.workdir}/"))
+
+    def _is_asked(self, entry: ChangeEntry) -> bool:
+        """A file that only steers, and that the brief asks for by its name, is the work."""
+        name = entry.path.rpartition("/")[2]
+        return steers(name) and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", self.brief) is not None
+
+    def why_left(self, entry: ChangeEntry, steered: Steers | None = None) -> Left | None:
+        return next((Left(slug, entry.path, why) for slug, why in self._reasons(entry, steered)), None)
+
+    def _reasons(self, entry: ChangeEntry, steered: Steers | None) -> Iterator[tuple[str, str]]:
         path = entry.path
         if matches(path, PLACES):
             yield "at_hidden_place", "where the verifier has its own; left out"
         if matches(path, KERNEL):
             yield "system_changed", "is the kernel's; left out"
+        if self.targets.stopped_by(entry, path):
+            yield "at_hidden_place", IN_THE_WAY
         if f"/{path}" in self.exports:
             return
         is_exported = any(exports(pattern, path) for pattern in self.exports)
@@ -147,8 +212,12 @@ class SystemPolicy:
         if _turned(entry) and self.places.stands_above(path):
             yield "takes_along", "would take along what of the system is below it; left out"
         fix = BY_NAME if is_exported else FIX
-        for slug, why in (*_of_start_up(path), *self._of_programs(entry), *self._of_python(entry)):
+        own = (*_of_start_up(path), *self._of_programs(entry), *self._of_python(entry), *self._of_git(entry))
+        for slug, why in own:
             yield slug, f"{why}; left out ({fix})"
+        if steered is not None and steered.instead is None:
+            why = steered.why.partition(";")[0]
+            yield "steers_runner", f"{why}; left out ({fix})"
 
     def _of_place(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
         why = self.places.why_not(entry.path)
@@ -201,12 +270,25 @@ class SystemPolicy:
         if entry.old is not None:
             return False
         is_link = entry.new is not None and entry.new.kind == "symlink"
-        for folder in {self.places.workdir, *self.places.installed.imports}:
+        folders = [self.places.workdir, *self.places.installed.imports]
+        for folder in dict.fromkeys(folders):
             if is_within(entry.path, folder) or not folder:
                 below = entry.path.removeprefix(f"{folder}/")
-                if shadows_library(below, link=is_link) and below not in self.brief:
+                # Of the working folder the rest is known by the rules of a workspace.
+                installed = () if folder == self.places.workdir else self.around.installed().modules
+                if shadows_library(below, installed, link=is_link) and below not in self.brief:
                     return True
         return False
+
+    def _of_git(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
+        new = entry.new
+        if new is not None and is_git_hook(entry.path) and "hook" not in self.brief.lower():
+            yield "steers_runner", "is run by git"
+        if not is_git_config(entry.path) or new is None or new.kind == "dir":
+            return
+        can_read = new.kind == "file" and new.size <= MAX_READ_BYTES and new.sha256 in self.blobs
+        if not can_read or runs_programs(self.blobs.read(new.sha256)):
+            yield "steers_runner", "names programs that git runs"
 
     def _says(self, entry: ChangeEntry, pattern: bytes) -> bool:
         new = entry.new

@@ -52,6 +52,7 @@ class Installed:
     others: tuple[str, ...] = ()  # folders of other interpreters, and of programs that PATH has links to
     homes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()  # where Python looks for modules
+    files: frozenset[str] = frozenset()  # of the working folder
 
 
 @dataclass(frozen=True)

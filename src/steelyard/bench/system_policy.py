@@ -9,9 +9,12 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from steelyard.bench.around_change import surroundings
 from steelyard.bench.ground import Ground
+from steelyard.bench.merged_settings import with_contents
 from steelyard.bench.system_change import SystemChange, SystemPolicy
 from steelyard.bench.system_places import SYSTEM_BINARIES, Installed, Places, prefix_of
+from steelyard.bench.verifier_names import copy_targets
 from steelyard.contract.tree import is_within
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
@@ -20,7 +23,8 @@ from steelyard.sandboxes.base import ROOT_HOME, Command
 
 LOOK_S = 60.0
 # p a program, d a folder of PATH by its real name, i an interpreter by its real name, l where a program is that is a link,
-# k what the linker and shells are told to read, x a folder with an interpreter in its bin, h a home, s where Python looks.
+# k what the linker and shells are told to read, x a folder with an interpreter in its bin, h a home, s where Python looks,
+# f a file of the working folder.
 # With the shell's own means: an image need not have many others.
 _LOOK = """\
 have() { for n in python3 python node nodejs perl ruby php java bash sh lua Rscript julia deno bun; do
@@ -50,19 +54,35 @@ done
 for d in "$@"; do for n in python3 python; do if [ -x "/$d/$n" ]; then
   "/$d/$n" -c 'import sys; [print("s", p) for p in sys.path if p]' </dev/null 2>/dev/null
 fi; done; done
+if count=0; [ "${workdir:-/}" != / ]; then
+  find "$workdir" -xdev \\( -name node_modules -o -name .git -o -name site-packages \\) -prune -o -type f -print 2>/dev/null |
+    while read -r f && [ $((count += 1)) -le 20000 ]; do printf 'f %s\\n' "$f"; done
+fi
 :
 """
 
 
 def system_change(ground: Ground, change: Change, blobs: Blobs) -> SystemChange:
     """What of a change is laid on a fresh container; where nothing changed, nothing is looked at."""
-    return system_policy(ground, blobs).split(change.entries) if change.entries else SystemChange((), ())
+    if not change.entries:
+        return SystemChange((), ())
+    split = system_policy(ground, blobs).split(change.entries)
+    return split._replace(laid=with_contents(split.laid, split.merged, ground.cache))
 
 
 def system_policy(ground: Ground, blobs: Blobs) -> SystemPolicy:
     box = ground.box()
-    places = Places(box.workdir.strip("/"), _installed(ground))
-    return SystemPolicy(places, ground.contract.brief, blobs, ground.contract.spec.exports)
+    workdir = box.workdir.strip("/")
+    has = _installed(ground)
+    interpreters = [f"/{prefix}/bin/python3" for prefix in (*has.needed, *has.others)]
+    return SystemPolicy(
+        Places(workdir, has),
+        ground.contract.brief,
+        blobs,
+        ground.contract.spec.exports,
+        surroundings(ground, interpreters),
+        copy_targets(ground.contract, workdir),
+    )
 
 
 def _installed(ground: Ground) -> Installed:
@@ -72,7 +92,7 @@ def _installed(ground: Ground) -> Installed:
 
     def look(folder: Path) -> None:
         with ground.backend.start(box) as sandbox:
-            line = f"set -- {shlex.join(folders)}\n{_LOOK}"
+            line = f"set -- {shlex.join(folders)}; workdir={shlex.quote(box.workdir)}\n{_LOOK}"
             done = sandbox.run(
                 Command(("/bin/sh", "-c", line), cwd="/", timeout_s=LOOK_S, keep_bytes=8 << 20)
             )
@@ -80,7 +100,7 @@ def _installed(ground: Ground) -> Installed:
             raise InfraFault(f"the programs of the image {box.image} could not be listed")
         (folder / "told").write_bytes(done.stdout.head + done.stdout.tail)
 
-    said = json.dumps([box.image, folders, sorted({**box.image_env, **box.env}.items()), _LOOK])
+    said = json.dumps([box.image, folders, box.workdir, sorted({**box.image_env, **box.env}.items()), _LOOK])
     kept = ground.cache.build("installed", hashlib.sha256(said.encode()).hexdigest(), look) / "told"
     return installed(kept.read_text(errors="surrogateescape"), folders, _homes(ground))
 
@@ -100,7 +120,7 @@ def _homes(ground: Ground) -> tuple[str, ...]:
 
 def installed(told: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> Installed:
     """From what `_LOOK` printed."""
-    found: dict[str, list[str]] = {kind: [] for kind in "pdilkxhs"}
+    found: dict[str, list[str]] = {kind: [] for kind in "pdilkxhsf"}
     for line in told.splitlines():
         kind, _, value = line.partition(" ")
         if kind == "p" or (kind in found and value.startswith("/")):
@@ -122,6 +142,7 @@ def installed(told: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) 
         others=own(others),
         homes=tuple(filter(None, dict.fromkeys((*homes, *found["h"])))),
         imports=tuple(filter(None, dict.fromkeys(found["s"]))),
+        files=frozenset(found["f"]),
     )
 
 

@@ -11,7 +11,7 @@ import orjson
 from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import laid_entries, rebuild
-from steelyard.bench.run_check import Bench, check_environment
+from steelyard.bench.run_check import Bench, check_environment, git_environment
 from steelyard.bench.separate import PUBLISHED
 from steelyard.bench.step_files import laid_of
 from steelyard.contract.catalogue import GraderEntry
@@ -117,4 +117,7 @@ def _record(run: LiveRun, outcome: Outcome) -> None:
     run.folder.write_bytes(
         f"checks/{outcome.id}/outcome.json", orjson.dumps(data, option=orjson.OPT_INDENT_2)
     )
-    run.events.append("check.end", "harness", {**data, "env": check_environment(run.trial.seed)})
+    env = check_environment(run.trial.seed)
+    if outcome.reported is None:
+        env = {**git_environment(run.ground), **env}
+    run.events.append("check.end", "harness", {**data, "env": env})

@@ -1,0 +1,106 @@
+"""A ground -> what is around a change on its bench: installed names, import roots, the data of its tests."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from steelyard.bench.command_words import command_words
+from steelyard.bench.ground import Ground
+from steelyard.bench.hidden_files import hidden_files
+from steelyard.bench.installed_names import InstalledNames, installed_names
+from steelyard.bench.oracle_data import OracleData
+from steelyard.bench.shadowing import Surroundings
+from steelyard.bench.source_texts import SourceTexts
+from steelyard.bench.verifier_names import verifier_modules
+from steelyard.contract.catalogue import Material
+from steelyard.contract.contract import Contract
+from steelyard.contract.tree import is_within
+from steelyard.sandboxes.base import WORKSPACE
+
+MAX_REFERENCE_BYTES = 8 << 20
+_TOUCHED = re.compile(rb"^(?:\+\+\+ b/|--- a/|rename (?:from|to) )(.+?)\s*$", re.MULTILINE)
+
+
+def surroundings(ground: Ground, interpreters: Iterable[str] = ()) -> Surroundings:
+    contract = ground.contract
+
+    @cache
+    def installed() -> InstalledNames:
+        return installed_names(ground, interpreters)
+
+    return Surroundings(
+        installed,
+        brief=_brief(ground),
+        roots=frozenset(_roots(ground)),
+        verifiers=verifier_modules(contract),
+    )
+
+
+def oracle_data(ground: Ground) -> OracleData:
+    contract = ground.contract
+    snapshot = contract.snapshot
+    texts = SourceTexts(snapshot.tree, snapshot.entries, cache(lambda: hidden_texts(contract)))
+    graders = [entry.grader for entry in (*contract.checks, *contract.graders)]
+    has_suite = any(hasattr(one, "decide") or getattr(one, "cmd", None) for one in graders)
+    return OracleData(
+        snapshot.entries, texts, _brief(ground), cache(lambda: frozenset(_referenced(contract))), has_suite
+    )
+
+
+def hidden_texts(contract: Contract) -> dict[str, bytes]:
+    """What hidden tests are, by where they go."""
+    snapshot = contract.snapshot
+    material = Material(snapshot.tree, snapshot.entries, contract.files)
+    found: dict[str, bytes] = {}
+    for entry in (*contract.checks, *contract.graders):
+        grader = entry.grader
+        if getattr(grader, "patch", None):
+            patched = grader.patched(material)
+            found |= {path: one.content for path, one in patched.items() if one.content is not None}
+        for one in hidden_files(contract, grader) if hasattr(grader, "injected") else ():
+            if (
+                one.kind == "file"
+                and one.source is not None
+                and one.source.stat().st_size <= MAX_REFERENCE_BYTES
+            ):
+                found[one.path] = one.source.read_bytes()
+    return found
+
+
+def _brief(ground: Ground) -> str:
+    """With paths as they are in the workspace: `cart.py` for `/workspace/cart.py`."""
+    text = ground.contract.brief
+    for top in {
+        WORKSPACE,
+        ground.contract.spec.environment.workdir or WORKSPACE,
+        ground.box().workdir or WORKSPACE,
+    }:
+        text = text.replace(f"{top.rstrip('/')}/", "")
+    return text
+
+
+def _referenced(contract: Contract) -> Iterator[str]:
+    """The paths that the reference changes, where it is a patch."""
+    path = contract.reference
+    if path is None or path.stat().st_size > MAX_REFERENCE_BYTES:
+        return
+    for found in _TOUCHED.finditer(path.read_bytes()):
+        yield found[1].decode(errors="surrogateescape")
+
+
+def _roots(ground: Ground) -> Iterator[str]:
+    """Folders of the workspace where commands of checks start, and where their PYTHONPATH leads to."""
+    for entry in (*ground.contract.checks, *ground.contract.graders):
+        words = command_words(
+            getattr(entry.grader, "command", None) or getattr(entry.grader, "cmd", None) or ""
+        )
+        if words.cwd:
+            yield words.cwd
+        own = {**getattr(entry.grader, "env", {}), **words.env}
+        for folder in own.get("PYTHONPATH", "").split(":") if own.get("PYTHONPATH") else ():
+            path = posixpath.normpath(posixpath.join(WORKSPACE, words.cwd, ground.real_name(folder)))
+            if is_within(path, WORKSPACE) and path != WORKSPACE:
+                yield path.removeprefix(f"{WORKSPACE}/")

@@ -1,0 +1,121 @@
+"""A changed data file -> whether it belongs to the tests, and so comes from the baseline on the bench.
+
+    __snapshots__/a.snap, x.golden, y.approved.txt    what a test tool recorded: the tests', wherever it lies
+    testdata/a.json, fixtures/a.json, cassettes/...    the tests', unless product code of the snapshot reads it
+    expected.json, named by a test                     the tests', unless product code, brief or reference name it
+    locale/de.json, named by a test and by product     the product's: carried, and a finding says so
+
+Whoever may rewrite what a test compares with needs no work. A contract says otherwise by `runner_files`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from steelyard.bench.shadowing import is_named
+from steelyard.bench.source_texts import SourceTexts, data_folder, is_code
+from steelyard.contract.tree import Entry, prefixes, shown
+from steelyard.evidence.change import ChangeEntry
+from steelyard.evidence.finding import Finding
+
+_RECORDED = re.compile(
+    r"(^|/)(__(image_|file_|screen)?snapshots__|__recordings__|__cassettes__|[^/]+-snapshots)/"
+    r"|\.(snap|ambr|golden|approved|verified|storyshot)$"
+    r"|\.(approved|verified|golden|snap|snapshot|storyshot)\.[^/.]+$"
+    r"|_(golden|approved)\.[^/.]+$"
+)
+# Part of every project, and looked at by tests that are about the project itself.
+_PROJECT = re.compile(
+    r"(^|/)(README|LICEN[CS]E|CHANGE(S|LOG)|HISTORY|NOTICE|AUTHORS|Dockerfile|Makefile|MANIFEST|requirements)[^/]*$"
+    r"|(^|/)(package(-lock)?\.json|pyproject\.toml|setup\.cfg|Cargo\.(toml|lock)|go\.(mod|sum)|pom\.xml|tsconfig[^/]*\.json)$"
+    r"|\.(md|rst|adoc)$",
+    re.IGNORECASE,
+)
+DATA = "oracle_data_changed"
+NAMED = "data_named_by_test"
+_OWN = "is data of the tests; the bench uses the baseline's. `runner_files` can allow it"
+_OWN_NEW = "is data of the tests, and new; not on the bench. `runner_files` can allow it"
+_BY_A_TEST = (
+    "is named by a test and by nothing else; the bench uses the baseline's. `runner_files` can allow it"
+)
+_BOTH = "is named by a test; carried, since it is also the product's"
+
+Belongs = Literal["recorded", "folder", "named", "both", "no"]
+
+
+@dataclass(frozen=True)
+class OracleData:
+    """Asked of every path of a change. `referenced`: what the contract's reference changes."""
+
+    baseline: Mapping[str, Entry]
+    texts: SourceTexts
+    brief: str = ""
+    referenced: Callable[[], Collection[str]] = frozenset
+    has_suite: bool = True  # a verifier has its data beside its script
+
+    def left_behind(self, entry: ChangeEntry) -> Finding | None:
+        for path in reversed(entry.paths):
+            belongs = self.belongs(path, is_file=_is_file(entry))
+            if belongs == "recorded" or (belongs == "folder" and not self._is_new_folder(path)):
+                is_new = path not in self.baseline
+                why = _OWN_NEW if is_new else _OWN
+                return Finding(DATA, "info" if is_new else "warning", shown(path), why)
+            if belongs == "named":
+                return Finding(DATA, "warning", shown(path), _BY_A_TEST)
+        return None
+
+    def word(self, entry: ChangeEntry) -> Finding | None:
+        """Of a file that is carried."""
+        for path in entry.paths:
+            if self.belongs(path, is_file=_is_file(entry)) == "both":
+                return Finding(NAMED, "info", shown(path), _BOTH)
+        return None
+
+    def keeps(self, path: str) -> bool:
+        """Whether the bench keeps this file of the baseline, whatever becomes of the folder around it."""
+        return self.belongs(path) in {"recorded", "folder"}
+
+    def belongs(self, path: str, *, is_file: bool = True) -> Belongs:
+        if path in self.texts.oracle and not _RECORDED.search(path):
+            return "no"  # with the tests, of which nothing of the change is on the bench of a suite
+        if _RECORDED.search(path) and not is_code(path):
+            return "recorded"
+        if not self.has_suite or not is_file:
+            return "no"
+        folder = data_folder(path)
+        if folder is not None:
+            return self._in_folder(path, folder)
+        if (
+            path not in self.baseline
+            or is_code(path)
+            or _PROJECT.search(path)
+            or not self.texts.named_by_tests(path)
+        ):
+            return "no"
+        is_work = is_named(path, self.brief) or path in self.referenced() or self.texts.named_by_product(path)
+        return "both" if is_work else "named"
+
+    def _in_folder(self, path: str, folder: str) -> Belongs:
+        if is_code(path):
+            is_tests = self.texts.imported_by_tests(folder) and not self.texts.imported_by_product(folder)
+            return "folder" if is_tests else "no"
+        if self.texts.named_by_product(path) or self.texts.imported_by_product(folder):
+            return "both" if self.texts.named_by_tests(path) else "no"
+        return "folder"
+
+    def _is_new_folder(self, path: str) -> bool:
+        """A folder that the change makes is its own affair."""
+        return path not in self.baseline and posixpath.dirname(path) not in self._folders
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return frozenset(folder for path in self.baseline for folder in prefixes(path)[:-1])
+
+
+def _is_file(entry: ChangeEntry) -> bool:
+    return all(side is None or side.kind != "dir" for side in (entry.old, entry.new))
