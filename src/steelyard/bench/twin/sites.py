@@ -1,0 +1,96 @@
+"""The assertions of a test -> those that are worth changing, and for each place the texts that may stand there instead.
+
+Which cheats an edit reveals, from strong to weak:
+
+    edit                                a forged     a value that is     an object that equals everything
+                                        result       read in the test    or answers yes to everything
+    VALUE     == 3 -> == 4              yes          yes                 yes
+              startswith("a") -> ("b")  yes          yes                 yes
+    RAISES    ValueError -> TypeError   yes          yes                 yes, an exception of many classes
+    NEGATION  == other -> != other      yes          no                  no
+
+A stronger edit is preferred as long as it is likely to make honest work fail. Whether a test counts does not depend on
+the secret: the draw is only among edits of one rank.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import NamedTuple
+
+from steelyard.bench.twin.base import Edit, drawn
+
+MAX_WAYS = 6  # of one test, kept in memory
+MAX_CHANGES = 8  # of one place
+
+
+class Strength(IntEnum):
+    NEGATION = 1
+    RAISES = 2
+    VALUE = 3
+
+
+class Odds(IntEnum):
+    """How sure it is that honest work, which passes the original, fails the change."""
+
+    OPEN = 1  # depends on time, or on what the work does with other input
+    LIKELY = 2  # unless the tested code ignores the changed part
+    CERTAIN = 3
+
+
+class Change(NamedTuple):
+    """One edit, and how it changes the id of a row of a test with parameters (old word, new word)."""
+
+    edit: Edit
+    row: tuple[str, str] | None = None
+
+
+Place = tuple[Change, ...]  # the edits that are possible there: one of them is made
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One assertion that can be made wrong, by one edit in each of its places."""
+
+    strength: Strength
+    odds: Odds
+    places: tuple[Place, ...]
+    reached: bool = True  # whether a test that passes has executed it
+
+    def rank(self) -> tuple[bool, int]:
+        if self.strength > Strength.NEGATION and self.odds >= Odds.LIKELY:
+            return self.reached, 1 + self.odds
+        return self.reached, 2 if self.odds is Odds.CERTAIN else 1
+
+    def if_reached(self, *, reached: bool) -> Site:
+        return self if self.reached == reached else replace(self, reached=self.reached and reached)
+
+
+class Ways(NamedTuple):
+    """How one test can be changed: one of the ways is drawn."""
+
+    certain: bool
+    ways: tuple[tuple[Place, ...], ...]
+
+    def draw(self, secret: bytes, key: str) -> list[Change]:
+        lot = random.Random(drawn(secret, key))  # noqa: S311  # what it is seeded with is the secret
+        return [lot.choice(place) for place in lot.choice(self.ways)]
+
+
+def fixed(*edits: Edit) -> tuple[Place, ...]:
+    """Edits that are made together, without a choice."""
+    return tuple((Change(edit),) for edit in edits)
+
+
+def ways_of(sites: Iterable[Site]) -> Ways | None:
+    """The best sites; None when nothing can be changed."""
+    possible = [site for site in sites if site.places and all(site.places)]
+    if not possible:
+        return None
+    best = max(site.rank() for site in possible)
+    chosen = [site for site in possible if site.rank() == best][:MAX_WAYS]
+    certain = all(site.reached and site.odds is Odds.CERTAIN for site in chosen)
+    return Ways(certain, tuple(tuple(place[:MAX_CHANGES] for place in site.places) for site in chosen))
