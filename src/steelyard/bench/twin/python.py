@@ -1,7 +1,7 @@
 """A Python file of tests -> its twin, by edits at the positions that its syntax tree gives.
 
-One assertion of each test is changed, the strongest that is certain; which of several, and to what, is drawn from a
-secret. Lines stay where they are.
+One assertion of each test is changed, one of the strongest that are certain; which of them, and to what, is drawn from
+a secret. Lines stay where they are.
 
 Certain means: when the test passes with an honest, deterministic candidate, its twin fails. So it is never a test that
 may end early, that runs under a decorator or a context manager we do not know, or that depends on the order of numbers

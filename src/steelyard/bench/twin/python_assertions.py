@@ -21,7 +21,7 @@ from steelyard.bench.twin.python_exceptions import other_exceptions
 from steelyard.bench.twin.python_expected import Wrong
 from steelyard.bench.twin.python_ids import word_in_id
 from steelyard.bench.twin.python_literals import Vary, other_texts
-from steelyard.bench.twin.python_opposites import depends_on_order, opposite
+from steelyard.bench.twin.python_opposites import depends_on_order, is_steady, opposite
 from steelyard.bench.twin.python_text import Text, literal
 from steelyard.bench.twin.python_vocabulary import Vocabulary
 from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
@@ -253,7 +253,8 @@ class Assertions:
 
     def _opposite(self, name: ast.Attribute, call: ast.Call) -> Site:
         _, end = self.text.span(name)
-        odds = Odds.OPEN if name.attr in _ORDERINGS or depends_on_order(call) else Odds.CERTAIN
+        unsteady = depends_on_order(call) or (name.attr in _ORDERINGS and not is_steady(*call.args[:2]))
+        odds = Odds.OPEN if unsteady else Odds.CERTAIN
         edit = Edit(end - len(name.attr.encode()), end, OPPOSITE[name.attr])
         return Site(Strength.NEGATION, odds, fixed(edit))
 

@@ -11,6 +11,7 @@ import re
 
 from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.python_text import Text
+from steelyard.bench.twin.sites import UNSTEADY
 
 _OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Eq: (r"==", "!="),
@@ -44,17 +45,19 @@ def opposite(text: Text, test: ast.expr) -> list[Edit]:
 
 
 def depends_on_order(test: ast.AST) -> bool:
-    """What depends on time or load may come out either way without anybody cheating; a length does not."""
+    """An order of two things that may be times or loads, or of more than two; not a comparison with a number."""
     return any(
         isinstance(one, ast.Compare)
         and any(isinstance(operator, ORDERING) for operator in one.ops)
-        and not (len(one.ops) == 1 and _is_length(one.left))
+        and not (len(one.ops) == 1 and is_steady(one.left, one.comparators[0]))
         for one in ast.walk(test)
     )
 
 
-def _is_length(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
+def is_steady(*sides: ast.expr) -> bool:
+    """Whether one side is a number and the other nothing that changes from run to run."""
+    numbers = [one for one in sides if isinstance(one.operand if isinstance(one, ast.UnaryOp) else one, ast.Constant)]
+    return len(numbers) == 1 and not any(UNSTEADY.search(ast.unparse(one)) for one in sides)
 
 
 def _other_operator(text: Text, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> list[Edit]:

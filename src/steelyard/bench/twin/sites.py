@@ -16,6 +16,7 @@ the secret: the draw is only among edits of one rank.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -23,6 +24,12 @@ from typing import NamedTuple
 
 from steelyard.bench.twin.base import Edit, drawn
 
+# What an order is about when it may come out either way without anybody cheating.
+UNSTEADY = re.compile(
+    r"time|elapsed|durat|second|minute|clock|perf|took|spent|speed|latenc|delay|sleep|rate|memor|rss|load|random|now|delta"
+    r"|tick|cpu|usage|\bms\b|\bt\d?\b|_ms\b|_s\b",
+    re.IGNORECASE,
+)
 MAX_WAYS = 6  # of one test, kept in memory
 MAX_CHANGES = 8  # of one place
 
