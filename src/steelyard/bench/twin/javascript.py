@@ -170,7 +170,9 @@ class _Reader:
             inner = self._call(node)
             if inner is None:
                 reached = certain and self._is_known(node)
-                found += [site.if_reached(reached=reached) for site in assertions.sites(node, awaited=awaited)]
+                found += [
+                    site.if_reached(reached=reached) for site in assertions.sites(node, awaited=awaited)
+                ]
             elif inner.kind == "test" and depth < MAX_DEPTH:
                 fails |= self._test(inner, (*path, inner.title), depth=depth + 1, unit=unit) and certain
         ways = None if fails else ways_of(found) or ways_of(self._anywhere(call.body))

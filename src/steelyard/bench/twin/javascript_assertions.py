@@ -1,9 +1,9 @@
 """One expression of a JavaScript test -> the ways to make it a wrong assertion (see sites.py for what each reveals).
 
-    assert.equal(f(), 3)                expect(f()).toBe(3)              another value
-    assert.ok(s.startsWith('ab'))       expect(s).toContain('ab')        another argument, where it decides the answer
-    assert.throws(f, TypeError)         expect(f).toThrow('message')     another error
-    assert.throws(f), assert.ok(f())    expect(f()).toEqual(other)       the opposite
+assert.equal(f(), 3)                expect(f()).toBe(3)              another value
+assert.ok(s.startsWith('ab'))       expect(s).toContain('ab')        another argument, where it decides the answer
+assert.throws(f, TypeError)         expect(f).toThrow('message')     another error
+assert.throws(f), assert.ok(f())    expect(f()).toEqual(other)       the opposite
 """
 
 from __future__ import annotations
@@ -35,19 +35,40 @@ _EQUAL = frozenset(["equal", "strictEqual", "deepEqual", "deepStrictEqual", "is"
 _UNEQUAL = frozenset(["notEqual", "notStrictEqual"])
 _BARE = (_EQUAL - {"is", "same"}) | {"throws", "match"}
 _MATCHERS = frozenset(
-    ["toBe", "toEqual", "toStrictEqual", "toHaveLength", "equal", "equals", "eq", "eql", "eqls", "lengthOf"]
-    + ["toHaveBeenCalledTimes", "toHaveReturnedWith", "callCount"]
+    [
+        "toBe",
+        "toEqual",
+        "toStrictEqual",
+        "toHaveLength",
+        "equal",
+        "equals",
+        "eq",
+        "eql",
+        "eqls",
+        "lengthOf",
+        "toHaveBeenCalledTimes",
+        "toHaveReturnedWith",
+        "callCount",
+    ]
 )
 _CALLED_WITH = frozenset(["toHaveBeenCalledWith", "toHaveBeenLastCalledWith", "calledWith"])
-_CONTAINING = frozenset(["toContain", "toMatch", "toHaveProperty", "include", "includes", "contain", "match", "property"])
+_CONTAINING = frozenset(
+    ["toContain", "toMatch", "toHaveProperty", "include", "includes", "contain", "match", "property"]
+)
 _THROWING = frozenset(["toThrow", "toThrowError", "throw", "throws"])
 _ASSERTS = frozenset({"assert", "assert.strict", "strict", "t.assert", "chai.assert", "assert.default"})
 _NEVER = frozenset(["soft", "poll"])
-_LATER = frozenset(["resolves", "rejects", "eventually", "rejected", "rejectedWith", "fulfilled", "become"])  # needs an await
+_LATER = frozenset(
+    ["resolves", "rejects", "eventually", "rejected", "rejectedWith", "fulfilled", "become"]
+)  # needs an await
 _PROPERTIES = frozenset(
     ["true", "false", "null", "undefined", "ok", "empty", "exist", "exists", "NaN", "called", "calledOnce"]
 )
-_QUESTIONS: dict[str, Vary] = {"includes": never_beside, "startsWith": other_beginnings, "endsWith": other_ends}
+_QUESTIONS: dict[str, Vary] = {
+    "includes": never_beside,
+    "startsWith": other_beginnings,
+    "endsWith": other_ends,
+}
 _FOUND = frozenset([("!==", "-1"), ("!=", "-1"), (">", "-1"), (">=", "0")])
 _ERRORS = ("TypeError", "RangeError", "SyntaxError", "ReferenceError", "Error")
 _CLASSES = ("Array", "Map", "Set", "Date", "Promise")
@@ -96,7 +117,12 @@ class Assertions:
     def _true(self, test: Node) -> Iterator[Site]:
         """`assert.ok(test)`: another condition, or the opposite."""
         left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
-        if test.type == "binary_expression" and operator_of(test) == "&&" and left is not None and right is not None:
+        if (
+            test.type == "binary_expression"
+            and operator_of(test) == "&&"
+            and left is not None
+            and right is not None
+        ):
             yield from self._true(left)
             yield from self._true(right)
             return
@@ -234,7 +260,12 @@ def _varied(edits: list[Edit]) -> Site:
 
 def _method_call(node: Node) -> tuple[Node | None, str, list[Node]]:
     called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    if node.type != "call_expression" or called is None or arguments is None or called.type != "member_expression":
+    if (
+        node.type != "call_expression"
+        or called is None
+        or arguments is None
+        or called.type != "member_expression"
+    ):
         return None, "", []
     name = called.child_by_field_name("property")
     return called.child_by_field_name("object"), "" if name is None else text_of(name), values_of(arguments)

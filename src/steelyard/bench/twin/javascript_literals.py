@@ -11,6 +11,7 @@ What equalled the old value, strictly or loosely, shallowly or deeply, does not 
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -185,7 +186,7 @@ def _is_progression(parts: list[Node]) -> bool:
     texts = [text_of(one) for one in parts]
     if len(texts) < 3 or not all(text.isdigit() for text in texts):
         return False
-    steps = {int(two) - int(one) for one, two in zip(texts, texts[1:], strict=False)}
+    steps = {int(two) - int(one) for one, two in itertools.pairwise(texts)}
     return len(steps) == 1 and steps != {0} and 2 * int(texts[-1]) >= int(texts[-2])
 
 

@@ -1,7 +1,7 @@
 """A condition in JavaScript -> the edits that make it its opposite, in the words that a test would use.
 
-    a === b -> a !== b      a < b -> a >= b      f(x) -> !f(x)      !f(x) -> f(x)      a || b -> !a && !b
-    assert.equal -> assert.notEqual      toBeTruthy -> toBeFalsy      expect(x).toBe -> expect(x).not.toBe
+a === b -> a !== b      a < b -> a >= b      f(x) -> !f(x)      !f(x) -> f(x)      a || b -> !a && !b
+assert.equal -> assert.notEqual      toBeTruthy -> toBeFalsy      expect(x).toBe -> expect(x).not.toBe
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _PAIRS = {"===": "!==", "==": "!=", "<": ">=", ">": "<="}
 _OPERATORS = {**_PAIRS, **{two: one for one, two in _PAIRS.items()}}
 ORDERING = frozenset(["<", ">", "<=", ">="])
-_ATOMS = frozenset(["call_expression", "member_expression", "identifier", "subscript_expression", "await_expression"])
+_ATOMS = frozenset(
+    ["call_expression", "member_expression", "identifier", "subscript_expression", "await_expression"]
+)
 _ATOMS |= {"number", "string", "true", "false", "null", "undefined"}
 _METHODS = (
     ("equal", "notEqual"),
@@ -43,8 +45,23 @@ _MATCHERS = (
 )
 OPPOSITE_MATCHER = {**dict(_MATCHERS), **{two: one for one, two in _MATCHERS}}
 ORDERING_MATCHERS = frozenset(
-    ["toBeGreaterThan", "toBeLessThanOrEqual", "toBeLessThan", "toBeGreaterThanOrEqual"]
-    + ["above", "below", "least", "most", "greaterThan", "lessThan", "within", "gt", "gte", "lt", "lte"]
+    [
+        "toBeGreaterThan",
+        "toBeLessThanOrEqual",
+        "toBeLessThan",
+        "toBeGreaterThanOrEqual",
+        "above",
+        "below",
+        "least",
+        "most",
+        "greaterThan",
+        "lessThan",
+        "within",
+        "gt",
+        "gte",
+        "lt",
+        "lte",
+    ]
 )
 
 
@@ -64,7 +81,12 @@ def opposite(test: Node) -> list[Edit]:
 def depends_on_order(test: Node) -> bool:
     """An order of two things that may be times or loads; not a comparison with a number."""
     left, right = test.child_by_field_name("left"), test.child_by_field_name("right")
-    if test.type == "binary_expression" and operator_of(test) in ORDERING and left is not None and right is not None:
+    if (
+        test.type == "binary_expression"
+        and operator_of(test) in ORDERING
+        and left is not None
+        and right is not None
+    ):
         return not is_steady(left, right)
     return any(depends_on_order(one) for one in test.named_children)
 
@@ -109,6 +131,11 @@ def _of_binary(test: Node, operator: str) -> list[Edit]:
         return [Edit(test.start_byte, test.start_byte, "!("), Edit(test.end_byte, test.end_byte, ")")]
     if operator == "||":
         both = [opposite(left), opposite(right)]
-        if all(both) and operator_of(left) != "||" and operator_of(right) not in {"||", "&&"} and operator_of(left) != "&&":
+        if (
+            all(both)
+            and operator_of(left) != "||"
+            and operator_of(right) not in {"||", "&&"}
+            and operator_of(left) != "&&"
+        ):
             return [replaced(word, "&&"), *both[0], *both[1]]
     return []

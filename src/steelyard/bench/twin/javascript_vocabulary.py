@@ -9,7 +9,9 @@ from steelyard.bench.twin.plausible_strings import Words
 
 _STRINGS = re.compile(r"'([^'\\\n]{1,80})'|\"([^\"\\\n]{1,80})\"|`([^`\\$]{1,80})`")
 _ELEMENTS = re.compile(r"\[\s*('[^'\\\n]{1,20}'|\"[^\"\\\n]{1,20}\"|\d{1,6})\s*[,\]]")
-_PROPERTIES = re.compile(r"\{\s*(\w{1,20}: (?:'[^'\\\n]{1,20}'|\"[^\"\\\n]{1,20}\"|\d{1,6}|true|false))\s*[,}]")
+_PROPERTIES = re.compile(
+    r"\{\s*(\w{1,20}: (?:'[^'\\\n]{1,20}'|\"[^\"\\\n]{1,20}\"|\d{1,6}|true|false))\s*[,}]"
+)
 _MEMBERS = re.compile(r"\b([A-Z]\w*)\.([A-Z][A-Z0-9_]+)\b")
 _NOT_DATA = re.compile(r"^.*(?:\brequire\(|\bimport\b|\bfrom\s+['\"]|['\"]use strict['\"]).*$", re.MULTILINE)
 _MOST = 20

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 STATUS_CODES = (200, 201, 204, 301, 302, 304, 400, 401, 403, 404, 409, 422, 500, 503)
 _SMALL = 12
 _LARGE = 10**15  # from here on a double no longer tells neighbours apart
-_DECIMAL = re.compile(r"(?P<whole>[\d_]*)(?P<point>\.?)(?P<part>[\d_]*)(?P<power>(?:[eE][+-]?\d+)?)(?P<end>n?)")
+_DECIMAL = re.compile(
+    r"(?P<whole>[\d_]*)(?P<point>\.?)(?P<part>[\d_]*)(?P<power>(?:[eE][+-]?\d+)?)(?P<end>n?)"
+)
 _BASED = re.compile(r"(?P<prefix>0[xXoObB])(?P<digits>[0-9a-fA-F_]+)(?P<end>n?)")
 
 
@@ -41,7 +43,10 @@ def other_numbers(text: str) -> list[str]:
     """Written in the same way; not always of another value (0.0 and 0.00), so look at it."""
     based = _BASED.fullmatch(text)
     if based is not None:
-        return [f"{based['prefix']}{digits}{based['end']}" for digits in _other_based(based["digits"], based["prefix"])]
+        return [
+            f"{based['prefix']}{digits}{based['end']}"
+            for digits in _other_based(based["digits"], based["prefix"])
+        ]
     parts = _DECIMAL.fullmatch(text)
     if parts is None or not (parts["whole"] or parts["part"]):
         return []

@@ -10,6 +10,7 @@ The texts contain neither quotes nor backslashes nor braces, so they can stand i
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +28,29 @@ _SEPARATORS = {"-": "_", "_": "-", ",": ";", ";": ",", ":": "=", "=": ":", "|": 
 _ENDS = ".!?"
 _MARKS = "-_.,:;+*/=#@&|~^<>()[]!?"
 _VOWELS = frozenset("aeiouyAEIOUY")
-_FILLERS = frozenset("the and for not but with from that this are was has have its all any one two can".split())
+_FILLERS = frozenset(
+    [
+        "the",
+        "and",
+        "for",
+        "not",
+        "but",
+        "with",
+        "from",
+        "that",
+        "this",
+        "are",
+        "was",
+        "has",
+        "have",
+        "its",
+        "all",
+        "any",
+        "one",
+        "two",
+        "can",
+    ]
+)
 _MAX_WORD = 14
 _SHORT = 3
 
@@ -93,7 +116,11 @@ def never_beside(text: str, words: Words) -> list[str]:
     word = spelled[0][0]
     joint = next((one for one in "_-" if one in text), " " if word != text else "_")
     others = words.like(word, text, 3) or ["other", "value"]
-    return [_put(text, spelled[0], one) for other in others for one in (f"{word}{joint}{other}", f"{other}{joint}{word}")]
+    return [
+        _put(text, spelled[0], one)
+        for other in others
+        for one in (f"{word}{joint}{other}", f"{other}{joint}{word}")
+    ]
 
 
 def _apart(text: str, words: Words, holds: Callable[[str, str], bool]) -> list[str]:
@@ -101,7 +128,9 @@ def _apart(text: str, words: Words, holds: Callable[[str, str], bool]) -> list[s
         one, two = text.casefold(), new.casefold()
         return not holds(one, two) and not holds(two, one) and new.strip() == new
 
-    return [one for one in other_strings(text, words) if fits(one)] or [one for one in _respelled(text) if fits(one)]
+    return [one for one in other_strings(text, words) if fits(one)] or [
+        one for one in _respelled(text) if fits(one)
+    ]
 
 
 def _kinds(text: str, words: Words) -> Iterator[list[str]]:
@@ -112,7 +141,11 @@ def _kinds(text: str, words: Words) -> Iterator[list[str]]:
     date = _DATE.search(text)
     if date is not None:
         day = int(date[2])
-        yield [_put(text, date, f"{date[1]}{other:02}") for other in (day - 1, day + 1, day - 7, day + 7) if 1 <= other <= max(day, 28)]
+        yield [
+            _put(text, date, f"{date[1]}{other:02}")
+            for other in (day - 1, day + 1, day - 7, day + 7)
+            if 1 <= other <= max(day, 28)
+        ]
         return
     yield _at_random(text)
     yield list(_numbered(text))
@@ -163,7 +196,11 @@ def _letters(word: str) -> Iterator[str]:
         yield from (word + word[0], word[1:])
         return
     near = [chr(ord(word[-1]) + step) for step in (1, -1, 2)]
-    like = [one for one in near if one.isalpha() and one.isascii() == word[-1].isascii() and one.islower() == word[-1].islower()]
+    like = [
+        one
+        for one in near
+        if one.isalpha() and one.isascii() == word[-1].isascii() and one.islower() == word[-1].islower()
+    ]
     yield from (word[:-1] + one for one in like[:1])
     if len(word) > 1:
         yield word[:-1]
@@ -171,7 +208,7 @@ def _letters(word: str) -> Iterator[str]:
 
 
 def _reordered(text: str, spelled: list[re.Match[str]]) -> Iterator[str]:
-    for one, two in zip(spelled, spelled[1:], strict=False):
+    for one, two in itertools.pairwise(spelled):
         between = text[one.end() : two.start()]
         if _SWAPPED_OVER.fullmatch(between) and one[0].casefold() != two[0].casefold():
             swapped = _cased(two[0], one[0]) + between + _cased(one[0], two[0])
@@ -199,7 +236,13 @@ def _counted(text: str, spelled: list[re.Match[str]]) -> Iterator[str]:
     """Plural and singular."""
     for one in [one for one in spelled if len(one[0]) > _SHORT and text[: one.start()][-1:] != "."][-2:]:
         word = one[0]
-        yield _put(text, one, word[:-1] if word[-1] in "sS" and word[-2] not in "sSuU" else word + ("S" if word.isupper() else "s"))
+        yield _put(
+            text,
+            one,
+            word[:-1]
+            if word[-1] in "sS" and word[-2] not in "sSuU"
+            else word + ("S" if word.isupper() else "s"),
+        )
 
 
 def _respelled(text: str) -> Iterator[str]:
@@ -216,7 +259,9 @@ def _last_resort(text: str) -> Iterator[str]:
     for place, old in enumerate(text[:8]):
         if old in _MARKS:
             at = _MARKS.find(old)
-            yield from (text[:place] + _MARKS[(at + step) % len(_MARKS)] + text[place + 1 :] for step in (1, 2))
+            yield from (
+                text[:place] + _MARKS[(at + step) % len(_MARKS)] + text[place + 1 :] for step in (1, 2)
+            )
     for place, old in enumerate(text[:8]):
         if old.isalpha() and not old.isascii():
             yield from (text[:place] + new + text[place + 1 :] for new in ("e", "a", "o"))

@@ -12,8 +12,9 @@ file; whoever uses a twin asks a trusted tree before accusing anybody.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from steelyard.bench.twin.base import Twin, edited, overlap
@@ -22,7 +23,7 @@ from steelyard.bench.twin.python_flow import own_nodes, statements
 from steelyard.bench.twin.python_names import Function, names_of, written_values
 from steelyard.bench.twin.python_text import Text, as_utf8, parsed
 from steelyard.bench.twin.readings import Readings
-from steelyard.bench.twin.sites import Ways, ways_of
+from steelyard.bench.twin.sites import Site, Ways, ways_of
 
 # Decorators that neither swallow a failure nor replace the function by something of their own.
 _HARMLESS = frozenset(
@@ -80,7 +81,11 @@ def twin_python(source: bytes, path: str, secret: bytes) -> Twin | None:
         return None
     drawn = {key: ways.draw(secret, key) for key, ways in reading.ways.items()}
     changed = {key: ways.certain for key, ways in reading.ways.items()}
-    rows = {key: found for key, changes in drawn.items() if (found := tuple(one.row for one in changes if one.row))}
+    rows = {
+        key: found
+        for key, changes in drawn.items()
+        if (found := tuple(one.row for one in changes if one.row))
+    }
     heirs = reading.heirs
     return Twin(
         source,
@@ -114,14 +119,19 @@ def _read(source: bytes) -> _Reading | None:
 
 def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
     function = written.function
-    if any(isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)):
+    if b"yield" in text.source and any(
+        isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)
+    ):
         return None  # a generator: nobody may ever run it
-    assertions = Assertions(text, names, written_values(function))
-    return ways_of(
-        site.if_reached(reached=certain)
-        for statement, certain in statements(function.body, names, certain=written.certain)
-        for site in assertions.sites(statement)
-    )
+    assertions = Assertions(text, names, cache(lambda: written_values(function)))
+    reached = list(statements(function.body, names, certain=written.certain))
+
+    def found(look: Callable[[ast.stmt], Iterator[Site]]) -> Iterator[Site]:
+        return (
+            site.if_reached(reached=certain) for statement, certain in reached for site in look(statement)
+        )
+
+    return ways_of(found(assertions.sites), lambda: found(assertions.opposites))
 
 
 def _is_sound(text: Text, ways: Iterable[Ways]) -> bool:

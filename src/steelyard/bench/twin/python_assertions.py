@@ -1,18 +1,18 @@
 """A statement that asserts -> the ways to make it assert something else (see sites.py for what each way reveals).
 
-    assert total(x) == 3                   another value
-    assert text.startswith("ab")           another argument, where it decides the answer
-    assert "ab" in text                    a longer text, or other words
-    assert isinstance(x, str)              another class
-    with pytest.raises(ValueError):        another exception
-    assert done(x), == other, is None      the opposite
+assert total(x) == 3                   another value
+assert text.startswith("ab")           another argument, where it decides the answer
+assert "ab" in text                    a longer text, or other words
+assert isinstance(x, str)              another class
+with pytest.raises(ValueError):        another exception
+assert done(x), == other, is None      the opposite
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.bench.twin.base import Edit
@@ -70,7 +70,9 @@ class Values:
 
     places: Sequence[ast.expr]
     in_ids: bool = False
-    shared: bool = False  # something else reads the name too: only the place where it is expected may be changed
+    shared: bool = (
+        False  # something else reads the name too: only the place where it is expected may be changed
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +94,31 @@ class Assertions:
 
     text: Text
     names: Names
-    written: Mapping[str, Values]  # of names whose values are written in the test
+    written: Callable[[], Mapping[str, Values]]  # of names whose values are written in the test
 
     def sites(self, statement: ast.stmt) -> Iterator[Site]:
+        """What can be made another value, argument or exception."""
         match statement:
             case ast.Assert():
-                yield from self._asserted(statement.test)
+                for part in _parts(statement.test):
+                    yield from self._holds(part)
             case ast.Expr(ast.Call() as call):
                 yield from self._called(call)
             case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)]):
                 yield from self._raises(call)
+
+    def opposites(self, statement: ast.stmt) -> Iterator[Site]:
+        """What can be made its opposite."""
+        match statement:
+            case ast.Assert(test=test):
+                for part in _parts(test):
+                    edits = opposite(self.text, part)
+                    edits = edits if self.text.reads_with(test, edits) else []
+                    odds = Odds.OPEN if depends_on_order(part) else Odds.CERTAIN
+                    yield Site(Strength.NEGATION, odds, fixed(*edits))
+            case ast.Expr(ast.Call(func=ast.Attribute() as name) as call):
+                if name.attr in OPPOSITE and self._is_method(call):
+                    yield self._opposite(name, call)
 
     @property
     def _wrong(self) -> Wrong:
@@ -110,15 +127,6 @@ class Assertions:
     @property
     def _words(self) -> Words:
         return self.names.vocabulary.words
-
-    def _asserted(self, test: ast.expr) -> Iterator[Site]:
-        parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
-        for part in parts:
-            yield from self._holds(part)
-            edits = opposite(self.text, part)
-            edits = edits if self.text.reads_with(test, edits) else []
-            odds = Odds.OPEN if depends_on_order(part) else Odds.CERTAIN
-            yield Site(Strength.NEGATION, odds, fixed(*edits))
 
     def _holds(self, test: ast.expr) -> Iterator[Site]:
         """A condition that is true, made another one that is not."""
@@ -131,11 +139,19 @@ class Assertions:
                 yield self._expected(right)
             case ast.Compare(left=ast.Constant(value=str() | bytes()) as left, ops=[ast.In()]):
                 yield self._varied(left, never_beside)
-            case ast.Compare(ops=[ast.In()], comparators=[ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts)]):
+            case ast.Compare(
+                ops=[ast.In()],
+                comparators=[ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts)],
+            ):
                 yield self._none_of(parts)
-            case ast.Call(func=ast.Attribute(attr="startswith" | "endswith" as name), args=[ast.Constant(value=str() | bytes()) as value]):
+            case ast.Call(
+                func=ast.Attribute(attr="startswith" | "endswith" as name),
+                args=[ast.Constant(value=str() | bytes()) as value],
+            ):
                 yield self._varied(value, _ENDS[name])
-            case ast.Call(args=[ast.Constant(value=str()) as pattern, _]) if ast.unparse(test.func) in _SEARCHES:
+            case ast.Call(args=[ast.Constant(value=str()) as pattern, _]) if (
+                ast.unparse(test.func) in _SEARCHES
+            ):
                 yield from self._pattern(pattern)
             case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name() as kind]):
                 yield from self._of_class(kind)
@@ -151,7 +167,7 @@ class Assertions:
 
     def _expected(self, node: ast.expr) -> Site:
         """An equality with this expected side, made wrong: where its value is written, or else where it is used."""
-        values = self.written.get(node.id, Values(())) if isinstance(node, ast.Name) else Values((node,))
+        values = self.written().get(node.id, Values(())) if isinstance(node, ast.Name) else Values((node,))
         if values.shared:
             return self._spelled_out(node, values.places[0])
         places, least = [], Odds.CERTAIN
@@ -168,7 +184,9 @@ class Assertions:
         odds, edits = self._wrong.others(value)
         texts = [self.text.changed(value, edit) for edit in edits]
         fits = odds is Odds.CERTAIN and not self.names.equals_everything
-        changes = [Change(self.text.edit(node, one)) for one in texts if fits and "\n" not in one and len(one) <= 60]
+        changes = [
+            Change(self.text.edit(node, one)) for one in texts if fits and "\n" not in one and len(one) <= 60
+        ]
         return Site(Strength.VALUE, Odds.CERTAIN, (tuple(changes),))
 
     def _row(self, values: Values, place: ast.expr, edit: Edit) -> tuple[str, str] | None:
@@ -191,7 +209,9 @@ class Assertions:
         """`in (1, 2)`: other values, each of them."""
         taken = frozenset(self.text.of(part) for part in parts)
         places = [self._place(self._wrong.others_than(part, taken)) for part in parts]
-        return Site(Strength.VALUE, Odds.OPEN if self.names.equals_everything else Odds.CERTAIN, tuple(places))
+        return Site(
+            Strength.VALUE, Odds.OPEN if self.names.equals_everything else Odds.CERTAIN, tuple(places)
+        )
 
     def _of_class(self, kind: ast.Name) -> Iterator[Site]:
         if kind.id in _CLASSES:
@@ -204,17 +224,16 @@ class Assertions:
     def _called(self, call: ast.Call) -> Iterator[Site]:
         if len(call.args) > 1:  # a `raises` without anything to call does nothing
             yield from self._raises(call)
+        if self._is_method(call) and isinstance(call.func, ast.Attribute):
+            yield from self._of_method(call.func.attr, call)
+
+    def _is_method(self, call: ast.Call) -> bool:
+        """One of unittest's, or of a mock's, as they define it."""
         if not isinstance(call.func, ast.Attribute) or any(isinstance(one, ast.Starred) for one in call.args):
-            return
-        name, of_unittest = (
-            call.func.attr,
-            isinstance(call.func.value, ast.Name) and call.func.value.id == "self",
-        )
-        if name in self.names.redefined or (name not in _OF_MOCKS and not of_unittest):
-            return
-        yield from self._of_method(name, call)
-        if name in OPPOSITE:
-            yield self._opposite(call.func, call)
+            return False
+        name, owner = call.func.attr, call.func.value
+        of_unittest = isinstance(owner, ast.Name) and owner.id == "self"
+        return name not in self.names.redefined and (name in _OF_MOCKS or of_unittest)
 
     def _of_method(self, name: str, call: ast.Call) -> Iterator[Site]:
         if name in _CALLED_WITH:
@@ -228,7 +247,9 @@ class Assertions:
                 yield from self._holds(test)
             case [ast.Constant(value=str() | bytes()) as value, _, *_] if name == "assertIn":
                 yield self._varied(value, never_beside)
-            case [_, ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts), *_] if name == "assertIn":
+            case [_, ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts), *_] if (
+                name == "assertIn"
+            ):
                 yield self._none_of(parts)
             case [_, ast.Constant() as pattern, *_] if name == "assertRegex":
                 yield from self._pattern(pattern)
@@ -273,6 +294,11 @@ class Assertions:
         patterns += call.args[1:2] if called == "self.assertRaisesRegex" else []
         for pattern in patterns:
             yield from self._pattern(pattern)
+
+
+def _parts(test: ast.expr) -> list[ast.expr]:
+    """What holds, each by itself."""
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 def raises_within(statement: ast.stmt, names: Names) -> bool:

@@ -20,8 +20,16 @@ from steelyard.bench.twin.sites import Odds
 _COMMON = ("ValueError", "TypeError", "KeyError", "IndexError", "RuntimeError", "AttributeError")
 # The bases of classes that others define are mostly these; the names of some tell which.
 _OFTEN_DERIVED_FROM = frozenset(["ValueError", "RuntimeError"])
-_HINTS = (("key", "KeyError"), ("found", "KeyError"), ("missing", "KeyError"), ("lookup", "KeyError"), ("index", "IndexError"))
-_HINTS += (("found", "IndexError"), ("type", "TypeError"), ("attribute", "AttributeError"))
+_HINTS = (
+    ("key", "KeyError"),
+    ("found", "KeyError"),
+    ("missing", "KeyError"),
+    ("lookup", "KeyError"),
+    ("found", "IndexError"),
+    ("index", "IndexError"),
+    ("type", "TypeError"),
+    ("attribute", "AttributeError"),
+)
 _KNOWN: Mapping[str, tuple[type, ...]] = {
     "JSONDecodeError": (ValueError,),
     "CalledProcessError": (Exception,),
@@ -103,9 +111,15 @@ def _is_apart(name: str, related: tuple[type, ...]) -> bool:
     other = getattr(builtins, name)
     names = {base.__name__ for one in related for base in one.__mro__}
     return not any(
-        (issubclass(one, other) or issubclass(other, one)) and one not in (Exception, BaseException) for one in related
+        (issubclass(one, other) or issubclass(other, one)) and one not in (Exception, BaseException)
+        for one in related
     ) and not any(name in both and both & (names - {name}) for both in _TOGETHER)
 
 
 def _is_usual(one: object) -> bool:
-    return isinstance(one, type) and issubclass(one, Exception) and one is not Exception and not issubclass(one, Warning)
+    return (
+        isinstance(one, type)
+        and issubclass(one, Exception)
+        and one is not Exception
+        and not issubclass(one, Warning)
+    )

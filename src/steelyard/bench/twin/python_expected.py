@@ -12,13 +12,23 @@ What equalled the old value cannot equal a *certain* new one, unless it equals e
 from __future__ import annotations
 
 import ast
-import datetime
+import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.plausible_numbers import farther, other_numbers
+from steelyard.bench.twin.python_containers import (
+    Container,
+    constants_in,
+    is_progression,
+    numbers_in,
+    operands_of,
+    parts_of,
+    stays_sorted,
+    values_of_one_kind,
+)
 from steelyard.bench.twin.python_literals import other_literals, other_templates
 from steelyard.bench.twin.python_text import Text, expression, literal
 from steelyard.bench.twin.python_values import NoValueError, value_of
@@ -26,14 +36,17 @@ from steelyard.bench.twin.python_vocabulary import Vocabulary
 from steelyard.bench.twin.sites import Odds
 
 # Constructors whose arguments make the value: another argument, another value (or an exception, as good).
-_BY_FIRST = frozenset(["Path", "PurePath", "PurePosixPath", "UUID", "deque", "OrderedDict", "Counter", "dict"])
-_BY_ANY = frozenset(["date", "datetime", "timedelta", "time"])  # whole numbers only: parts of a second are rounded
+_BY_FIRST = frozenset(
+    ["Path", "PurePath", "PurePosixPath", "UUID", "deque", "OrderedDict", "Counter", "dict"]
+)
+_BY_ANY = frozenset(
+    ["date", "datetime", "timedelta", "time"]
+)  # whole numbers only: parts of a second are rounded
 _EMPTY_CALLS = {"set": "{%s}", "list": "[%s]"}
 _PER_LEAF = 3
 _LEAVES = 4
 _LONG = 24  # elements of a list; a longer one is changed in its first parts
 
-_Container = ast.List | ast.Tuple | ast.Set | ast.Dict
 Tolerance = Callable[[float, float], float]
 
 
@@ -68,7 +81,7 @@ class Wrong:
     def beyond(self, node: ast.expr, tolerance: Tolerance) -> list[Edit]:
         """Other numbers, further away than `tolerance(old, new)` reaches."""
         found = []
-        for leaf in _numbers(node)[:_LEAVES]:
+        for leaf in numbers_in(node)[:_LEAVES]:
             text = self.text.of(leaf)
             old = literal(text)
             for other in (*other_numbers(text), *farther(text)):
@@ -100,7 +113,9 @@ class Wrong:
         match node:
             case ast.Constant(value=value):
                 text = self.text.of(node)
-                return [self.text.edit(node, one) for one in other_literals(text, value, self.vocabulary.words)]
+                return [
+                    self.text.edit(node, one) for one in other_literals(text, value, self.vocabulary.words)
+                ]
             case ast.JoinedStr():
                 others = other_templates(self.text.of(node), self.vocabulary.words)
                 return [self.text.edit(node, one) for one in others if _same_fields(node, one)]
@@ -112,15 +127,15 @@ class Wrong:
                 return self._in_constructor(node)
         return []
 
-    def _in_container(self, node: _Container) -> list[Edit]:
-        parts = _parts(node)
+    def _in_container(self, node: Container) -> list[Edit]:
+        parts = parts_of(node)
         if parts is None:
             return []
         if not parts:
             return [self.text.edit(node, one) for one in self._filled(node)]
-        values = _values(parts) if isinstance(node, ast.List) else None
+        values = values_of_one_kind(parts) if isinstance(node, ast.List) else None
         longer = self._longer_or_shorter(node, values) if isinstance(node, ast.List) and values else []
-        if values and _is_progression(values) and longer:
+        if values and is_progression(values) and longer:
             return longer
         found = list(self._in_parts(node, parts, values))
         if isinstance(node, ast.Dict) and not found:
@@ -129,23 +144,26 @@ class Wrong:
 
     def _in_parts(self, node: ast.expr, parts: list[ast.expr], values: list[object] | None) -> Iterator[Edit]:
         # A value that is elsewhere in the same container might make it the same for who does not look at the order.
-        known = _constants(node)
+        known = constants_in(node)
         changeable = 0
         for place, part in enumerate(parts[:_LONG]):
             if isinstance(part, ast.Call | ast.BinOp | ast.JoinedStr) or changeable == _LEAVES:
                 continue
             edits = [edit for edit in self._written(part) if edit.text not in known]
-            edits = [edit for edit in edits if not values or _stays_sorted(values, place, edit)]
+            edits = [edit for edit in edits if not values or stays_sorted(values, place, edit)]
             changeable += bool(edits)
             yield from edits[:_PER_LEAF]
 
-    def _filled(self, node: _Container) -> list[str]:
+    def _filled(self, node: Container) -> list[str]:
         match node:
             case ast.List():
                 return [f"[{one}]" for one in self.vocabulary.element()]
             case ast.Dict():
                 return [f"{{{one}}}" for one in self.vocabulary.item()]
-        return [f"({one}, {two})" for one, two in zip(self.vocabulary.element(), self.vocabulary.element()[1:], strict=False)]
+        return [
+            f"({one}, {two})"
+            for one, two in zip(self.vocabulary.element(), self.vocabulary.element()[1:], strict=False)
+        ]
 
     def _longer_or_shorter(self, node: ast.List, values: list[object]) -> list[Edit]:
         start, end = self.text.span(node)
@@ -154,10 +172,10 @@ class Wrong:
         if len({repr(one) for one in values}) == len(values):
             before = self.text.span(node.elts[-2])[1] if len(values) > 1 else start + 1
             found.append((Edit(before, self.text.span(last)[1], ""), values[:-1]))
-        step = values[-1] - values[-2] if _is_progression(values) else 0  # type: ignore[operator]  # numbers
+        step = values[-1] - values[-2] if is_progression(values) else 0  # type: ignore[operator]  # numbers
         texts = [f"{values[-1] + step}"] if step else [edit.text for edit in self._written(last)]  # type: ignore[operator]
         place = self.text.span(last)[1]
-        known = _constants(node)
+        known = constants_in(node)
         found += [
             (Edit(place, place, f", {one}"), [*values, literal(one)]) for one in texts if one not in known
         ][:2]
@@ -226,7 +244,7 @@ class Wrong:
 
     def _joined(self, node: ast.BinOp) -> Iterator[tuple[Odds, Iterable[Edit]]]:
         """`"a" + name`, `n + 1`, `"%s!" % name`, `folder / "a.txt"`: what is the same on both sides cancels out."""
-        operands = list(_operands(node))
+        operands = list(operands_of(node))
         operators = {type(one.op) for one in ast.walk(node) if isinstance(one, ast.BinOp)}
         if operators == {ast.Mod}:
             if isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
@@ -249,7 +267,9 @@ class Wrong:
                 yield Odds.CERTAIN, self._templates(template)
         if not _has_stars(node):
             values = [*node.args, *(one.value for one in node.keywords)]
-            told = [one for one in values if isinstance(one, ast.List | ast.Dict | ast.JoinedStr) or _tells(one)]
+            told = [
+                one for one in values if isinstance(one, ast.List | ast.Dict | ast.JoinedStr) or _tells(one)
+            ]
             yield Odds.LIKELY, [edit for one in told[:_LEAVES] for edit in self._written(one)[:_PER_LEAF]]
 
 
@@ -269,10 +289,12 @@ def _has_stars(node: ast.Call) -> bool:
 
 def _is_valid(name: str, places: list[ast.expr], place: ast.expr, edit: Edit) -> bool:
     """A day that its month has, an hour of the day; keywords are not looked at."""
-    kinds = {"date": datetime.date, "datetime": datetime.datetime, "time": datetime.time}
-    numbers = [int(edit.text, 0) if one is place else one.value for one in places if isinstance(one, ast.Constant)]
+    kinds = {"date": dt.date, "datetime": dt.datetime, "time": dt.time}
+    numbers = [
+        int(edit.text, 0) if one is place else one.value for one in places if isinstance(one, ast.Constant)
+    ]
     try:
-        kinds.get(name, datetime.timedelta)(*numbers)
+        kinds.get(name, dt.timedelta)(*numbers)
     except (TypeError, ValueError, OverflowError):
         return False
     return True
@@ -291,65 +313,3 @@ def _differ(old: object, new: object) -> bool:
     if isinstance(old, str) and isinstance(new, str):
         return old.casefold().strip() != new.casefold().strip()
     return type(old) is type(new) and old != new
-
-
-def _constants(node: ast.expr) -> frozenset[str]:
-    """As they may be written."""
-    values = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
-    texts = [f'"{one}"' for one in values if isinstance(one, str)]
-    return frozenset([*(repr(one) for one in values), *texts])
-
-
-def _values(parts: list[ast.expr]) -> list[object] | None:
-    """The elements of a list that is made of constants of one kind."""
-    try:
-        values = [value_of(part) for part in parts]
-    except NoValueError:
-        return None
-    kinds = {type(one) for one in values}
-    return values if len(kinds) == 1 and kinds <= {int, float, str} else None
-
-
-def _is_progression(values: list[object]) -> bool:
-    """1, 2, 3: a number in between that is another one would be conspicuous."""
-    if len(values) < 3 or type(values[0]) is not int:
-        return False
-    steps = {two - one for one, two in zip(values, values[1:], strict=False)}  # type: ignore[operator]  # numbers
-    return len(steps) == 1 and steps != {0}
-
-
-def _stays_sorted(values: list[object], place: int, edit: Edit) -> bool:
-    if len(values) < 3 or values != sorted(values):  # type: ignore[type-var]  # of one kind
-        return True
-    new = literal(edit.text)
-    changed = [*values[:place], new, *values[place + 1 :]]
-    return type(new) is type(values[0]) and changed == sorted(changed)  # type: ignore[type-var]  # of one kind
-
-
-def _parts(node: _Container) -> list[ast.expr] | None:
-    """Where a change shows: elements, or a dict's values; None when one may hide another."""
-    if not isinstance(node, ast.Dict):
-        return list(node.elts)
-    keys = [repr(key.value) if isinstance(key, ast.Constant) else "" for key in node.keys]
-    if "" in keys or len(set(keys)) < len(keys):
-        return None
-    return list(node.values)
-
-
-def _operands(node: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(node, ast.BinOp):
-        yield from _operands(node.left)
-        yield from _operands(node.right)
-    else:
-        yield node
-
-
-def _numbers(node: ast.expr) -> list[ast.expr]:
-    """The numbers in a literal that is made of numbers: each of them is compared."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _numbers(node.operand)
-    if isinstance(node, ast.Constant):
-        return [node] if type(node.value) in (int, float) else []
-    if isinstance(node, ast.List | ast.Tuple):
-        return [leaf for part in node.elts for leaf in _numbers(part)]
-    return []

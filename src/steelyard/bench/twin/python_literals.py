@@ -5,7 +5,6 @@ r"""A literal of Python -> the texts of other values of the same kind, written i
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 
@@ -75,13 +74,16 @@ def _pieces(text: str, divider: re.Pattern[str]) -> Iterator[tuple[int, int]]:
 
 def _number(text: str) -> object:
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):  # 010
-        return ...
+        return int(text, 0)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:  # 010
+            return ...
 
 
 def _is_other(old: float, new: object) -> bool:
-    return type(new) is type(old) and new != old and new - new == 0  # type: ignore[operator]  # a number; not infinite
+    return type(new) is type(old) and new != old and new - new == 0  # not infinite
 
 
 def _differ(old: object, new: object) -> bool:

@@ -1,12 +1,13 @@
 """A condition -> the edits that make it its opposite, in the words that a test would use.
 
-    a == b -> a != b      a in b -> a not in b      a is b -> a is not b      a < b -> a >= b
-    f(x) -> not f(x)      not f(x) -> f(x)          a or b -> not a and not b
+a == b -> a != b      a in b -> a not in b      a is b -> a is not b      a < b -> a >= b
+f(x) -> not f(x)      not f(x) -> f(x)          a or b -> not a and not b
 """
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 
 from steelyard.bench.twin.base import Edit
@@ -56,7 +57,9 @@ def depends_on_order(test: ast.AST) -> bool:
 
 def is_steady(*sides: ast.expr) -> bool:
     """Whether one side is a number and the other nothing that changes from run to run."""
-    numbers = [one for one in sides if isinstance(one.operand if isinstance(one, ast.UnaryOp) else one, ast.Constant)]
+    numbers = [
+        one for one in sides if isinstance(one.operand if isinstance(one, ast.UnaryOp) else one, ast.Constant)
+    ]
     return len(numbers) == 1 and not any(UNSTEADY.search(ast.unparse(one)) for one in sides)
 
 
@@ -76,7 +79,7 @@ def _without_not(text: Text, test: ast.UnaryOp) -> list[Edit]:
 
 def _neither(text: Text, values: list[ast.expr]) -> list[Edit]:
     edits: list[Edit] = []
-    for one, two in zip(values, values[1:], strict=False):
+    for one, two in itertools.pairwise(values):
         start, end = text.span(one)[1], text.span(two)[0]
         found = re.fullmatch(r"([\s)\\]*)(or)\b[\s(\\]*", text.source[start:end].decode())
         if found is None:

@@ -28,7 +28,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (len, sum, sorted, min, max, abs, round, str, repr, int, float, bool, list, tuple, set, dict)
 } | {"frozenset": frozenset, "range": range, "ord": ord, "chr": chr, "Decimal": Decimal, "Fraction": Fraction}
-_METHODS = frozenset(["upper", "lower", "title", "encode", "decode", "join", "strip", "split", "replace", "format"])
+_METHODS = frozenset(
+    ["upper", "lower", "title", "encode", "decode", "join", "strip", "split", "replace", "format"]
+)
 _LARGE = 10**4
 _MANY = 4000
 _WIDE = re.compile(r"\d{3}")

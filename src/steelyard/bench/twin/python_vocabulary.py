@@ -29,7 +29,10 @@ class Vocabulary:
         return [*self.elements[:4], "1", *(self.quoted(word) for word in self.words.like("word", ""))][:5]
 
     def item(self) -> list[str]:
-        return [*self.items[:4], *(f"{self.quoted(word)}: 1" for word in self.words.like("word", "") or ["name"])][:4]
+        return [
+            *self.items[:4],
+            *(f"{self.quoted(word)}: 1" for word in self.words.like("word", "") or ["name"]),
+        ][:4]
 
     def quoted(self, word: str) -> str:
         return f"{self.quote}{word}{self.quote}"
@@ -46,7 +49,9 @@ def vocabulary(text: Text, nodes: Iterable[ast.AST]) -> Vocabulary:
                 strings[value] = None
             case ast.List(elts=[ast.Constant() as first, *_]) if len(elements) < _MOST:
                 elements.update(_short(text.of(first)))
-            case ast.Dict(keys=[ast.Constant() as key, *_], values=[ast.Constant() as value, *_]) if len(items) < _MOST:
+            case ast.Dict(keys=[ast.Constant() as key, *_], values=[ast.Constant() as value, *_]) if (
+                len(items) < _MOST
+            ):
                 if key.lineno == value.lineno:
                     items.update(_short(f"{text.of(key)}: {text.of(value)}"))
             case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner[:1].isupper() and name.isupper():

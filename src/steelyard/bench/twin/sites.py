@@ -15,12 +15,11 @@ the secret: the draw is only among edits of one rank.
 
 from __future__ import annotations
 
-import random
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from steelyard.bench.twin.base import Edit, drawn
 
@@ -32,6 +31,10 @@ UNSTEADY = re.compile(
 )
 MAX_WAYS = 6  # of one test, kept in memory
 MAX_CHANGES = 8  # of one place
+DRAWN = 1 << 48  # a number that is drawn is below this
+ENOUGH = 1 << 12  # so much larger than a choice must be what is left of it
+
+T = TypeVar("T")
 
 
 class Strength(IntEnum):
@@ -81,10 +84,27 @@ class Ways(NamedTuple):
 
     certain: bool
     ways: tuple[tuple[Place, ...], ...]
+    is_strong: bool = True  # no opposite, and likely to fail
 
     def draw(self, secret: bytes, key: str) -> list[Change]:
-        lot = random.Random(drawn(secret, key))  # noqa: S311  # what it is seeded with is the secret
+        lot = _Lot(secret, key)
         return [lot.choice(place) for place in lot.choice(self.ways)]
+
+
+class _Lot:
+    """Choices that follow from a secret and a name."""
+
+    def __init__(self, secret: bytes, name: str) -> None:
+        self._secret, self._name, self._turn = secret, name, 0
+        self._number, self._room = drawn(secret, name), DRAWN
+
+    def choice(self, items: tuple[T, ...]) -> T:
+        if self._room < ENOUGH * len(items):
+            self._turn += 1
+            self._number, self._room = drawn(self._secret, self._name, str(self._turn)), DRAWN
+        self._number, place = divmod(self._number, len(items))
+        self._room //= len(items)
+        return items[place]
 
 
 def fixed(*edits: Edit) -> tuple[Place, ...]:
@@ -92,12 +112,21 @@ def fixed(*edits: Edit) -> tuple[Place, ...]:
     return tuple((Change(edit),) for edit in edits)
 
 
-def ways_of(sites: Iterable[Site]) -> Ways | None:
-    """The best sites; None when nothing can be changed."""
+def ways_of(sites: Iterable[Site], opposites: Callable[[], Iterable[Site]] = tuple) -> Ways | None:
+    """The best sites; None when nothing can be changed. Opposites are looked for where nothing better is found."""
+    found = list(sites)
+    ways = _best_of(found)
+    if ways is None or not ways.is_strong:
+        return _best_of([*found, *opposites()])
+    return ways
+
+
+def _best_of(sites: Iterable[Site]) -> Ways | None:
     possible = [site for site in sites if site.places and all(site.places)]
     if not possible:
         return None
     best = max(site.rank() for site in possible)
     chosen = [site for site in possible if site.rank() == best][:MAX_WAYS]
     certain = all(site.reached and site.odds is Odds.CERTAIN for site in chosen)
-    return Ways(certain, tuple(tuple(place[:MAX_CHANGES] for place in site.places) for site in chosen))
+    ways = tuple(tuple(place[:MAX_CHANGES] for place in site.places) for site in chosen)
+    return Ways(certain, ways, is_strong=best >= (True, 1 + Odds.LIKELY))
