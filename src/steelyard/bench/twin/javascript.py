@@ -162,7 +162,7 @@ class _Reader:
         key = " > ".join(path)
         self.seen[key] += 1
         unit = self.units.setdefault(key, unit or key)
-        literals = replace(self.assertions.literals, constants=_constants(call.body))
+        literals = replace(self.assertions.literals, constants=_constants(call.body), own=text_of(call.body))
         assertions = Assertions(literals)
         found: list[Site] = []
         fails = False

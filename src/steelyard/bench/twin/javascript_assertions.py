@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from steelyard.bench.twin.base import Edit
-from steelyard.bench.twin.javascript_literals import Literals, Vary, replaced, text_of, values_of
+from steelyard.bench.twin.javascript_literals import Literals, Others, Vary, replaced, text_of, values_of
 from steelyard.bench.twin.javascript_opposites import (
     OPPOSITE_AWAITED,
     OPPOSITE_MATCHER,
@@ -25,7 +25,7 @@ from steelyard.bench.twin.javascript_opposites import (
     operator_of,
     opposite,
 )
-from steelyard.bench.twin.plausible_strings import never_beside, other_beginnings, other_ends
+from steelyard.bench.twin.plausible_strings import other_beginnings, other_ends
 from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
 
 if TYPE_CHECKING:
@@ -64,11 +64,7 @@ _LATER = frozenset(
 _PROPERTIES = frozenset(
     ["true", "false", "null", "undefined", "ok", "empty", "exist", "exists", "NaN", "called", "calledOnce"]
 )
-_QUESTIONS: dict[str, Vary] = {
-    "includes": never_beside,
-    "startsWith": other_beginnings,
-    "endsWith": other_ends,
-}
+_BOUNDS: dict[str, Vary] = {"startsWith": other_beginnings, "endsWith": other_ends}
 _FOUND = frozenset([("!==", "-1"), ("!=", "-1"), (">", "-1"), (">=", "0")])
 _ERRORS = ("TypeError", "RangeError", "SyntaxError", "ReferenceError", "Error")
 _CLASSES = ("Array", "Map", "Set", "Date", "Promise")
@@ -106,9 +102,12 @@ class Assertions:
             elif method in _UNEQUAL and text_of(values[1]) == "-1":
                 yield from self._found(values[0])
             elif method in {"match", "include"}:
-                yield _varied(self.literals.longer(values[1]))
+                yield _site(self.literals.needles(values[1]))
             elif method == "throws" or (method == "rejects" and awaited):
                 yield from self._thrown(values[1])
+        elif values and (method == "throws" or (method == "rejects" and awaited)):
+            end = values[0].end_byte
+            yield _of_some_class(Edit(end, end, ", "))
         opposites = OPPOSITE_METHOD if not awaited else {**OPPOSITE_METHOD, **OPPOSITE_AWAITED}
         name = called.child_by_field_name("property")
         if method in opposites and name is not None and values:
@@ -146,16 +145,18 @@ class Assertions:
         owner, name, values = _method_call(call)
         if owner is None or not values:
             return
-        if name in _QUESTIONS:
-            yield _varied(self.literals.varied(values[0], _QUESTIONS[name]))
+        if name in _BOUNDS:
+            yield _site(Others(Odds.CERTAIN, self.literals.varied(values[0], _BOUNDS[name])))
+        elif name == "includes":
+            yield _site(self.literals.needles(values[0]))
         elif name == "test" and owner.type == "regex":
-            yield _varied(self.literals.longer(owner))
+            yield _site(self.literals.needles(owner))
 
     def _found(self, call: Node) -> Iterator[Site]:
         """`text.indexOf('ab')` that must not be -1."""
         owner, name, values = _method_call(call)
         if owner is not None and values and name in {"indexOf", "lastIndexOf", "search"}:
-            yield _varied(self.literals.longer(values[0]))
+            yield _site(self.literals.needles(values[0]))
 
     def _equal(self, expected: Node, actual: Node) -> Iterator[Site]:
         if text_of(expected) == "true":
@@ -175,9 +176,11 @@ class Assertions:
             yield from self._of_class(expected)
         elif expected.type == "object":
             odds, edits = self.literals.others(expected)
-            yield Site(Strength.VALUE, odds, (_place(edits),))
+            yield _site(
+                Others(odds, [edit for edit in edits if edit.text != "{}"])
+            )  # that is part of any error
         elif expected.type == "regex":
-            yield _varied(self.literals.longer(expected))
+            yield _site(self.literals.needles(expected))
 
     def _of_class(self, kind: Node) -> Iterator[Site]:
         """Another class that is no relative; every error is an Error."""
@@ -204,19 +207,19 @@ class Assertions:
             if asked:
                 yield from asked
                 return
+        if method in {"toThrow", "toThrowError"} and not values and called.parent is not None:
+            end = called.parent.end_byte - 1
+            yield _of_some_class(Edit(end, end, ""))
         if not values or any("expect" in text_of(one) for one in values):
             return
         if method in _MATCHERS and len(values) == 1:
-            odds, edits = self.literals.others(values[0])
-            yield Site(Strength.VALUE, odds, (_place(edits),))
+            yield _site(self.literals.others(values[0]))
         elif method in _CALLED_WITH:
-            for odds, edits in map(self.literals.others, values):
-                yield Site(Strength.VALUE, odds, (_place(edits),))
+            yield from map(_site, map(self.literals.others, values))
         elif method in {"toHaveProperty", "property"} and len(values) == 2:
-            odds, edits = self.literals.others(values[1])
-            yield Site(Strength.VALUE, odds, (_place(edits),))
+            yield _site(self.literals.others(values[1]))
         elif method in _CONTAINING or (method in _THROWING and values[0].type in {"string", "regex"}):
-            yield _varied(self.literals.longer(values[0]))
+            yield _site(self.literals.needles(values[0]))
         elif method in _THROWING or method in {"toBeInstanceOf", "instanceOf", "instanceof"}:
             yield from self._of_class(values[0])
 
@@ -254,8 +257,14 @@ def _place(edits: Iterable[Edit]) -> Place:
     return tuple(Change(edit) for edit in edits)
 
 
-def _varied(edits: list[Edit]) -> Site:
-    return Site(Strength.VALUE, Odds.CERTAIN, (_place(edits),))
+def _site(others: Others) -> Site:
+    return Site(Strength.VALUE, others.odds, (_place(others.edits),))
+
+
+def _of_some_class(edit: Edit) -> Site:
+    """A class where none is expected: likely another one than that of the error, which is mostly a plain Error."""
+    edits = (edit._replace(text=edit.text + one) for one in _ERRORS[:-1])
+    return Site(Strength.RAISES, Odds.LIKELY, (_place(edits),))
 
 
 def _method_call(node: Node) -> tuple[Node | None, str, list[Node]]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from steelyard.bench.twin.base import Edit
 from steelyard.bench.twin.javascript_vocabulary import Vocabulary
 from steelyard.bench.twin.plausible_numbers import other_numbers
-from steelyard.bench.twin.plausible_strings import Words, never_beside, other_strings
+from steelyard.bench.twin.plausible_strings import Words, is_phrase, other_needles, other_strings
 from steelyard.bench.twin.sites import Odds
 
 if TYPE_CHECKING:
@@ -65,10 +65,11 @@ class Constant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """Makes other values in one file; `constants` are those of the test that is looked at."""
+    """Makes other values in one file; `constants` and `own` are of the test that is looked at."""
 
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     constants: Mapping[str, Constant] = field(default_factory=dict)
+    own: str = ""  # the text of the test
 
     def others(self, node: Node) -> Others:
         """No edits when nothing in it can be changed."""
@@ -106,8 +107,10 @@ class Literals:
             return []
         return [replaced(fragments[0], one) for one in vary(text_of(fragments[0]), self.vocabulary.words)]
 
-    def longer(self, node: Node) -> list[Edit]:
-        return self.varied(node, never_beside)
+    def needles(self, node: Node) -> Others:
+        """A text that must be in another; of a single word it is only likely that the other word is not."""
+        edits = self.varied(node, lambda text, words: other_needles(text, words, self.own))
+        return Others(Odds.CERTAIN if is_phrase(text_of(node)) else Odds.LIKELY, edits)
 
     def _written(self, node: Node) -> list[Edit]:
         if node.type in {"array", "object"} and not values_of(node):
@@ -117,6 +120,8 @@ class Literals:
         leaves = list(_leaves(node))
         taken = {text_of(leaf) for leaf in leaves}
         found = self._longer_or_shorter(node) if node.type == "array" else []
+        if leaves and node.type == "object" and len(values_of(node)) == 1 and "\n" not in text_of(node):
+            found = [replaced(node, "{}")]
         if found and _is_progression(leaves):
             return found
         changed = 0

@@ -105,22 +105,25 @@ def other_ends(text: str, words: Words) -> list[str]:
     return _apart(text, words, str.endswith)
 
 
-def never_beside(text: str, words: Words) -> list[str]:
-    """Longer or reordered texts: what contains the old one contains them only by a rare accident."""
+def other_needles(text: str, words: Words, beside: str = "") -> list[str]:
+    """What is asked for in a longer text: other words of the file that do not occur `beside` it, or the same reordered.
+
+    A text that contains a phrase contains the reordered one only by a rare accident. That it does not contain another
+    single word is only likely.
+    """
     spelled = list(_WORD.finditer(text))
-    if not spelled or len(spelled[0][0]) < _SHORT or not text.isascii():
+    if not spelled or max(len(one[0]) for one in spelled) < _SHORT:
         return []
-    if len(spelled) > 1:
-        found = [*_reordered(text, spelled), *_substituted(text, spelled, words)]
-        return [one for one in found if len(one) >= len(text) // 2 and differ(one, text)]
-    word = spelled[0][0]
-    joint = next((one for one in "_-" if one in text), " " if word != text else "_")
-    others = words.like(word, text, 3) or ["other", "value"]
+    found = list(_substituted(text, spelled, words, beside))
+    found += _reordered(text, spelled) if len(spelled) > 1 else _counted(text, spelled)
+    old = text.casefold()
     return [
-        _put(text, spelled[0], one)
-        for other in others
-        for one in (f"{word}{joint}{other}", f"{other}{joint}{word}")
+        one for one in found if len(one) >= len(text) // 2 and differ(one, text) and one.casefold() not in old
     ]
+
+
+def is_phrase(text: str) -> bool:
+    return len(_WORD.findall(text)) > 1
 
 
 def _apart(text: str, words: Words, holds: Callable[[str, str], bool]) -> list[str]:
@@ -156,6 +159,7 @@ def _kinds(text: str, words: Words) -> Iterator[list[str]]:
     yield list(_separated(text))
     yield list(_substituted(text, spelled, words))
     yield list(_counted(text, spelled))
+    yield [""] if len(spelled) == 1 and text == spelled[0][0] else []
     if text[-1] in _ENDS and len(text) > 1:
         yield [text[:-1] + end for end in _ENDS if end != text[-1]]
 
@@ -226,9 +230,9 @@ def _separated(text: str) -> Iterator[str]:
             yield re.sub(rf"(?<=\w){re.escape(old)}(?= ?\w)", new, text)
 
 
-def _substituted(text: str, spelled: list[re.Match[str]], words: Words) -> Iterator[str]:
+def _substituted(text: str, spelled: list[re.Match[str]], words: Words, beside: str = "") -> Iterator[str]:
     for one in [one for one in spelled if len(one[0]) >= _SHORT and text[: one.start()][-1:] != "."][-2:]:
-        for other in words.like(one[0], text, 1):
+        for other in words.like(one[0], f"{text} {beside}", 1 if len(spelled) > 1 else 3):
             yield _put(text, one, other)
 
 

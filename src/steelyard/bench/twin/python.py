@@ -123,7 +123,7 @@ def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
         isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)
     ):
         return None  # a generator: nobody may ever run it
-    assertions = Assertions(text, names, cache(lambda: written_values(function)))
+    assertions = Assertions(text, names, cache(lambda: written_values(function)), text.of(function))
     reached = list(statements(function.body, names, certain=written.certain))
 
     def found(look: Callable[[ast.stmt], Iterator[Site]]) -> Iterator[Site]:

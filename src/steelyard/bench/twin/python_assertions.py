@@ -13,10 +13,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from steelyard.bench.twin.base import Edit
-from steelyard.bench.twin.plausible_strings import Words, never_beside, other_beginnings, other_ends
+from steelyard.bench.twin.plausible_strings import (
+    Words,
+    is_phrase,
+    other_beginnings,
+    other_ends,
+    other_needles,
+)
 from steelyard.bench.twin.python_exceptions import other_exceptions
 from steelyard.bench.twin.python_expected import Wrong
 from steelyard.bench.twin.python_ids import word_in_id
@@ -95,6 +101,7 @@ class Assertions:
     text: Text
     names: Names
     written: Callable[[], Mapping[str, Values]]  # of names whose values are written in the test
+    own: str = ""  # the text of the test
 
     def sites(self, statement: ast.stmt) -> Iterator[Site]:
         """What can be made another value, argument or exception."""
@@ -138,7 +145,7 @@ class Assertions:
             case ast.Compare(ops=[ast.Is()], comparators=[ast.Attribute() as right]):
                 yield self._expected(right)
             case ast.Compare(left=ast.Constant(value=str() | bytes()) as left, ops=[ast.In()]):
-                yield self._varied(left, never_beside)
+                yield self._needle(left)
             case ast.Compare(
                 ops=[ast.In()],
                 comparators=[ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts)],
@@ -201,9 +208,14 @@ class Assertions:
         texts = other_texts(self.text.of(node), node.value, self._words, vary)
         return Site(Strength.VALUE, Odds.CERTAIN, (self._place(self.text.edit(node, one) for one in texts),))
 
+    def _needle(self, node: ast.Constant) -> Site:
+        """A text that must be in another; of a single word it is only likely that the other word is not."""
+        site = self._varied(node, lambda text, words: other_needles(text, words, self.own))
+        return site if is_phrase(str(node.value)) else replace(site, odds=Odds.LIKELY)
+
     def _pattern(self, node: ast.expr) -> Iterator[Site]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _PLAIN.fullmatch(node.value):
-            yield self._varied(node, never_beside)
+            yield self._needle(node)
 
     def _none_of(self, parts: Sequence[ast.expr]) -> Site:
         """`in (1, 2)`: other values, each of them."""
@@ -246,7 +258,7 @@ class Assertions:
             case [test, *_] if name == "assertTrue":
                 yield from self._holds(test)
             case [ast.Constant(value=str() | bytes()) as value, _, *_] if name == "assertIn":
-                yield self._varied(value, never_beside)
+                yield self._needle(value)
             case [_, ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts), *_] if (
                 name == "assertIn"
             ):

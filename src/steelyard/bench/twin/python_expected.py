@@ -140,6 +140,8 @@ class Wrong:
         found = list(self._in_parts(node, parts, values))
         if isinstance(node, ast.Dict) and not found:
             found = list(self._in_parts(node, [key for key in node.keys if key is not None], None))
+        if isinstance(node, ast.Dict) and len(parts) == 1 and "\n" not in self.text.of(node):
+            longer = [self.text.edit(node, "{}")]
         return longer + found
 
     def _in_parts(self, node: ast.expr, parts: list[ast.expr], values: list[object] | None) -> Iterator[Edit]:
