@@ -3,8 +3,8 @@
     test('adds', () => { assert.equal(add(1, 2), 3); });      adds                  3 -> 8
     describe('cart', () => { it('is empty', ...) })           cart > is empty
 
-One assertion of each test is changed, the strongest that is certain; which of several, and to what, is
-drawn from a secret.
+One assertion of each test is changed, one of the strongest that are certain; which of them, and to what, is drawn from
+a secret.
 Certain means: it runs whenever the test passes, and cannot hold then. So it is a statement of the body itself, or of
 a loop over a list that is written down and not empty; never under an `if`, in a `try` or a callback, nor after what
 may return early. A subtest that must fail makes the test around it fail. Where nothing is certain an assertion from
@@ -16,14 +16,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.bench.twin.base import Edit, Twin, drawn, overlap
-from steelyard.bench.twin.javascript_assertions import Site, head_of, sites
-from steelyard.bench.twin.javascript_literals import text_of
-from steelyard.grammars import JAVASCRIPT, TSX, TYPESCRIPT, grammar_of, parse
+from steelyard.bench.twin.base import Twin, edited, overlap
+from steelyard.bench.twin.javascript_assertions import Assertions, head_of
+from steelyard.bench.twin.javascript_literals import Constant, Literals, text_of
+from steelyard.bench.twin.javascript_vocabulary import vocabulary
+from steelyard.bench.twin.readings import Readings
+from steelyard.bench.twin.sites import Site, Ways, ways_of
+from steelyard.grammars import JAVASCRIPT, TSX, TYPESCRIPT, Grammar, grammar_of, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -58,37 +61,62 @@ class _Call(NamedTuple):
 
 def twin_javascript(source: bytes, path: str, secret: bytes) -> Twin | None:
     """None when the file cannot be read, or nothing in it can be changed."""
-    grammar = grammar_of(path)
-    tree = parse(source, grammar) if grammar in (JAVASCRIPT, TYPESCRIPT, TSX) and grammar else None
-    if tree is None or grammar is None:
+    reading = _reading(source, path)
+    if reading is None or not reading.ways:
         return None
-    reading = _Reading(tree.root_node, secret)
-    try:
-        reading.statements(tree.root_node, (), depth=0)
-    except RecursionError:
-        return None
-    edits = {unit: tuple(edits) for unit, edits in reading.edits.items()}
-    units = {key: unit for key, unit in reading.units.items() if key in reading.changed}
-    twin = Twin(source, edits, *_by_both_names(reading.changed, units))
-    whole = twin.source
-    if overlap(edit for some in edits.values() for edit in some) or not reading.changed:
-        return None
-    return twin if parse(whole, grammar) is not None and whole.count(b"\n") == source.count(b"\n") else None
+    edits = {
+        unit: tuple(change.edit for key, ways in some for change in ways.draw(secret, key))
+        for unit, some in reading.ways.items()
+    }
+    return Twin(source, edits, reading.changed, reading.units)
 
 
 def javascript_tests(source: bytes, path: str) -> tuple[frozenset[str], frozenset[str]]:
     """The keys of all tests that are written in a file, and of those that it registers in any case."""
+    reading = _reading(source, path)
+    if reading is None:
+        return frozenset(), frozenset()
+    return reading.keys | frozenset(map(full_title, reading.keys)), reading.registered
+
+
+class _Reading(NamedTuple):
+    """A file, read once. The ways of a unit are those of its tests, each with what it is drawn by."""
+
+    keys: frozenset[str]
+    registered: frozenset[str]
+    changed: Mapping[str, bool]
+    units: Mapping[str, str]
+    ways: Mapping[str, tuple[tuple[str, Ways], ...]]
+
+
+_READINGS: Readings[_Reading] = Readings()
+
+
+def _reading(source: bytes, path: str) -> _Reading | None:
     grammar = grammar_of(path)
-    tree = parse(source, grammar) if grammar in (JAVASCRIPT, TYPESCRIPT, TSX) and grammar else None
+    if grammar is None or grammar not in (JAVASCRIPT, TYPESCRIPT, TSX):
+        return None
+    return _READINGS.of(source, lambda text: _read(text, grammar), f"{grammar.package} {grammar.entry}")
+
+
+def _read(source: bytes, grammar: Grammar) -> _Reading | None:
+    tree = parse(source, grammar)
     if tree is None:
-        return frozenset(), frozenset()
-    reading = _Reading(tree.root_node, b"")
+        return None
+    reader = _Reader(tree.root_node, Assertions(Literals(vocabulary(source.decode(errors="replace")))))
     try:
-        reading.statements(tree.root_node, (), depth=0)
+        reader.statements(tree.root_node, (), depth=0)
     except RecursionError:
-        return frozenset(), frozenset()
-    keys = frozenset(reading._seen)  # noqa: SLF001  # its own module
-    return keys | frozenset(map(full_title, keys)), frozenset(reading.registered)
+        return None
+    ways = {unit: tuple(some) for unit, some in reader.ways.items()}
+    units = {key: unit for key, unit in reader.units.items() if key in reader.changed}
+    edits = [place[0].edit for some in ways.values() for _, one in some for place in one.ways[0]]
+    whole = b"" if overlap(edits) else edited(source, edits)
+    if parse(whole, grammar) is None or whole.count(b"\n") != source.count(b"\n"):
+        ways = {}
+    return _Reading(
+        frozenset(reader.seen), frozenset(reader.registered), *_by_both_names(reader.changed, units), ways
+    )
 
 
 def full_title(key: str) -> str:
@@ -105,16 +133,17 @@ def _by_both_names(
 
 
 @dataclass
-class _Reading:
-    """One file, read once from top to bottom."""
+class _Reader:
+    """Goes through one file from top to bottom."""
 
     root: Node
-    secret: bytes
-    edits: dict[str, list[Edit]] = field(default_factory=dict)  # of each unit: a test with all its subtests
+    assertions: Assertions
+    # Of each unit, which is a test with all its subtests: what each is drawn by, and how it can be changed.
+    ways: dict[str, list[tuple[str, Ways]]] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     changed: dict[str, bool] = field(default_factory=dict)
     registered: set[str] = field(default_factory=set)
-    _seen: Counter[str] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
 
     def statements(self, block: Node, path: tuple[str, ...], *, depth: int) -> None:
         """The suites and tests that a module or a suite registers for certain."""
@@ -129,36 +158,32 @@ class _Reading:
                 self._test(call, (*path, call.title), depth=depth)
 
     def _test(self, call: _Call, path: tuple[str, ...], *, depth: int, unit: str = "") -> bool:
-        """Change one assertion of this test and of each of its subtests; whether it must fail now."""
+        """Find out how to change this test and each of its subtests; whether it must fail then."""
         key = " > ".join(path)
-        self._seen[key] += 1
+        self.seen[key] += 1
         unit = self.units.setdefault(key, unit or key)
-        spin = drawn(self.secret, key, str(self._seen[key]))
-        found: list[tuple[Site, bool]] = []
+        literals = replace(self.assertions.literals, constants=_constants(call.body), own=text_of(call.body))
+        assertions = Assertions(literals)
+        found: list[Site] = []
         fails = False
         for node, awaited, certain in self._reached(call.body, certain=call.certain):
             inner = self._call(node)
             if inner is None:
+                reached = certain and self._is_known(node)
                 found += [
-                    (site, certain and self._is_known(node)) for site in sites(node, spin, awaited=awaited)
+                    site.if_reached(reached=reached) for site in assertions.sites(node, awaited=awaited)
                 ]
             elif inner.kind == "test" and depth < MAX_DEPTH:
                 fails |= self._test(inner, (*path, inner.title), depth=depth + 1, unit=unit) and certain
-        found = found or [(site, False) for site in _anywhere(call.body, spin)]
-        if found and not fails:
-            fails = self._choose(found, spin, unit)
-            self.changed[key] = fails
+        ways = None if fails else ways_of(found) or ways_of(self._anywhere(call.body))
+        if ways is not None:
+            self.ways.setdefault(unit, []).append((f"{key}\0{self.seen[key]}", ways))
+            self.changed[key] = fails = ways.certain
         elif fails:
             self.changed[key] = True
-        if self._seen[key] > 1 and key in self.changed:
+        if self.seen[key] > 1 and key in self.changed:
             self.changed[key] = False  # two tests of one name: nobody can tell which is which
         return fails
-
-    def _choose(self, found: list[tuple[Site, bool]], spin: int, unit: str) -> bool:
-        best = max((certain, site.strength) for site, certain in found)
-        equally = [site for site, certain in found if (certain, site.strength) == best]
-        self.edits.setdefault(unit, []).append(equally[spin % len(equally)].edit)
-        return best[0]
 
     def _reached(self, body: Node, *, certain: bool) -> Iterator[tuple[Node, bool, bool]]:
         """(expression, whether it is awaited or returned, whether it is certain to run) of a body."""
@@ -222,6 +247,15 @@ class _Reading:
         options = "".join(text_of(one) for one in values[1:] if one.type == "object")
         return _Call(kind, title, body, not _INVERTING.search(options) and self._is_known(called))
 
+    def _anywhere(self, node: Node) -> Iterator[Site]:
+        for child in node.named_children:
+            if child.type in {"expression_statement", "return_statement"}:
+                expression, awaited = _expression(child)
+                if expression is not None:
+                    sites = self.assertions.sites(expression, awaited=awaited)
+                    yield from (site.if_reached(reached=False) for site in sites)
+            yield from self._anywhere(child)
+
     def _is_known(self, node: Node) -> bool:
         """Whether the name that this begins with is a library's, not something of the repository."""
         return head_of(node) not in self._own_names
@@ -239,6 +273,20 @@ class _Reading:
             elif statement.type == "function_declaration":
                 names |= {text_of(one) for one in [statement.child_by_field_name("name")] if one}
         return frozenset(names)
+
+
+def _constants(body: Node) -> dict[str, Constant]:
+    """The constants that a test declares for itself, and that nothing inside it declares anew."""
+    found: dict[str, Constant] = {}
+    words = Counter(re.findall(r"[\w$]+", text_of(body))) if body.type == "statement_block" else Counter()
+    for statement in body.named_children if words else []:
+        if statement.type == "lexical_declaration" and text_of(statement).startswith("const "):
+            for declarator in statement.named_children:
+                name, value = declarator.child_by_field_name("name"), declarator.child_by_field_name("value")
+                if name is not None and value is not None and name.type == "identifier":
+                    found[text_of(name)] = Constant(value, words[text_of(name)] > 2)
+    declared = re.findall(r"\b(?:const|let|var|function|class)\s+([\w$]+)", text_of(body)) if found else []
+    return {name: one for name, one in found.items() if declared.count(name) == 1 and words[name] > 1}
 
 
 def _expression(statement: Node) -> tuple[Node | None, bool]:
@@ -273,15 +321,6 @@ def _title(node: Node) -> str | None:
 def _body(values: list[Node]) -> Node | None:
     function = next((one for one in reversed(values) if one.type in _FUNCTIONS), None)
     return None if function is None else function.child_by_field_name("body")
-
-
-def _anywhere(node: Node, spin: int) -> Iterator[Site]:
-    for child in node.named_children:
-        if child.type in {"expression_statement", "return_statement"}:
-            expression, awaited = _expression(child)
-            if expression is not None:
-                yield from sites(expression, spin, awaited=awaited)
-        yield from _anywhere(child, spin)
 
 
 def _leaves_early(node: Node) -> bool:

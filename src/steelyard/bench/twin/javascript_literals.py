@@ -1,52 +1,207 @@
-"""An expected value in JavaScript, as it is written -> an edit that makes it another value.
+"""An expected value in JavaScript, as it is written -> the edits that make it another value of the same kind.
 
-    3               7                   a literal, or one in an array, an object, a new Set([...])
-    expected        [expected, 'xq']    anything else: no array is equal to its first element
+    3                   4                     a literal, or one in an array, an object, a new Set([...])
+    ['a', 'b']          ['a'], ['a', 'c']     one element more or less
+    `${name}!`          `${name}?`            the text beside what is put in
+    new Money(5)        new Money(6)          only likely
+    expected            -                     nothing: here only the opposite is left
 
-Every edit is *certain*: what equalled the old value, strictly or loosely, shallowly or deeply, does not equal the
-new one.
+What equalled the old value, strictly or loosely, shallowly or deeply, does not equal a *certain* new one.
 """
 
 from __future__ import annotations
 
-import string
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.bench.twin.base import Edit
+from steelyard.bench.twin.javascript_vocabulary import Vocabulary
+from steelyard.bench.twin.plausible_numbers import other_numbers
+from steelyard.bench.twin.plausible_strings import Words, is_phrase, other_needles, other_strings
+from steelyard.bench.twin.sites import Odds
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-T = TypeVar("T")
-_CLASSES = (string.digits[1:], string.ascii_lowercase, string.ascii_uppercase)
-_FIXED = {"true": "false", "false": "true", "null": "0", "undefined": "0"}
+_FIXED = {"true": "false", "false": "true"}
+_NOTHING = frozenset(["null", "undefined"])
 _LITERALS = frozenset(["number", "string", "template_string", "true", "false", "null", "undefined"])
+_FRAGMENTS = frozenset(["string_fragment", "template_chars"])
 _COLLECTIONS = ("Set", "Map")
+_PLAIN_PATTERN = re.compile(r"[\w\s,:;'!@#%&=<>\"-]+")
+_PER_LEAF = 3
+_LEAVES = 4
+
+Vary = Callable[[str, Words], list[str]]
+
+
+class Others(NamedTuple):
+    odds: Odds
+    edits: list[Edit]
 
 
 def text_of(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
 
 
-def wrong(node: Node, spin: int) -> Edit:
-    """Another value of the same kind where it can be told, else an array around it."""
-    return wrong_literal(node, spin) or wrapped(node)
+def values_of(arguments: Node) -> list[Node]:
+    return [one for one in arguments.named_children if one.type != "comment"]
 
 
-def wrapped(node: Node) -> Edit:
-    return Edit(node.start_byte, node.end_byte, f"[{text_of(node)}, 'xq']")
+def replaced(node: Node, text: str) -> Edit:
+    return Edit(node.start_byte, node.end_byte, text)
 
 
-def wrong_literal(node: Node, spin: int) -> Edit | None:
-    """Another value of the same kind, or None when this is no literal."""
-    taken = {text_of(leaf) for leaf in _leaves(node)}
-    for leaf in _turned(list(_leaves(node)), spin):
-        other = _other(leaf, spin)
-        # A value that is elsewhere in the same collection might make it the same collection.
-        if other is not None and other not in taken:
-            return Edit(leaf.start_byte, leaf.end_byte, other)
-    return None
+class Constant(NamedTuple):
+    """What a `const` of a test is, and whether more than one place reads it."""
+
+    value: Node
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """Makes other values in one file; `constants` and `own` are of the test that is looked at."""
+
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+    own: str = ""  # the text of the test
+
+    def others(self, node: Node) -> Others:
+        """No edits when nothing in it can be changed."""
+        constant = self.constants.get(text_of(node)) if node.type == "identifier" else None
+        if constant is not None:
+            edits = self._written(constant.value)
+            if constant.shared:  # then another value stands for it here
+                simple = constant.value.type in {"number", "string"}
+                edits = [replaced(node, _after(constant.value, edit)) for edit in edits if simple]
+            return Others(Odds.CERTAIN, edits)
+        certain = self._written(node)
+        if certain:
+            return Others(Odds.CERTAIN, certain)
+        owner, _, name = text_of(node).partition(".")
+        names = self.vocabulary.members.get(owner, ())
+        if node.type == "member_expression" and name in names and len(names) > 1:
+            return Others(Odds.CERTAIN, [replaced(node, f"{owner}.{one}") for one in names if one != name])
+        if node.type in {"new_expression", "call_expression"}:
+            arguments = node.child_by_field_name("arguments")
+            inner = [self._written(one)[:_PER_LEAF] for one in (values_of(arguments) if arguments else [])]
+            return Others(Odds.LIKELY, [edit for edits in inner for edit in edits])
+        return Others(Odds.OPEN, [])
+
+    def varied(self, node: Node, vary: Vary) -> list[Edit]:
+        """A string, or a pattern that is a text, with another text inside."""
+        if node.type == "regex":
+            pattern = node.child_by_field_name("pattern")
+            if pattern is None or not _PLAIN_PATTERN.fullmatch(text_of(pattern)):
+                return []
+            return [replaced(pattern, one) for one in vary(text_of(pattern), self.vocabulary.words)]
+        if node.type != "string":
+            return []
+        fragments = [one for one in node.named_children if one.type in _FRAGMENTS]
+        if len(fragments) != 1 or len(node.named_children) != 1:
+            return []
+        return [replaced(fragments[0], one) for one in vary(text_of(fragments[0]), self.vocabulary.words)]
+
+    def needles(self, node: Node) -> Others:
+        """A text that must be in another; of a single word it is only likely that the other word is not."""
+        edits = self.varied(node, lambda text, words: other_needles(text, words, self.own))
+        return Others(Odds.CERTAIN if is_phrase(text_of(node)) else Odds.LIKELY, edits)
+
+    def _written(self, node: Node) -> list[Edit]:
+        if node.type in {"array", "object"} and not values_of(node):
+            if node.type == "array":
+                return [replaced(node, f"[{one}]") for one in self.vocabulary.element()]
+            return [replaced(node, f"{{ {one} }}") for one in self.vocabulary.property()]
+        leaves = list(_leaves(node))
+        taken = {text_of(leaf) for leaf in leaves}
+        found = self._longer_or_shorter(node) if node.type == "array" else []
+        if leaves and node.type == "object" and len(values_of(node)) == 1 and "\n" not in text_of(node):
+            found = [replaced(node, "{}")]
+        if found and _is_progression(leaves):
+            return found
+        changed = 0
+        for leaf in leaves:
+            # A value that is elsewhere in the same collection might make it the same collection.
+            edits = [edit for edit in self._others_of(leaf) if _after(leaf, edit) not in taken]
+            found += edits[:_PER_LEAF] if len(leaves) > 1 else edits
+            changed += bool(edits)
+            if changed == _LEAVES:
+                break
+        return found
+
+    def _longer_or_shorter(self, node: Node) -> list[Edit]:
+        parts = values_of(node)
+        texts = [text_of(one) for one in parts]
+        kinds = {one.type for one in parts}
+        if len(kinds) != 1 or not kinds <= {"number", "string"} or len(set(texts)) < len(texts):
+            return []
+        last = parts[-1]
+        start = parts[-2].end_byte if len(parts) > 1 else node.start_byte + 1
+        between = (node.text or b"")[start - node.start_byte : last.start_byte - node.start_byte]
+        found = [Edit(start, last.end_byte, "")] if b"\n" not in between and b"/" not in between else []
+        more = [_after(last, edit) for edit in self._others_of(last)]
+        if _is_progression(parts):
+            more = [f"{int(2 * _number(texts[-1]) - _number(texts[-2]))}"]
+        found += [Edit(last.end_byte, last.end_byte, f", {one}") for one in more if one not in texts][:2]
+        return found
+
+    def _others_of(self, leaf: Node) -> list[Edit]:
+        text = text_of(leaf)
+        if text in _FIXED:
+            return [replaced(leaf, _FIXED[text])]
+        if text in _NOTHING:
+            return [replaced(leaf, one) for one in ("false", "true", *self.vocabulary.quoted(), "0", "1")]
+        if leaf.type == "number":
+            return [replaced(leaf, one) for one in other_numbers(text) if _number(one) != _number(text)]
+        return list(self._other_strings(leaf))
+
+    def _other_strings(self, leaf: Node) -> Iterator[Edit]:
+        """One fragment between escapes and substitutions changed."""
+        fragments = [one for one in leaf.named_children if one.type in _FRAGMENTS]
+        if not leaf.named_children:
+            inside = Edit(leaf.start_byte + 1, leaf.end_byte - 1, "")
+            yield from (inside._replace(text=one) for one in other_strings("", self.vocabulary.words))
+            return
+        has_substitution = any(one.type == "template_substitution" for one in leaf.named_children)
+        for fragment in sorted(fragments, key=lambda one: one.start_byte - one.end_byte)[:2]:
+            old = text_of(fragment)
+            if has_substitution and not re.search(r"[^\W_]", old):
+                continue
+            for new in other_strings(old, self.vocabulary.words):
+                if len(fragments) > 1 or _number(old) != _number(new) or math.isnan(_number(new)):
+                    yield replaced(fragment, new)
+        if not fragments and not has_substitution:
+            yield from (Edit(leaf.end_byte - 1, leaf.end_byte - 1, one) for one in ("-", "."))
+
+
+def _after(leaf: Node, edit: Edit) -> str:
+    """The text of a leaf after an edit inside it."""
+    text = leaf.text or b""
+    before, after = text[: edit.start - leaf.start_byte], text[edit.end - leaf.start_byte :]
+    return before.decode(errors="replace") + edit.text + after.decode(errors="replace")
+
+
+def _is_progression(parts: list[Node]) -> bool:
+    """1, 2, 3: a number in between that is another one would be conspicuous."""
+    texts = [text_of(one) for one in parts]
+    if len(texts) < 3 or not all(text.isdigit() for text in texts):
+        return False
+    steps = {int(two) - int(one) for one, two in itertools.pairwise(texts)}
+    return len(steps) == 1 and steps != {0} and 2 * int(texts[-1]) >= int(texts[-2])
+
+
+def _number(text: str) -> float:
+    """As a loose comparison takes it."""
+    plain = text.strip().rstrip("n").replace("_", "")
+    try:
+        return float(int(plain, 0)) if re.match(r"0[xXoObB]", plain) else float(plain or 0)
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def _leaves(node: Node) -> Iterator[Node]:
@@ -61,7 +216,7 @@ def _leaves(node: Node) -> Iterator[Node]:
 
 
 def _parts(node: Node) -> list[Node]:
-    children = [one for one in node.named_children if one.type != "comment"]
+    children = values_of(node)
     match node.type:
         case "parenthesized_expression":
             return children
@@ -77,12 +232,10 @@ def _parts(node: Node) -> list[Node]:
 def _is_plain(node: Node) -> bool:
     """Whether each key is written once and in full."""
     keys = []
-    for child in node.named_children:
+    for child in values_of(node):
         key = child.child_by_field_name("key") if child.type == "pair" else None
         if child.type == "shorthand_property_identifier":
             key = child
-        if child.type == "comment":
-            continue
         if key is None or key.type == "computed_property_name":
             return False
         keys.append(text_of(key).strip("'\""))
@@ -94,52 +247,10 @@ def _in_collection(node: Node) -> Iterator[Node]:
     if name is not None and arguments is not None and text_of(name) in _COLLECTIONS:
         for child in arguments.named_children[:1]:
             # Of a Map only the values: two keys that become one would hide the first value.
-            yield from _leaves(child) if text_of(name) == "Set" else _values_of(child)
+            yield from _leaves(child) if text_of(name) == "Set" else _map_values(child)
 
 
-def _values_of(pairs: Node) -> Iterator[Node]:
+def _map_values(pairs: Node) -> Iterator[Node]:
     for pair in pairs.named_children:
         if pair.type == "array" and len(pair.named_children) == 2:
             yield from _leaves(pair.named_children[1])
-
-
-def _other(leaf: Node, spin: int) -> str | None:
-    text = text_of(leaf)
-    if text in _FIXED:
-        return _FIXED[text]
-    if leaf.type == "number":
-        return _other_number(text, spin)
-    if leaf.type == "template_string" and any(one.type == "template_substitution" for one in leaf.children):
-        return f"`x{text[1:]}"
-    return _other_string(leaf, text, spin)
-
-
-def _other_number(text: str, spin: int) -> str | None:
-    """Another leading digit that counts: far away, also for large numbers."""
-    if not set(text) <= set("0123456789._n"):
-        return "7" if not text.endswith("n") else "7n"  # 0xff, 1e3: written otherwise, and none of them is 7
-    place = next((at for at, one in enumerate(text) if one in "123456789"), None)
-    if place is None:
-        return "1n" if text.endswith("n") else "1"
-    others = [digit for digit in _CLASSES[0] if digit != text[place]]
-    return text[:place] + others[spin % len(others)] + text[place + 1 :]
-
-
-def _other_string(leaf: Node, text: str, spin: int) -> str:
-    """One letter or digit changed, or one added; never in an escape."""
-    fragments = [one for one in leaf.named_children if one.type in {"string_fragment", "template_chars"}]
-    for fragment in _turned(fragments, spin):
-        inner = text_of(fragment)
-        start = len(text_of(leaf).encode()[: fragment.start_byte - leaf.start_byte].decode(errors="replace"))
-        for at in _turned(list(range(len(inner))), spin):
-            letters = next((some for some in _CLASSES if inner[at] in some), "")
-            others = [letter for letter in letters if letter != inner[at]]
-            if others:
-                place = start + at
-                return text[:place] + others[spin % len(others)] + text[place + 1 :]
-    return f"{text[0]}x{text[1:]}"
-
-
-def _turned(items: list[T], spin: int) -> list[T]:
-    turn = spin % len(items) if items else 0
-    return items[turn:] + items[:turn]

@@ -1,7 +1,7 @@
 """A Python file of tests -> its twin, by edits at the positions that its syntax tree gives.
 
-One assertion of each test is changed, the strongest that is certain; which of several, and to what, is drawn from a
-secret. Lines stay where they are.
+One assertion of each test is changed, one of the strongest that are certain; which of them, and to what, is drawn from
+a secret. Lines stay where they are.
 
 Certain means: when the test passes with an honest, deterministic candidate, its twin fails. So it is never a test that
 may end early, that runs under a decorator or a context manager we do not know, or that depends on the order of numbers
@@ -12,15 +12,18 @@ file; whoever uses a twin asks a trusted tree before accusing anybody.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
-from steelyard.bench.twin.base import Edit, Twin, drawn, overlap
-from steelyard.bench.twin.python_assertions import Assertions, Names, Site
+from steelyard.bench.twin.base import Twin, edited, overlap
+from steelyard.bench.twin.python_assertions import Assertions, Names
 from steelyard.bench.twin.python_flow import own_nodes, statements
-from steelyard.bench.twin.python_names import Function, names_of, written_once
+from steelyard.bench.twin.python_names import Function, names_of, written_values
 from steelyard.bench.twin.python_text import Text, as_utf8, parsed
+from steelyard.bench.twin.readings import Readings
+from steelyard.bench.twin.sites import Site, Ways, ways_of
 
 # Decorators that neither swallow a failure nor replace the function by something of their own.
 _HARMLESS = frozenset(
@@ -59,28 +62,38 @@ class _Written:
     certain: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A file, read once: how each test can be changed, and the keys under which other classes run it."""
+
+    ways: Mapping[str, Ways]
+    heirs: Sequence[_Heir]
+
+
+_READINGS: Readings[_Reading] = Readings()
+
+
 def twin_python(source: bytes, path: str, secret: bytes) -> Twin | None:
     """None when the file cannot be read as Python, or nothing in it can be changed."""
     del path
-    text, tree = as_utf8(source), parsed(source)
-    if text is None or tree is None:
+    reading = _READINGS.of(source, _read)
+    if reading is None:
         return None
-    try:
-        chosen = _chosen(text, tree, secret)
-    except RecursionError:  # an expression as deep as this is nobody's expectation
-        return None
-    changed = {key: site.certain for key, site in chosen.items()}
-    rows = {key: site.rows for key, site in chosen.items() if site.rows}
-    heirs = _heirs(tree, changed)
-    twin = Twin(
+    drawn = {key: ways.draw(secret, key) for key, ways in reading.ways.items()}
+    changed = {key: ways.certain for key, ways in reading.ways.items()}
+    rows = {
+        key: found
+        for key, changes in drawn.items()
+        if (found := tuple(one.row for one in changes if one.row))
+    }
+    heirs = reading.heirs
+    return Twin(
         source,
-        {key: site.edits for key, site in chosen.items()},
+        {key: tuple(one.edit for one in changes) for key, changes in drawn.items()},
         {**{heir: certain for heir, _, certain in heirs}, **changed},
         {heir: key for heir, key, _ in heirs if heir not in changed},
         {**{heir: rows[key] for heir, key, _ in heirs if key in rows}, **rows},
     )
-    every = [edit for edits in twin.edits.values() for edit in edits]
-    return twin if chosen and not overlap(every) and _same_shape(source, twin.source) else None
 
 
 def python_tests(tree: ast.Module) -> dict[str, bool]:
@@ -89,38 +102,45 @@ def python_tests(tree: ast.Module) -> dict[str, bool]:
     return {**{heir: False for heir, _, _ in _heirs(tree, found)}, **found}
 
 
-def _same_shape(source: bytes, twin: bytes) -> bool:
-    return parsed(twin) is not None and len(source.splitlines()) == len(twin.splitlines())
-
-
-def _chosen(text: Text, tree: ast.Module, secret: bytes) -> dict[str, Site]:
-    names = names_of(tree)
-    chosen, taken = {}, set[Edit]()
-    for written in _tests(tree.body, (), certain=True):
-        site = _site(text, names, written, secret)
-        if site is not None and not taken & set(site.edits):
-            chosen[written.key] = site
-            taken |= set(site.edits)
-    return chosen
-
-
-def _site(text: Text, names: Names, written: _Written, secret: bytes) -> Site | None:
-    function = written.function
-    if any(isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)):
-        return None  # a generator: nobody may ever run it
-    spin = drawn(secret, written.key)
-    assertions = Assertions(text, names, spin, written_once(function))
-    sites = [
-        replace(site, certain=site.certain and certain)
-        for statement, certain in statements(function.body, names, certain=written.certain)
-        for site in assertions.sites(statement)
-        if all(text.keeps_lines(edit) for edit in site.edits)
-    ]
-    if not sites:
+def _read(source: bytes) -> _Reading | None:
+    text, tree = as_utf8(source), parsed(source)
+    if text is None or tree is None:
         return None
-    best = max((site.certain, site.strength) for site in sites)
-    equally = [site for site in sites if (site.certain, site.strength) == best]
-    return equally[spin % len(equally)]
+    names = names_of(text, tree)
+    try:
+        found = {one.key: _ways(text, names, one) for one in _tests(tree.body, (), certain=True)}
+    except RecursionError:  # an expression as deep as this is nobody's expectation
+        return None
+    ways = {key: some for key, some in found.items() if some is not None}
+    if not ways or not _is_sound(text, ways.values()):
+        return None
+    return _Reading(ways, _heirs(tree, {key: found.certain for key, found in ways.items()}))
+
+
+def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
+    function = written.function
+    if b"yield" in text.source and any(
+        isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)
+    ):
+        return None  # a generator: nobody may ever run it
+    assertions = Assertions(text, names, cache(lambda: written_values(function)), text.of(function))
+    reached = list(statements(function.body, names, certain=written.certain))
+
+    def found(look: Callable[[ast.stmt], Iterator[Site]]) -> Iterator[Site]:
+        return (
+            site.if_reached(reached=certain) for statement, certain in reached for site in look(statement)
+        )
+
+    return ways_of(found(assertions.sites), lambda: found(assertions.opposites))
+
+
+def _is_sound(text: Text, ways: Iterable[Ways]) -> bool:
+    """Whether the file can be read with every test changed, and each change is at a place of its own."""
+    edits = [place[0].edit for one in ways for place in one.ways[0]]
+    if overlap(edits):
+        return False
+    changed = edited(text.source, edits)
+    return parsed(changed) is not None and len(text.source.splitlines()) == len(changed.splitlines())
 
 
 def _tests(body: list[ast.stmt], above: tuple[str, ...], *, certain: bool) -> Iterator[_Written]:

@@ -1,23 +1,36 @@
-"""A statement that asserts -> how to make it assert something else.
+"""A statement that asserts -> the ways to make it assert something else (see sites.py for what each way reveals).
 
-value       another expected value: also whoever answers with what is expected gives himself away
-pair        the expected value in a pair: also whoever equals everything gives himself away
-raises      another class of exceptions
-negation    the opposite: only whoever makes everything pass gives himself away
+assert total(x) == 3                   another value
+assert text.startswith("ab")           another argument, where it decides the answer
+assert "ab" in text                    a longer text, or other words
+assert isinstance(x, str)              another class
+with pytest.raises(ValueError):        another exception
+assert done(x), == other, is None      the opposite
 """
 
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from steelyard.bench.twin.base import Edit
+from steelyard.bench.twin.plausible_strings import (
+    Words,
+    is_phrase,
+    other_beginnings,
+    other_ends,
+    other_needles,
+)
+from steelyard.bench.twin.python_exceptions import other_exceptions
 from steelyard.bench.twin.python_expected import Wrong
 from steelyard.bench.twin.python_ids import word_in_id
+from steelyard.bench.twin.python_literals import Vary, other_texts
+from steelyard.bench.twin.python_opposites import depends_on_order, is_steady, opposite
 from steelyard.bench.twin.python_text import Text, literal
+from steelyard.bench.twin.python_vocabulary import Vocabulary
+from steelyard.bench.twin.sites import Change, Odds, Place, Site, Strength, fixed
 
 _OPPOSITES = (
     ("assertTrue", "assertFalse"),
@@ -27,6 +40,8 @@ _OPPOSITES = (
     ("assertIsInstance", "assertNotIsInstance"),
     ("assertRegex", "assertNotRegex"),
     ("assertEqual", "assertNotEqual"),
+    ("assertGreater", "assertLessEqual"),
+    ("assertLess", "assertGreaterEqual"),
     ("assert_called", "assert_not_called"),
 )
 OPPOSITE = {
@@ -34,6 +49,7 @@ OPPOSITE = {
     **{two: one for one, two in _OPPOSITES},
     "assert_called_once": "assert_not_called",
 }
+_ORDERINGS = frozenset(["assertGreater", "assertLessEqual", "assertLess", "assertGreaterEqual"])
 _EQUAL = frozenset(
     [
         "assertEqual",
@@ -48,29 +64,10 @@ _EQUAL = frozenset(
 )
 _CALLED_WITH = frozenset(["assert_called_with", "assert_called_once_with", "assert_any_call"])
 _OF_MOCKS = _CALLED_WITH | {"assert_called", "assert_not_called", "assert_called_once"}
-_ORDERING = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-# Nobody raises these by accident, and hardly anybody derives from them.
-_RARE = (
-    *("BufferError", "RecursionError", "UnboundLocalError", "FloatingPointError", "IndentationError"),
-    *("UnicodeTranslateError", "ChildProcessError", "BlockingIOError"),
-)
-
-
-class Strength(IntEnum):
-    NEGATION = 1
-    RAISES = 2
-    PAIR = 3
-    VALUE = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One assertion and the edits that make it wrong; `certain` if honest work cannot pass both."""
-
-    strength: Strength
-    certain: bool
-    edits: tuple[Edit, ...]
-    rows: tuple[tuple[str, str], ...] = ()  # what the edits change in the ids of a test with parameters
+_ENDS: Mapping[str, Vary] = {"startswith": other_beginnings, "endswith": other_ends}
+_SEARCHES = frozenset(["re.search", "re.match", "re.fullmatch"])
+_PLAIN = re.compile(r"[\w\s,:;'!@#%&=<>/\"-]+")  # a pattern that is a text
+_CLASSES = ("str", "int", "list", "dict", "tuple", "float", "set")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +76,9 @@ class Values:
 
     places: Sequence[ast.expr]
     in_ids: bool = False
+    shared: bool = (
+        False  # something else reads the name too: only the place where it is expected may be changed
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,9 @@ class Names:
     approximate: frozenset[str]
     redefined: frozenset[str]
     equals_everything: bool  # some class of the file does: an equality is then no certain thing
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    exceptions: tuple[str, ...] = ()  # builtin ones that the file names
+    own_exceptions: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,129 +100,217 @@ class Assertions:
 
     text: Text
     names: Names
-    spin: int
-    written: Mapping[str, Values]  # of names that are used once
+    written: Callable[[], Mapping[str, Values]]  # of names whose values are written in the test
+    own: str = ""  # the text of the test
 
     def sites(self, statement: ast.stmt) -> Iterator[Site]:
+        """What can be made another value, argument or exception."""
         match statement:
             case ast.Assert():
-                yield from self._asserted(statement.test)
+                for part in _parts(statement.test):
+                    yield from self._holds(part)
             case ast.Expr(ast.Call() as call):
                 yield from self._called(call)
             case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)]):
                 yield from self._raises(call)
 
+    def opposites(self, statement: ast.stmt) -> Iterator[Site]:
+        """What can be made its opposite."""
+        match statement:
+            case ast.Assert(test=test):
+                for part in _parts(test):
+                    edits = opposite(self.text, part)
+                    edits = edits if self.text.reads_with(test, edits) else []
+                    odds = Odds.OPEN if depends_on_order(part) else Odds.CERTAIN
+                    yield Site(Strength.NEGATION, odds, fixed(*edits))
+            case ast.Expr(ast.Call(func=ast.Attribute() as name) as call):
+                if name.attr in OPPOSITE and self._is_method(call):
+                    yield self._opposite(name, call)
+
     @property
     def _wrong(self) -> Wrong:
-        return Wrong(self.text, self.names.approximate)
+        return Wrong(self.text, self.names.vocabulary, self.names.approximate)
+
+    @property
+    def _words(self) -> Words:
+        return self.names.vocabulary.words
+
+    def _holds(self, test: ast.expr) -> Iterator[Site]:
+        """A condition that is true, made another one that is not."""
+        match test:
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                yield from self._equal(left, right)
+            case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=bool()) as right]):
+                yield from self._equal(left, right)
+            case ast.Compare(ops=[ast.Is()], comparators=[ast.Attribute() as right]):
+                yield self._expected(right)
+            case ast.Compare(left=ast.Constant(value=str() | bytes()) as left, ops=[ast.In()]):
+                yield self._needle(left)
+            case ast.Compare(
+                ops=[ast.In()],
+                comparators=[ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts)],
+            ):
+                yield self._none_of(parts)
+            case ast.Call(
+                func=ast.Attribute(attr="startswith" | "endswith" as name),
+                args=[ast.Constant(value=str() | bytes()) as value],
+            ):
+                yield self._varied(value, _ENDS[name])
+            case ast.Call(args=[ast.Constant(value=str()) as pattern, _]) if (
+                ast.unparse(test.func) in _SEARCHES
+            ):
+                yield from self._pattern(pattern)
+            case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name() as kind]):
+                yield from self._of_class(kind)
+
+    def _equal(self, left: ast.expr, right: ast.expr) -> Iterator[Site]:
+        expected = expected_side(left, right)
+        if isinstance(expected, ast.Constant) and expected.value is True:
+            inner = [site for site in self._holds(right if expected is left else left) if site.places[0]]
+            if inner:  # the opposite truth says less than another argument
+                yield from inner
+                return
+        yield self._expected(expected)
 
     def _expected(self, node: ast.expr) -> Site:
         """An equality with this expected side, made wrong: where its value is written, or else where it is used."""
-        values = self.written.get(node.id, Values(())) if isinstance(node, ast.Name) else Values((node,))
-        edits = [edit for edit in (self._wrong.in_place(place, self.spin) for place in values.places) if edit]
-        certain = not self.names.equals_everything
-        if edits and len(edits) == len(values.places):
-            return Site(Strength.VALUE, certain, tuple(edits), self._rows(values, edits))
-        return Site(Strength.PAIR, certain, (self._wrong.pair(node, self.spin),))
+        values = self.written().get(node.id, Values(())) if isinstance(node, ast.Name) else Values((node,))
+        if values.shared:
+            return self._spelled_out(node, values.places[0])
+        places, least = [], Odds.CERTAIN
+        for place in values.places:
+            odds, edits = self._wrong.others(place)
+            places.append(tuple(Change(edit, self._row(values, place, edit)) for edit in edits))
+            least = min(least, odds)
+        if self.names.equals_everything:
+            least = Odds.OPEN
+        return Site(Strength.VALUE, least, tuple(places))
 
-    def _rows(self, values: Values, edits: Sequence[Edit]) -> tuple[tuple[str, str], ...]:
-        """How the ids of the rows change, as far as that can be told without running anything."""
-        words = [
-            (word_in_id(self.text.of(place)), word_in_id(self.text.changed(place, edit)))
-            for place, edit in zip(values.places, edits, strict=True)
-            if values.in_ids
+    def _spelled_out(self, node: ast.expr, value: ast.expr) -> Site:
+        """A name that is read elsewhere too: here another value stands for it."""
+        odds, edits = self._wrong.others(value)
+        texts = [self.text.changed(value, edit) for edit in edits]
+        fits = odds is Odds.CERTAIN and not self.names.equals_everything
+        changes = [
+            Change(self.text.edit(node, one)) for one in texts if fits and "\n" not in one and len(one) <= 60
         ]
-        return tuple((old, new) for old, new in words if old is not None and new is not None)
+        return Site(Strength.VALUE, Odds.CERTAIN, (tuple(changes),))
 
-    def _asserted(self, test: ast.expr) -> Iterator[Site]:
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-            for part in test.values:
-                yield from self._compared(part)
-        yield from self._compared(test)
-        # What depends on time or load may come out either way without anybody cheating.
-        steady = not any(isinstance(one, _ORDERING) for one in ast.walk(test))
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            edit = self._without_not(test)
-        else:
-            edit = self.text.edit(test, f"not ({self.text.of(test)})")
-        if edit is not None:
-            yield Site(Strength.NEGATION, steady, (edit,))
+    def _row(self, values: Values, place: ast.expr, edit: Edit) -> tuple[str, str] | None:
+        """How the id of a row changes, as far as that can be told without running anything."""
+        if not values.in_ids:
+            return None
+        old, new = word_in_id(self.text.of(place)), word_in_id(self.text.changed(place, edit))
+        return None if old is None or new is None else (old, new)
 
-    def _without_not(self, test: ast.UnaryOp) -> Edit | None:
-        start, _ = self.text.span(test)
-        rest = self.text.of(test).removeprefix("not")
-        blanks = len(rest) - len(rest.lstrip(" "))
-        return None if rest[blanks : blanks + 1] in "\\\n\r\t#" else Edit(start, start + 3 + blanks, "")
+    def _varied(self, node: ast.Constant, vary: Vary) -> Site:
+        assert isinstance(node.value, str | bytes)
+        texts = other_texts(self.text.of(node), node.value, self._words, vary)
+        return Site(Strength.VALUE, Odds.CERTAIN, (self._place(self.text.edit(node, one) for one in texts),))
 
-    def _compared(self, test: ast.expr) -> Iterator[Site]:
-        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-            return
-        left, right = test.left, test.comparators[0]
-        if isinstance(test.ops[0], ast.Eq):
-            yield self._expected(expected_side(left, right))
-        elif (
-            isinstance(test.ops[0], ast.Is) and isinstance(right, ast.Constant) and type(right.value) is bool
-        ):
-            yield self._expected(right)
-        elif (
-            isinstance(test.ops[0], ast.In)
-            and isinstance(left, ast.Constant)
-            and isinstance(left.value, str | bytes)
-        ):
-            yield Site(Strength.VALUE, True, (self._wrong.longer(left, self.spin),))
+    def _needle(self, node: ast.Constant) -> Site:
+        """A text that must be in another; of a single word it is only likely that the other word is not."""
+        site = self._varied(node, lambda text, words: other_needles(text, words, self.own))
+        return site if is_phrase(str(node.value)) else replace(site, odds=Odds.LIKELY)
+
+    def _pattern(self, node: ast.expr) -> Iterator[Site]:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _PLAIN.fullmatch(node.value):
+            yield self._needle(node)
+
+    def _none_of(self, parts: Sequence[ast.expr]) -> Site:
+        """`in (1, 2)`: other values, each of them."""
+        taken = frozenset(self.text.of(part) for part in parts)
+        places = [self._place(self._wrong.others_than(part, taken)) for part in parts]
+        return Site(
+            Strength.VALUE, Odds.OPEN if self.names.equals_everything else Odds.CERTAIN, tuple(places)
+        )
+
+    def _of_class(self, kind: ast.Name) -> Iterator[Site]:
+        if kind.id in _CLASSES:
+            others = [self.text.edit(kind, one) for one in _CLASSES if one != kind.id]
+            yield Site(Strength.VALUE, Odds.CERTAIN, (self._place(others),))
+
+    def _place(self, edits: Iterable[Edit]) -> Place:
+        return tuple(Change(edit) for edit in edits if self.text.keeps_lines(edit))
 
     def _called(self, call: ast.Call) -> Iterator[Site]:
         if len(call.args) > 1:  # a `raises` without anything to call does nothing
             yield from self._raises(call)
+        if self._is_method(call) and isinstance(call.func, ast.Attribute):
+            yield from self._of_method(call.func.attr, call)
+
+    def _is_method(self, call: ast.Call) -> bool:
+        """One of unittest's, or of a mock's, as they define it."""
         if not isinstance(call.func, ast.Attribute) or any(isinstance(one, ast.Starred) for one in call.args):
-            return
-        name, of_unittest = (
-            call.func.attr,
-            isinstance(call.func.value, ast.Name) and call.func.value.id == "self",
-        )
-        if name in self.names.redefined or (name not in _OF_MOCKS and not of_unittest):
-            return
-        if name in _EQUAL and len(call.args) >= 2:
-            yield self._expected(expected_side(call.args[0], call.args[1]))
+            return False
+        name, owner = call.func.attr, call.func.value
+        of_unittest = isinstance(owner, ast.Name) and owner.id == "self"
+        return name not in self.names.redefined and (name in _OF_MOCKS or of_unittest)
+
+    def _of_method(self, name: str, call: ast.Call) -> Iterator[Site]:
         if name in _CALLED_WITH:
             yield from self._called_with(call)
-        if name == "assertAlmostEqual" and len(call.args) == 2:
-            yield from self._almost(call)
-        if name in OPPOSITE:
-            yield self._opposite(call.func, call)
+        match call.args:
+            case [left, right, *_] if name in _EQUAL:
+                yield from self._equal(left, right)
+            case [left, right] if name == "assertAlmostEqual":
+                yield from self._almost(call, expected_side(left, right))
+            case [test, *_] if name == "assertTrue":
+                yield from self._holds(test)
+            case [ast.Constant(value=str() | bytes()) as value, _, *_] if name == "assertIn":
+                yield self._needle(value)
+            case [_, ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts), *_] if (
+                name == "assertIn"
+            ):
+                yield self._none_of(parts)
+            case [_, ast.Constant() as pattern, *_] if name == "assertRegex":
+                yield from self._pattern(pattern)
+            case [_, ast.Name() as kind, *_] if name == "assertIsInstance":
+                yield from self._of_class(kind)
 
     def _called_with(self, call: ast.Call) -> Iterator[Site]:
         for value in (*call.args, *(one.value for one in call.keywords if one.arg)):
-            edit = self._wrong.in_place(value, self.spin)
-            if edit is not None:
-                yield Site(Strength.VALUE, True, (edit,))
+            odds, edits = self._wrong.others(value)
+            if edits and odds is Odds.CERTAIN:
+                yield Site(Strength.VALUE, odds, (self._place(edits),))
 
-    def _almost(self, call: ast.Call) -> Iterator[Site]:
+    def _almost(self, call: ast.Call, expected: ast.expr) -> Iterator[Site]:
         given = {one.arg: literal(self.text.of(one.value)) for one in call.keywords if one.arg != "msg"}
         numbers = {
             name: one for name, one in given.items() if isinstance(one, int | float) and 0 <= one < 300
         }
-        if len(numbers) < len(given):
-            return
-        reach = numbers.get("delta", 10 ** -numbers.get("places", 7))
-        edit = self._wrong.beyond(expected_side(*call.args), self.spin, lambda _old, _new: reach)
-        if edit is not None:
-            yield Site(Strength.VALUE, True, (edit,))
+        if len(numbers) == len(given):
+            reach = numbers.get("delta", 10 ** -numbers.get("places", 7))
+            edits = self._wrong.beyond(expected, lambda _old, _new: reach)
+            yield Site(Strength.VALUE, Odds.CERTAIN, (self._place(edits),))
 
     def _opposite(self, name: ast.Attribute, call: ast.Call) -> Site:
         _, end = self.text.span(name)
-        steady = not any(isinstance(one, _ORDERING) for one in ast.walk(call))
+        unsteady = depends_on_order(call) or (name.attr in _ORDERINGS and not is_steady(*call.args[:2]))
+        odds = Odds.OPEN if unsteady else Odds.CERTAIN
         edit = Edit(end - len(name.attr.encode()), end, OPPOSITE[name.attr])
-        return Site(Strength.NEGATION, steady, (edit,))
+        return Site(Strength.NEGATION, odds, fixed(edit))
 
     def _raises(self, call: ast.Call) -> Iterator[Site]:
         called = ast.unparse(call.func)
         of_unittest = called in {"self.assertRaises", "self.assertRaisesRegex"}
-        if (called in self.names.raises or of_unittest) and call.args:
-            other = _other_exception(call.args[0], self.spin)
-            if called.rpartition(".")[2] not in self.names.redefined:
-                lines = "\n" * self.text.of(call.args[0]).count("\n")
-                yield Site(Strength.RAISES, True, (self.text.edit(call.args[0], other + lines),))
+        if not (called in self.names.raises or of_unittest) or not call.args:
+            return
+        if called.rpartition(".")[2] in self.names.redefined:
+            return
+        odds, others = other_exceptions(call.args[0], self.names.exceptions, self.names.own_exceptions)
+        lines = "\n" * self.text.of(call.args[0]).count("\n")
+        edits = (self.text.edit(call.args[0], other + lines) for other in others)
+        yield Site(Strength.RAISES, odds, (tuple(Change(edit) for edit in edits),))
+        patterns = [one.value for one in call.keywords if one.arg == "match" and called in self.names.raises]
+        patterns += call.args[1:2] if called == "self.assertRaisesRegex" else []
+        for pattern in patterns:
+            yield from self._pattern(pattern)
+
+
+def _parts(test: ast.expr) -> list[ast.expr]:
+    """What holds, each by itself."""
+    return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
 
 
 def raises_within(statement: ast.stmt, names: Names) -> bool:
@@ -251,16 +342,3 @@ def _is_written_out(node: ast.expr) -> bool:
 
 def _is_plain_name(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
-
-
-def _other_exception(old: ast.expr, spin: int) -> str:
-    known = {ast.unparse(old).rpartition(".")[2]}
-    known |= {ast.unparse(one) for one in old.elts} if isinstance(old, ast.Tuple) else set()
-    named = [getattr(builtins, name, None) for name in known]
-    related = tuple(one for one in named if isinstance(one, type))
-    for turn in range(len(_RARE)):
-        name = _RARE[(spin + turn) % len(_RARE)]
-        other = getattr(builtins, name)
-        if name not in known and not any(issubclass(one, other) for one in related):
-            return name
-    return _RARE[0]

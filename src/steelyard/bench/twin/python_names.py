@@ -12,11 +12,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from steelyard.bench.twin.python_assertions import Names, Values
+from steelyard.bench.twin.python_exceptions import expected_exceptions, own_exceptions
+from steelyard.bench.twin.python_text import Text
+from steelyard.bench.twin.python_vocabulary import vocabulary
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def names_of(tree: ast.Module) -> Names:
+def names_of(text: Text, tree: ast.Module) -> Names:
     nodes = list(ast.walk(tree))
     imported = {
         alias.name: alias.asname or alias.name
@@ -30,6 +33,9 @@ def names_of(tree: ast.Module) -> Names:
         approximate=frozenset({"pytest.approx", imported.get("approx", "pytest.approx")}),
         redefined=frozenset(name for name in defined if name.startswith("assert")),
         equals_everything=any(_equals_everything(node) for node in nodes),
+        vocabulary=vocabulary(text, nodes),
+        exceptions=expected_exceptions(tree, nodes),
+        own_exceptions=own_exceptions(tree),
     )
 
 
@@ -45,18 +51,24 @@ def _equals_everything(node: ast.AST) -> bool:
     return False
 
 
-def written_once(function: Function) -> dict[str, Values]:
-    """Names that the body reads once -> the expressions that give them their value."""
+def written_values(function: Function) -> dict[str, Values]:
+    """Names that are given a value once -> the expressions that give it; shared if the body reads them more than once."""
     uses: Counter[tuple[str, bool]] = Counter()
     for node in ast.walk(function):
         if isinstance(node, ast.Name):
             uses[node.id, isinstance(node.ctx, ast.Load)] += 1
     assigned, given = dict(_assigned(function)), dict(_parametrised(function))
-    return {
+    once = {
         name: Values(places, in_ids=name in given)
         for name, places in {**assigned, **given}.items()
         if uses[name, True] == 1 and uses[name, False] == (name not in given)
     }
+    constants = {
+        name: Values(places, shared=True)
+        for name, places in assigned.items()
+        if uses[name, True] > 1 and uses[name, False] == 1 and isinstance(places[0], ast.Constant)
+    }
+    return {**constants, **once}
 
 
 def _assigned(function: Function) -> Iterator[tuple[str, Sequence[ast.expr]]]:

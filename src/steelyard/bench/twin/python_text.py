@@ -12,10 +12,11 @@ import re
 import threading
 import tokenize
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from steelyard.bench.twin.base import Edit
+from steelyard.bench.twin.base import Edit, edited
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 # The warnings' filters belong to the process; two threads that save and restore them would mix them up.
@@ -52,6 +53,12 @@ class Text:
         before, after = self.source[start : edit.start], self.source[edit.end : end]
         return before.decode() + edit.text + after.decode()
 
+    def reads_with(self, node: ast.expr, edits: Collection[Edit]) -> bool:
+        """Whether an expression is still one after these edits inside it."""
+        start, end = self.span(node)
+        moved = [Edit(edit.start - start, edit.end - start, edit.text) for edit in edits]
+        return expression(edited(self.source[start:end], moved).decode()) is not None
+
     def keeps_lines(self, edit: Edit) -> bool:
         """So that every other line is where it was."""
         old = self.source[edit.start : edit.end]
@@ -85,3 +92,9 @@ def as_utf8(source: bytes) -> Text | None:
     except (*_UNREADABLE, UnicodeDecodeError):
         return None
     return None if source.startswith(codecs.BOM_UTF8) or encoding != "utf-8" else Text(source)
+
+
+def expression(text: str) -> ast.expr | None:
+    """The tree of one expression, over several lines too."""
+    tree = parsed(f"({text}\n)")
+    return tree.body[0].value if tree is not None and isinstance(tree.body[0], ast.Expr) else None

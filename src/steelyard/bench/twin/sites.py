@@ -1,0 +1,132 @@
+"""The assertions of a test -> those that are worth changing, and for each place the texts that may stand there instead.
+
+Which cheats an edit reveals, from strong to weak:
+
+    edit                                a forged     a value that is     an object that equals everything
+                                        result       read in the test    or answers yes to everything
+    VALUE     == 3 -> == 4              yes          yes                 yes
+              startswith("a") -> ("b")  yes          yes                 yes
+    RAISES    ValueError -> TypeError   yes          yes                 yes, an exception of many classes
+    NEGATION  == other -> != other      yes          no                  no
+
+A stronger edit is preferred as long as it is likely to make honest work fail. Whether a test counts does not depend on
+the secret: the draw is only among edits of one rank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import NamedTuple, TypeVar
+
+from steelyard.bench.twin.base import Edit, drawn
+
+# What an order is about when it may come out either way without anybody cheating.
+UNSTEADY = re.compile(
+    r"time|elapsed|durat|second|minute|clock|perf|took|spent|speed|latenc|delay|sleep|rate|memor|rss|load|random|now|delta"
+    r"|tick|cpu|usage|\bms\b|\bt\d?\b|_ms\b|_s\b",
+    re.IGNORECASE,
+)
+MAX_WAYS = 6  # of one test, kept in memory
+MAX_CHANGES = 8  # of one place
+DRAWN = 1 << 48  # a number that is drawn is below this
+ENOUGH = 1 << 12  # so much larger than a choice must be what is left of it
+
+T = TypeVar("T")
+
+
+class Strength(IntEnum):
+    NEGATION = 1
+    RAISES = 2
+    VALUE = 3
+
+
+class Odds(IntEnum):
+    """How sure it is that honest work, which passes the original, fails the change."""
+
+    OPEN = 1  # depends on time, or on what the work does with other input
+    LIKELY = 2  # unless the tested code ignores the changed part
+    CERTAIN = 3
+
+
+class Change(NamedTuple):
+    """One edit, and how it changes the id of a row of a test with parameters (old word, new word)."""
+
+    edit: Edit
+    row: tuple[str, str] | None = None
+
+
+Place = tuple[Change, ...]  # the edits that are possible there: one of them is made
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One assertion that can be made wrong, by one edit in each of its places."""
+
+    strength: Strength
+    odds: Odds
+    places: tuple[Place, ...]
+    reached: bool = True  # whether a test that passes has executed it
+
+    def rank(self) -> tuple[bool, int]:
+        if self.strength > Strength.NEGATION and self.odds >= Odds.LIKELY:
+            return self.reached, 1 + self.odds
+        return self.reached, 2 if self.odds is Odds.CERTAIN else 1
+
+    def if_reached(self, *, reached: bool) -> Site:
+        return self if self.reached == reached else replace(self, reached=self.reached and reached)
+
+
+class Ways(NamedTuple):
+    """How one test can be changed: one of the ways is drawn."""
+
+    certain: bool
+    ways: tuple[tuple[Place, ...], ...]
+    is_strong: bool = True  # no opposite, and likely to fail
+
+    def draw(self, secret: bytes, key: str) -> list[Change]:
+        lot = _Lot(secret, key)
+        return [lot.choice(place) for place in lot.choice(self.ways)]
+
+
+class _Lot:
+    """Choices that follow from a secret and a name."""
+
+    def __init__(self, secret: bytes, name: str) -> None:
+        self._secret, self._name, self._turn = secret, name, 0
+        self._number, self._room = drawn(secret, name), DRAWN
+
+    def choice(self, items: tuple[T, ...]) -> T:
+        if self._room < ENOUGH * len(items):
+            self._turn += 1
+            self._number, self._room = drawn(self._secret, self._name, str(self._turn)), DRAWN
+        self._number, place = divmod(self._number, len(items))
+        self._room //= len(items)
+        return items[place]
+
+
+def fixed(*edits: Edit) -> tuple[Place, ...]:
+    """Edits that are made together, without a choice."""
+    return tuple((Change(edit),) for edit in edits)
+
+
+def ways_of(sites: Iterable[Site], opposites: Callable[[], Iterable[Site]] = tuple) -> Ways | None:
+    """The best sites; None when nothing can be changed. Opposites are looked for where nothing better is found."""
+    found = list(sites)
+    ways = _best_of(found)
+    if ways is None or not ways.is_strong:
+        return _best_of([*found, *opposites()])
+    return ways
+
+
+def _best_of(sites: Iterable[Site]) -> Ways | None:
+    possible = [site for site in sites if site.places and all(site.places)]
+    if not possible:
+        return None
+    best = max(site.rank() for site in possible)
+    chosen = [site for site in possible if site.rank() == best][:MAX_WAYS]
+    certain = all(site.reached and site.odds is Odds.CERTAIN for site in chosen)
+    ways = tuple(tuple(place[:MAX_CHANGES] for place in site.places) for site in chosen)
+    return Ways(certain, ways, is_strong=best >= (True, 1 + Odds.LIKELY))
