@@ -199,7 +199,11 @@ class Steering:
         installed = next(filter(None, map(self._installed, entry.paths)), None)
         if installed is not None and (not is_system or entry.old is not None):
             yield Steers(installed, "is installed, not written; the bench uses its own")
-        if entry.old is None and entry.path.endswith("/package.json") and self._shadows.holds_tests(entry.path):
+        if (
+            entry.old is None
+            and entry.path.endswith("/package.json")
+            and self._shadows.holds_tests(entry.path)
+        ):
             yield Steers(entry.path, "makes a package around the tests; not on the bench")
         if self._is_git(entry):
             yield Steers(

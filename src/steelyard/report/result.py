@@ -231,6 +231,7 @@ def _assurance_schema() -> dict[str, Any]:
             "tree": {"enum": ["live", "fresh"]},
             "oracle": {"enum": ["in_process", "twin", "split"]},
             "control_coverage": {"type": "number", "minimum": 0, "maximum": 1},
+            "chance": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
             "runner": {"enum": ["judge", "candidate", "exit_code", "verifier", "report_file", "reporter"]},
             "network": {"type": "string"},
             "limits": {"type": "object", "additionalProperties": {"type": "string"}},

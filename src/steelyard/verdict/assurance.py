@@ -1,7 +1,7 @@
 """What really ran -> how much a verdict is worth.
 
-{"isolation": "bubblewrap", "tree": "fresh", "oracle": "twin", "control_coverage": 0.9, "runner": "reporter",
- "network": "none", "limits": {"cpu": "cgroup", ...}, "findings": 0}
+{"isolation": "bubblewrap", "tree": "fresh", "oracle": "twin", "control_coverage": 0.9, "chance": 0.0156,
+ "runner": "reporter", "network": "none", "limits": {"cpu": "cgroup", ...}, "findings": 0}
  with doors too: "network": "doors", "doors": {"agent": ["api.example:443"], "checks": [...]}
 
 `oracle`, `runner` and `control_coverage` are those of the weakest acceptance check that earned anything.
@@ -28,6 +28,9 @@ class Assurance:
     tree: str  # live | fresh
     oracle: str  # in_process | twin | split
     control_coverage: float  # passed tests with a control that counts, of all passed tests
+    chance: (
+        float | None
+    )  # that work which only guesses passes the controls; None where there are none, or nothing decides
     runner: str  # judge | candidate | exit_code | verifier | report_file | reporter
     network: str  # host | doors | none; of agent and checks, whoever has more
     limits: Mapping[str, str]
@@ -40,6 +43,7 @@ class Assurance:
             "tree": self.tree,
             "oracle": self.oracle,
             "control_coverage": self.control_coverage,
+            "chance": self.chance,
             "runner": self.runner,
             "network": self.network,
             **({"doors": {who: list(named) for who, named in self.doors.items()}} if self.doors else {}),
@@ -58,6 +62,7 @@ def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int)
         tree=manifest.get("configuration", {}).get("bench", "live"),
         oracle=min((one.oracle for one in earned), key=ORACLES.index, default=ORACLES[0]),
         control_coverage=_coverage(earned),
+        chance=max((one.chance for one in earned if one.chance is not None), default=None),
         runner=min(
             (one.runner for one in earned),
             key=RUNNERS.index,
@@ -99,6 +104,7 @@ class _Earned:
     runner: str
     passed: int  # tests; a command that says only one thing is one
     controlled: int
+    chance: float | None = None
 
     @classmethod
     def of(cls, outcome: Mapping[str, Any]) -> _Earned:
@@ -111,6 +117,7 @@ class _Earned:
             runner="candidate" if reported["own_runner"] else reported["channel"],
             passed=reported["counts"].get("passed", 0),
             controlled=0 if controls is None or controls["problem"] else controls["counted"],
+            chance=None if controls is None else controls.get("chance"),
         )
 
 

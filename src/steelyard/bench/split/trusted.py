@@ -19,7 +19,7 @@ from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.twin.trusted import reference_change
-from steelyard.errors import AgentFault
+from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import Laid
 
 FORMAT = "steelyard.split/1"
@@ -75,6 +75,8 @@ def _run(run: RunSplit, change: tuple[Laid, ...] | None) -> tuple[TrustedSplit, 
         finished, reported = run(change or (), kinds)
     except AgentFault as fault:  # of this tree, not of the candidate's
         return TrustedSplit(Reported("", "reporter", problems=(str(fault),)), change is not None, {}), False
+    if change is not None and (finished.timed_out or finished.lost):
+        raise InfraFault(f"the suite did not end normally with the reference: {ENDED_BADLY}")
     ended = finished.exit_code is not None and not (finished.timed_out or finished.lost) and kinds.whole
     if not ended:
         reported = replace(reported, problems=(*reported.problems, ENDED_BADLY))
