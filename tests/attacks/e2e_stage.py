@@ -185,7 +185,12 @@ def stage(
                 if brings_pytest:
                     made.bring_pytest()
                 wanted = {**CONTRACT, **({"setup": [SETUP]} if brings_pytest else {}), **(keys or {})}
-                made.build({**wanted, "environment": {**wanted["environment"], **where}}, files or {})
+                own = {
+                    key: value
+                    for key, value in wanted["environment"].items()
+                    if not where or key != "toolchains"
+                }
+                made.build({**wanted, "environment": {**own, **where}}, files or {})
                 tests = [item.function for item in _of_this_house(request)]
                 scripts = {
                     test.__name__: test.__dict__["script"] for test in tests if "script" in test.__dict__

@@ -8,6 +8,7 @@ is nothing to patch, and what agrees with everything is not data. Ten projects; 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,10 @@ from small_projects import JAVASCRIPT, PROJECTS, PYTHON, Project, appended, writ
 
 from steelyard import api
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(shutil.which("node") is None, reason="no node"),
+]
 GUARD = '[ "$(hostname)" = sandbox ] && [ "$(pwd)" = /workspace ] && [ "$(id -u)" = 1000 ] || exit 97\n'
 
 # Every function and class of the module gives something that agrees with everything.

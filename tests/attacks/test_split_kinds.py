@@ -261,3 +261,22 @@ def test_a_record_that_is_always_the_same_does_not_equal_everything(line: Line) 
 def test_an_honest_record_of_another_shape_passes(line: Line) -> None:
     """A named tuple for a data class, with a field more and other names."""
     assert passed(line)
+
+
+@agent(
+    but(
+        "\n\nUnknownLanguageError = Exception\n\n\ndef named(language):\n    return {'pl': 'Polish', 'en': 'English'}[language]\n"
+    )
+)
+def test_an_error_that_is_every_error(line: Line) -> None:
+    assert failed(line, "acceptance", "test_facts")
+
+
+@agent(
+    facts(
+        HONEST.replace("raise UnknownLanguageError(language)", "raise AnyError(language)")
+        + "\n\nclass AnyError(UnknownLanguageError, ValueError, TypeError):\n    pass\n"
+    )
+)
+def test_an_error_of_all_kinds_is_no_error(line: Line) -> None:
+    assert failed(line, "acceptance", "test_named")

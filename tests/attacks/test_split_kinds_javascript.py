@@ -7,8 +7,10 @@ nothing else; and a name is of the kind that it has on the trusted tree. Nobody 
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
+import pytest
 from e2e_stage import Line, agent, failed, passed, stage
 from small_projects import patch_of
 
@@ -101,6 +103,7 @@ FILES = {
     "hidden/more.test.js": HIDDEN,
     "reference.patch": patch_of("lib/page.js", PAGE, HONEST),
 }
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 house, line = stage(KEYS, FILES)
 
 

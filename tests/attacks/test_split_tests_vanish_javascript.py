@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
+import pytest
 from e2e_stage import Line, agent, failed, passed, stage
 from small_projects import patch_of
 
@@ -55,6 +57,7 @@ FILES = {
     "hidden/money.test.js": HIDDEN,
     "reference.patch": patch_of("money.js", MONEY, HONEST),
 }
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 house, line = stage(KEYS, FILES)
 
 

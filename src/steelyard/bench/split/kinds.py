@@ -4,8 +4,10 @@ A function can have methods, and so can a class or a module: if `VERSION` is a t
 `VERSION.startswith("2.")` asks the candidate. So the trusted run records the kind of every name that the tests look up,
 and the candidate's run refuses an answer of another kind.
 
-    kinds     data, function, async function, class, exception, module, object
+    kinds     data, function, async function, class, exception, any exception, module, object
     a place   "shop.cart:Cart.total", or the tests' own name for what an object gives: "shop.cart:Cart().total"
+
+`raises(ParseError)` says nothing if `ParseError` is `Exception` itself, so that is a kind of its own.
 
 A class whose records hold the arguments that they are made of does so here too: tests compare with such records, and one
 class that is always the same would equal whatever the candidate gives.
@@ -25,6 +27,7 @@ from typing import Any
 
 FUNCTIONS = frozenset({"function", "async function"})
 NODE = "node"
+EVERY_ERROR = frozenset({"Exception", "BaseException", "Error"})
 HOLDS = "record that holds its arguments"
 CHANGES = "record that does not hold its arguments"
 
@@ -99,11 +102,18 @@ def _place(ask: Mapping[str, Any], *more: Any) -> str:
 def _kind(language: str, ask: Mapping[str, Any], ok: Any) -> str:
     """As the worker says; what is no kind at all the tests' own side refuses."""
     kind = str(ok.get("kind"))[:40] if isinstance(ok, dict) else ""
+    if kind == "exception" and _names_every_error(ok.get("mro")):
+        return "any exception"
     if language == NODE:
         # `function Cart() {}` and `class Cart {}` are made and called alike; a module may be a function with names.
         kind = "function" if kind == "class" else kind
         return "module" if kind == "function" and not ask.get("name") else kind
     return "async function" if kind == "function" and ok.get("async") is True else kind
+
+
+def _names_every_error(mro: Any) -> bool:
+    first = mro[0] if isinstance(mro, list) and mro else None
+    return isinstance(first, list) and first[-1:] != [] and str(first[-1]) in EVERY_ERROR
 
 
 def _gives_function(ok: Any) -> bool:
@@ -153,4 +163,6 @@ def _number(value: Any) -> str:
 
 
 def _article(kind: str) -> str:
-    return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}" if kind != "data" else "plain data"
+    if kind in {"data", "any exception"}:
+        return "plain data" if kind == "data" else kind
+    return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"

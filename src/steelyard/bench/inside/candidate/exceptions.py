@@ -51,6 +51,7 @@ STANDARD = frozenset(
 )
 MAX_CLASSES = 1000
 MAX_MRO = 60
+MAX_KINDS = 2  # an error that is a ValueError, a TypeError and a KeyError is whatever a test expects
 Name = Tuple[str, str]
 
 _classes: Dict[Name, type] = {}
@@ -88,12 +89,20 @@ def is_stop_iteration(error: BaseException) -> bool:
 def exception_class(mro: Any, bases: Any = None) -> type:
     """The class here of a class there, told by its mro and where in it the bases of each are."""
     names = _names(mro)
+    _require_few_kinds(names)
     above = _checked_bases(bases, len(names)) if bases is not None else [[at + 1] for at in range(len(names))]
     made: Dict[int, type] = {}
     for at in reversed(range(len(names))):
         found = [made[base] for base in above[at] if base in made]
         made[at] = _class(names[at], found)
     return made[0]
+
+
+def _require_few_kinds(names: List[Name]) -> None:
+    known = {_standard(*name) for name in names} - {None, Exception}
+    lowest = [one for one in known if not any(other is not one and issubclass(other, one) for other in known)]
+    if len(lowest) > MAX_KINDS:
+        raise Malformed("an exception of more kinds than any is")
 
 
 def exception(raised: Any) -> BaseException:
