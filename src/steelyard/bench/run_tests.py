@@ -211,7 +211,8 @@ def _expected(
     reported = ran.reported
     if reported.channel == "exit_code" or not (reported.passed or reported.tampering):
         return ran, ()
-    told = (trusted or TrustedTree(bench.ground, bench.on)).report()
+    trusted = trusted or TrustedTree(bench.ground, bench.on)
+    told = trusted.report()
     expectation = Expectation(
         told.reported,
         told.has_reference,
@@ -221,6 +222,9 @@ def _expected(
         surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
         declared=bench.options.declared,
     )
+    if expectation.knows_every_test and has_other_parameters(reported, expectation):
+        again = {one.id for one in trusted.report(again=True).reported.results}
+        expectation = replace(expectation, steady=again == {one.id for one in told.reported.results})
     fitting = without_candidates(as_expected(reported, expectation), bench.work)
     return ran._replace(reported=fitting), (NO_EXPECTATION,) if expectation.says_nothing else ()
 
