@@ -214,7 +214,7 @@ class Namespace:
         self.before = {name: value for name, value in held.items() if self.counts(name, value)}
         self.values = list(held.values())
         self.count = len(self.values)
-        self.version = None if self.versions is None else self.versions.value
+        self.version = None if self.versions is None else self.versions.tobytes()
 
     def counts(self, name, value):
         if self.owner is not None:
@@ -223,7 +223,7 @@ class Namespace:
 
     def has_changed(self):
         if self.versions is not None:
-            return self.versions.value != self.version
+            return self.versions.tobytes() != self.version
         held = self.holder
         return len(held) != self.count or any(map(_is_not, held.values(), self.values))
 
@@ -246,7 +246,7 @@ def version_of(holder):
     """Where the interpreter counts the changes of a dictionary, or None where it does not."""
     if not VERSIONED:
         return None
-    return ctypes.c_uint64.from_address(id(holder) + 24)
+    return memoryview((ctypes.c_char * 8).from_address(id(holder) + 24))
 
 
 def has_versions():
@@ -254,11 +254,11 @@ def has_versions():
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.implementation.name != "cpython":
         return False
     tried = {"a": 1}
-    version = ctypes.c_uint64.from_address(id(tried) + 24)
-    seen = [version.value]
+    version = memoryview((ctypes.c_char * 8).from_address(id(tried) + 24))
+    seen = [version.tobytes()]
     for change in (lambda: tried.get("a"), lambda: tried.update(a=2), lambda: tried.update(a=1)):
         change()
-        seen.append(version.value)
+        seen.append(version.tobytes())
     return seen[0] == seen[1] and len(set(seen)) == 3
 
 

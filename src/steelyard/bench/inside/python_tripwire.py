@@ -168,7 +168,7 @@ class Holder:
 
     def accept(self):
         self.before = list(self.held.values()) if self.label else None
-        self.version = None if self.versions is None else self.versions.value
+        self.version = None if self.versions is None else self.versions.tobytes()
 
     def is_as_before(self):
         """Whether a dictionary with another version has the same values."""
@@ -176,7 +176,7 @@ class Holder:
         return same and self.versions is not None
 
     def has_changed(self):
-        return self.versions is None or self.versions.value != self.version
+        return self.versions is None or self.versions.tobytes() != self.version
 
 
 def _is_class_of(value, module):
@@ -242,6 +242,24 @@ def hide_from_the_collector():
         gc.freeze()
 
 
+def unchanged_parts(ours, say):
+    """A function that says whether anybody changed a name of ours, even if it is as it was again.
+
+    It looks up no name, so that there is none to rebind.
+    """
+    kinds = [(dictionary_of(one), name) for name, one in ours.items() if isinstance(one, type)]
+    held = [(ours, "the runner's own names")] + kinds if VERSIONED else []
+
+    def intact(held=None, say=None):
+        for version, before, label in held:
+            if version.tobytes() != before:
+                say("tampering", "`" + label + "` was replaced")
+
+    versions = [(version_of(one), label) for one, label in held]
+    give(intact, held=tuple((one, one.tobytes(), label) for one, label in versions), say=say)
+    return intact
+
+
 def watch_functions(tripwire, names, say):
     """The code of a function of the runner, of a test or of a helper, replaced in place and maybe put back.
 
@@ -249,24 +267,24 @@ def watch_functions(tripwire, names, say):
     """
     if not hasattr(sys, "addaudithook"):
         return
-    frame_of, origins, function = sys._getframe, tripwire.origins, types.FunctionType
-    parts = ("__code__", "__defaults__", "__kwdefaults__")
 
-    def hear(event, arguments):
-        if event != "object.__setattr__" or arguments[1] not in parts or type(arguments[0]) is not function:
+    def hear(event, arguments, parts=None):
+        watched, function, origins, names, is_watched, frame_of, say = parts
+        if event != "object.__setattr__" or arguments[1] not in watched or type(arguments[0]) is not function:
             return
         code = arguments[0].__code__
-        if (code in origins.ours or is_of_the_oracle(code, names, origins)) and not origins.trusted_file(
-            frame_of(1).f_code
-        ):
+        if is_watched(code, names, origins) and not origins.trusted_file(frame_of(1).f_code):
             say("tampering", "the code of `" + arguments[0].__qualname__ + "` was replaced")
 
+    watched = ("__code__", "__defaults__", "__kwdefaults__")
+    parts = (watched, types.FunctionType, tripwire.origins, names, is_of_the_oracle, sys._getframe, say)
+    give(hear, parts=parts)
     sys.addaudithook(hear)
 
 
 def is_of_the_oracle(code, names, origins):
     where = code.co_filename
-    if where in names.files or any(folder in where for folder in RUNNER_FOLDERS):
+    if code in origins.ours or where in names.files or any(folder in where for folder in RUNNER_FOLDERS):
         return True
     return is_within(where, origins.root) and TEST_FILE.search(where) is not None
 
