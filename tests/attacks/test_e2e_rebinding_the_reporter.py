@@ -205,7 +205,7 @@ def test_the_notes_about_a_test_get_another_class(line: Line) -> None:
     )
 )
 def test_a_failure_is_told_as_a_success_once_and_put_back(line: Line) -> None:
-    assert accused(line, "unittest")
+    assert accused(line, "unittest", "pytest")
 
 
 @agent(

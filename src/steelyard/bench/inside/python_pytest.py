@@ -11,6 +11,7 @@ import unittest
 
 import pytest
 from _pytest import assertion
+from _pytest import unittest as cases
 
 ORDER = ("passed", "skipped", "failed", "error")
 PHASES = ("setup", "call", "teardown")
@@ -77,6 +78,7 @@ class Watcher:
     def pytest_load_initial_conftests(self, early_config, say=None):
         """Plugins are loaded, nothing of the tree is."""
         self.gate.take_away()
+        watch_successes(self)
         self.tripwire = Tripwire(globals(), self.origins)
         self.names = OracleNames(self.origins)
         self.remember_hooks(early_config.pluginmanager)
@@ -165,6 +167,8 @@ class Watcher:
         if self.now is not now or type(now) is not Told:
             say("tampering", "the notes about " + item.nodeid + " were replaced")
         self.now = None
+        if now.outcome == "passed" and isinstance(item, cases.TestCaseFunction) and not now.succeeded:
+            now.worse("error", "unittest reported no success")
         look(self, False, getattr(item, "module", None))
         outcome, detail = now.verdict()
         self.failures += outcome in ("failed", "error")
@@ -237,6 +241,14 @@ class Watcher:
             if result.excinfo is not None:  # said at once: what is known to the supervisor stays known
                 say("raised", self.now.number)
             self.now.saw(name, result.excinfo)
+
+    def success(self, item, case, say=None):
+        """A method of unittest's tests: nothing is handled any more, and nothing went wrong before."""
+        if self.now is None or self.now.id != item.nodeid:
+            return
+        self.now.succeeded = True
+        if sys.exc_info()[1] is not None or not getattr(getattr(case, "_outcome", None), "success", True):
+            say("tampering", "a failure of " + item.nodeid + " was reported as a success")
 
     def path(self, item):
         return str(getattr(item, "path", None) or item.fspath)
@@ -325,6 +337,17 @@ class Watcher:
 def _asked_for(plugin):
     asked = getattr(plugin, "pytest_plugins", ())
     return [asked] if isinstance(asked, str) else list(asked)
+
+
+def watch_successes(watcher):
+    """A success of unittest's is said by unittest: an exception that somebody swallowed on the way is none."""
+    tell = cases.TestCaseFunction.addSuccess
+
+    def addSuccess(self, testcase):
+        watcher.success(self, testcase)
+        return tell(self, testcase)
+
+    cases.TestCaseFunction.addSuccess = addSuccess
 
 
 class Gate:
@@ -426,7 +449,16 @@ def settings_text(config, name):
 class Told:
     """What became of one test, the worst of it."""
 
-    __slots__ = ("detail", "id", "number", "origins", "outcome", "pending", "seen")  # nothing hides a method
+    __slots__ = (
+        "detail",
+        "id",
+        "number",
+        "origins",
+        "outcome",
+        "pending",
+        "seen",
+        "succeeded",
+    )  # nothing hides a method
 
     def __init__(self, nodeid, number, origins):
         self.id = nodeid
@@ -434,6 +466,7 @@ class Told:
         self.origins = origins
         self.pending = None
         self.seen = set()
+        self.succeeded = False
         self.outcome = "passed"
         self.detail = ""
 
