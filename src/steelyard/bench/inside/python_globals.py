@@ -256,8 +256,8 @@ def has_versions():
     tried = {"a": 1}
     version = memoryview((ctypes.c_char * 8).from_address(id(tried) + 24))
     seen = [version.tobytes()]
-    for change in (lambda: tried.get("a"), lambda: tried.update(a=2), lambda: tried.update(a=1)):
-        change()
+    for value in (1, 2, 1):  # Python 3.7 also counts a value that a name has already
+        tried["a"] = value
         seen.append(version.tobytes())
     return seen[0] == seen[1] and len(set(seen)) == 3
 

@@ -247,6 +247,7 @@ def unchanged_parts(ours, say):
 
     It looks up no name, so that there is none to rebind.
     """
+    ours.setdefault("__warningregistry__", {})  # the first warning about our code would add it
     kinds = [(dictionary_of(one), name) for name, one in ours.items() if isinstance(one, type)]
     held = [(ours, "the runner's own names")] + kinds if VERSIONED else []
 
