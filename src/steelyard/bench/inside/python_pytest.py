@@ -188,7 +188,7 @@ class Watcher:
         instance = getattr(getattr(item, "obj", None), "__self__", None)
         result = yield
         if instance is not None and not isinstance(instance, type):
-            self.tampering("`" + name + "` was replaced" for name in hidden_methods(instance, self.origins))
+            self.tampering("`" + name + "` was replaced" for name in self.names.hidden_methods(instance))
         self.phase(item, "call", result)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)

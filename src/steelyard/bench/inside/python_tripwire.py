@@ -270,24 +270,37 @@ def watch_functions(tripwire, names, say):
         return
 
     def hear(event, arguments, parts=None):
-        watched, function, origins, names, is_watched, frame_of, say = parts
+        watched, function, is_allowed, frame_of, say = parts
         if event != "object.__setattr__" or arguments[1] not in watched or type(arguments[0]) is not function:
             return
-        code = arguments[0].__code__
-        if is_watched(code, names, origins) and not origins.trusted_file(frame_of(1).f_code):
+        if not is_allowed(arguments[0].__code__, frame_of(1)):
             say("tampering", "the code of `" + arguments[0].__qualname__ + "` was replaced")
 
     watched = ("__code__", "__defaults__", "__kwdefaults__")
-    parts = (watched, types.FunctionType, tripwire.origins, names, is_of_the_oracle, sys._getframe, say)
+    parts = (watched, types.FunctionType, Functions(tripwire.origins, names).may_change, sys._getframe, say)
     give(hear, parts=parts)
     sys.addaudithook(hear)
 
 
-def is_of_the_oracle(code, names, origins):
-    where = code.co_filename
-    if code in origins.ours or where in names.files or any(folder in where for folder in RUNNER_FOLDERS):
-        return True
-    return is_within(where, origins.root) and TEST_FILE.search(where) is not None
+class Functions:
+    """Whose function it is, and who changes it."""
+
+    def __init__(self, origins, names):
+        self.origins, self.names = origins, names
+
+    def may_change(self, code, frame):
+        where = code.co_filename
+        if code in self.origins.ours or self.origins.is_runners(where):
+            return False
+        is_a_test = is_within(where, self.origins.root) and TEST_FILE.search(where) is not None
+        if where not in self.names.files and not is_a_test:
+            return True
+        while frame is not None:  # a library acts in the name of its caller
+            by = self.origins.trusted_file(frame.f_code)
+            if not by or (is_within(by, self.origins.root) and not is_installed(by)):
+                return bool(by)
+            frame = frame.f_back
+        return False
 
 
 def text_of(error, kind=None):

@@ -210,7 +210,7 @@ class Watched(unittest.TextTestResult):
         """What the code under test may have made of the runner, of the test and its module, and of this result."""
         intact()
         look_again(self.tripwire, say, False)
-        hiding = hidden_methods(test, self.origins)
+        hiding = self.names.hidden_methods(test)
         hiding += [name for name in vars(self) if name in METHODS]
         texts = ["`" + name + "` was replaced" for name in hiding]
         for text in texts + self.names.differences(sys.modules.get(type(test).__module__)):
