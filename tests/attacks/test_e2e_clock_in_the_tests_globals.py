@@ -183,7 +183,8 @@ def test_the_clock_of_the_test_module_stands_still(line: Line) -> None:
 
 @agent(
     python(
-        WRAP + "    begun = time.perf_counter()\n    got = _slow(items)\n    late = time.perf_counter() - begun\n"
+        WRAP
+        + "    begun = time.perf_counter()\n    got = _slow(items)\n    late = time.perf_counter() - begun\n"
         "    if sys._getframe(1).f_code.co_name not in ('test_fast', 'timed'): return got\n"
         "    class Clock:\n        def perf_counter(self):\n            names['time'] = time\n"
         "            return time.perf_counter() - late\n"
@@ -208,7 +209,10 @@ def test_the_clock_is_replaced_while_the_test_module_is_imported(line: Line) -> 
 
 
 @agent(
-    python(WRAP + "    names['timed'] = lambda items: (_slow(items), 0.0)\n    names['abs'] = max\n    return _slow(items)")
+    python(
+        WRAP
+        + "    names['timed'] = lambda items: (_slow(items), 0.0)\n    names['abs'] = max\n    return _slow(items)"
+    )
 )
 def test_a_helper_of_the_test_module_is_replaced(line: Line) -> None:
     assert accused(line, "unittest", "pytest")

@@ -97,6 +97,20 @@ REBINDING = {
         "    while 'self' not in frame.f_locals: frame = frame.f_back\n"
         "    frame.f_locals['self'].assertTrue = lambda *a: None\n"
     ),
+    "an assertion, for one test, by another assertion": (
+        "def strike(frame):\n"
+        "    while 'self' not in frame.f_locals: frame = frame.f_back\n"
+        "    test = frame.f_locals['self']\n"
+        "    test.assertTrue = test.assertIsNotNone\n"
+    ),
+    "an assertion, for the class, by a function of the interpreter": (
+        "def strike(frame):\n" + NAMES + "    names['Fast'].assertTrue = print\n"
+        "    names['Fast'].check = names['unittest'].TestCase.assertLessEqual\n"
+    ),
+    "the code of a helper, by a library": (
+        "import contextlib\ndef strike(frame):\n" + NAMES + "    with contextlib.ExitStack() as stack:\n"
+        "        stack.callback(setattr, names['measure'], '__code__', (lambda action: 0).__code__)\n"
+    ),
     "the clock, put back by itself": (
         "class Clock:\n"
         "    def __init__(self, names): self.names = names\n"

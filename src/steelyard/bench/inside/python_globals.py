@@ -123,8 +123,8 @@ class OracleNames:
         if isinstance(value, type):
             code = next((code_of(one) for one in vars(value).values() if code_of(one)), None)
         where = self.origins.trusted_file(code) if code is not None else ""
-        if space.owner is not None:  # its methods: whoever wrote one
-            return bool(where) or self.mentions(space.file, name)
+        if space.owner is not None:
+            return self.wrote(where, name)
         if is_installed(where) and self.is_named(where):
             return True
         return any(one.anything or name in one.names for one in self.rebinding(space))
@@ -151,8 +151,25 @@ class OracleNames:
         except Exception:
             return ast.Module([], [])
 
-    def mentions(self, file, name):
-        return re.search(r"\b%s\b['\"]?\s*[=,]" % re.escape(name), self.text(file)) is not None
+    def wrote(self, where, name):
+        """Whether the code of a method is the author's or an installed package's, or a text of the author's assigns it.
+
+        A method of unittest's is nobody's: `assertEqual` may be another of its assertions.
+        """
+        if where and not self.origins.is_runners(where):
+            return is_within(where, self.origins.root) or is_installed(where)
+        shape = re.compile(r"\b%s\b['\"]?\s*[=,]" % re.escape(name))
+        return any(shape.search(self.text(file)) for file in self.files)
+
+    def hidden_methods(self, instance):
+        """Methods of a test's class, such as `assertEqual`, that its instance hides behind something that nobody wrote."""
+        try:
+            held, kind = object.__getattribute__(instance, "__dict__"), type(instance)
+        except Exception:
+            return []
+        hiding = [name for name in list(held) if isinstance(getattr(kind, name, None), types.FunctionType)]
+        found = [(name, self.origins.trusted_file(code_of(held.get(name)))) for name in hiding]
+        return [kind.__name__ + "." + name for name, where in found if not self.wrote(where, name)]
 
     def is_named(self, where):
         """Whether a file of the oracle names the installed package that this file is of."""
@@ -214,7 +231,7 @@ class Namespace:
         self.before = {name: value for name, value in held.items() if self.counts(name, value)}
         self.values = list(held.values())
         self.count = len(self.values)
-        self.version = None if self.versions is None else self.versions.value
+        self.version = None if self.versions is None else self.versions.tobytes()
 
     def counts(self, name, value):
         if self.owner is not None:
@@ -223,7 +240,7 @@ class Namespace:
 
     def has_changed(self):
         if self.versions is not None:
-            return self.versions.value != self.version
+            return self.versions.tobytes() != self.version
         held = self.holder
         return len(held) != self.count or any(map(_is_not, held.values(), self.values))
 
@@ -246,7 +263,7 @@ def version_of(holder):
     """Where the interpreter counts the changes of a dictionary, or None where it does not."""
     if not VERSIONED:
         return None
-    return ctypes.c_uint64.from_address(id(holder) + 24)
+    return memoryview((ctypes.c_char * 8).from_address(id(holder) + 24))
 
 
 def has_versions():
@@ -254,29 +271,15 @@ def has_versions():
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.implementation.name != "cpython":
         return False
     tried = {"a": 1}
-    version = ctypes.c_uint64.from_address(id(tried) + 24)
-    seen = [version.value]
-    for change in (lambda: tried.get("a"), lambda: tried.update(a=2), lambda: tried.update(a=1)):
-        change()
-        seen.append(version.value)
+    version = memoryview((ctypes.c_char * 8).from_address(id(tried) + 24))
+    seen = [version.tobytes()]
+    for value in (1, 2, 1):  # Python 3.7 also counts a value that a name has already
+        tried["a"] = value
+        seen.append(version.tobytes())
     return seen[0] == seen[1] and len(set(seen)) == 3
 
 
 VERSIONED = has_versions()
-
-
-def hidden_methods(instance, origins):
-    """Methods of a test's class, such as `assertEqual`, that its instance hides behind code that is not the author's."""
-    try:
-        held, kind = object.__getattribute__(instance, "__dict__"), type(instance)
-    except Exception:
-        return []
-    hiding = [name for name in list(held) if isinstance(getattr(kind, name, None), types.FunctionType)]
-    return [
-        kind.__name__ + "." + name
-        for name in hiding
-        if code_of(held.get(name)) is not None and not origins.trusted_file(code_of(held.get(name)))
-    ]
 
 
 def dictionary_of(owner):

@@ -11,6 +11,7 @@ import unittest
 
 import pytest
 from _pytest import assertion
+from _pytest import unittest as cases
 
 ORDER = ("passed", "skipped", "failed", "error")
 PHASES = ("setup", "call", "teardown")
@@ -42,12 +43,12 @@ def run_tests(config, say, origins):
     kept = KeptSettings(config)
     early = EarlyPlugins(config)
     sys.meta_path.append(early)
-    Watcher.say = property(lambda _: say)  # no attribute of an instance comes before a property
+    give(Watcher, say=say)
     watcher = Watcher(config, early, kept, origins)
     watcher.gate.close()
     sys.argv[:] = [os.path.join(os.path.dirname(pytest.__file__), "__main__.py")] + config["arguments"]
     code = int(pytest.main(list(config["arguments"]), plugins=[watcher]))
-    watcher.look_again(everything=True)
+    watcher.look_again(True)
     return code
 
 
@@ -69,40 +70,47 @@ class Watcher:
         self.names = None
         self.manager = None
         self.hooks = []
+        self.functions = []
         self.failures = 0
         self.gate = Gate(config["root"], self.before_the_tree)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config):
+    def pytest_load_initial_conftests(self, early_config, say=None):
         """Plugins are loaded, nothing of the tree is."""
         self.gate.take_away()
+        watch_successes(self)
         self.tripwire = Tripwire(globals(), self.origins)
         self.names = OracleNames(self.origins)
         self.remember_hooks(early_config.pluginmanager)
-        self.tripwire.remember_reporter(self, ("now", "tracebacks", "failures", "broken", "items"))
-        watch_functions(self.tripwire, self.names, self.say)
+        self.tripwire.remember_reporter(
+            self, ("now", "tracebacks", "failures", "broken", "items", "functions")
+        )
+        self.tripwire.remember_reporter(self.origins, ("settings",))
+        give(Watcher, look=Watcher.look_again)
+        give(Watcher, intact=unchanged_parts(globals(), say))
+        watch_functions(self.tripwire, self.names, say)
         hide_from_the_collector()
         self.origins.settings = early_config
         self.kept.put_back()
         sys.meta_path.remove(self.early)
         if self.gate.opened:
             for name in parts_of_the_runner(self.settings):
-                self.say("problem", "the tree's `" + name + "` is a part of the runner that is installed")
+                say("problem", "the tree's `" + name + "` is a part of the runner that is installed")
         else:
             self.origins.remember(code for _, _, _, code, _ in self.tripwire.runner)
             self.before_the_tree("")
         put_the_tree_on_the_path(self.settings)
         yield
 
-    def before_the_tree(self, name):
+    def before_the_tree(self, name, say=None):
         """The last moment at which the runner can say what the tree is to it: `name` of the tree is a plugin."""
         parts = parts_of_the_runner(self.settings)
         if parts:  # a plugin has loaded what the tree is to provide
-            self.say("own", parts[0])
+            say("own", parts[0])
             _exit(0)
         if name.partition(".")[0] in self.settings["own_modules"]:
-            self.say("part", name)
-        self.say("ready")
+            say("part", name)
+        say("ready")
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config):
@@ -114,7 +122,7 @@ class Watcher:
         yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_collection_finish(self, session):
+    def pytest_collection_finish(self, session, say=None):
         yield
         only = self.settings["only"]
         if isinstance(only, list):
@@ -122,66 +130,66 @@ class Watcher:
             session.items[:] = same[only[1] : only[1] + 1]
         self.items = list(session.items)
         for name, file in self.broken:
-            self.say("plan", name, file)
+            say("plan", name, file)
         for number, item in enumerate(self.items, len(self.broken)):
             self.numbers[id(item)] = number
             self.codes[id(item)] = code_of(getattr(item, "obj", None))
             self.shapes[id(item)] = _shape(item)
-            self.say("plan", item.nodeid, self.file(item))
-        self.say("planned")
+            say("plan", item.nodeid, self.file(item))
+        say("planned")
         for number in range(len(self.broken)):
-            self.say("start", number)
-            self.say("finish", number, "error", "could not be collected")
+            say("start", number)
+            say("finish", number, "error", "could not be collected")
         if only == "collect":
             session.items[:] = []
         self.watch_names()
-        self.look_again(everything=False)
+        self.look_again(False)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_make_collect_report(self, collector):
+    def pytest_make_collect_report(self, collector, say=None):
         report = (yield).get_result()
         self.tampering(self.names.watch(vars(collector).get("_obj")))
         error = getattr(getattr(report, "call", None), "excinfo", None)
         by = self.origins.skipped_by(error and error.value) if report.skipped else ""
         if report.failed or by:
             name = report.nodeid or "collection"
-            self.say(
-                "problem", "could not collect " + name + (": skipped by " + by if report.skipped else "")
-            )
+            say("problem", "could not collect " + name + (": skipped by " + by if report.skipped else ""))
             self.broken.append((name, self.file(collector) if os.path.isfile(self.path(collector)) else ""))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item):
+    def pytest_runtest_protocol(self, item, look=None, say=None):
         number = self.numbers.get(id(item))
         if number is None or self.now is not None:
             yield  # a test inside a test is its own affair
             return
         self.now = now = Told(item.nodeid, number, self.origins)
-        self.say("start", number)
+        say("start", number)
         yield
         if self.now is not now or type(now) is not Told:
-            self.say("tampering", "the notes about " + item.nodeid + " were replaced")
+            say("tampering", "the notes about " + item.nodeid + " were replaced")
         self.now = None
-        self.look_again(everything=False, module=getattr(item, "module", None))
+        if now.outcome == "passed" and isinstance(item, cases.TestCaseFunction) and not now.succeeded:
+            now.worse("error", "unittest reported no success")
+        look(self, False, getattr(item, "module", None))
         outcome, detail = now.verdict()
         self.failures += outcome in ("failed", "error")
-        self.say("finish", number, outcome, detail)
+        say("finish", number, outcome, detail)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item):
         self.phase(item, "setup", (yield))
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_call(self, item):
+    def pytest_runtest_call(self, item, say=None):
         code = self.codes.get(id(item))
         if code is not None and code_of(getattr(item, "obj", None)) is not code:
-            self.say("tampering", "the code of " + item.nodeid + " was replaced")
+            say("tampering", "the code of " + item.nodeid + " was replaced")
         if _shape(item) != self.shapes.get(id(item), _shape(item)):
-            self.say("tampering", "the method that runs " + item.nodeid + " was replaced")
+            say("tampering", "the method that runs " + item.nodeid + " was replaced")
         instance = getattr(getattr(item, "obj", None), "__self__", None)
         result = yield
         if instance is not None and not isinstance(instance, type):
-            self.tampering("`" + name + "` was replaced" for name in hidden_methods(instance, self.origins))
+            self.tampering("`" + name + "` was replaced" for name in self.names.hidden_methods(instance))
         self.phase(item, "call", result)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -207,11 +215,11 @@ class Watcher:
         yield
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self, session):
+    def pytest_sessionfinish(self, session, say=None):
         """The exit code is made of the session's own count."""
         count = session.testsfailed
         if type(count) is not int or (self.failures and not count):
-            self.say("tampering", "the session's count of failures was replaced")
+            say("tampering", "the session's count of failures was replaced")
         yield
 
     @contextlib.contextmanager
@@ -229,11 +237,19 @@ class Watcher:
         finally:
             options.tbstyle = style
 
-    def phase(self, item, name, result):
+    def phase(self, item, name, result, say=None):
         if self.now is not None and self.now.id == item.nodeid:
             if result.excinfo is not None:  # said at once: what is known to the supervisor stays known
-                self.say("raised", self.now.number)
+                say("raised", self.now.number)
             self.now.saw(name, result.excinfo)
+
+    def success(self, item, case, say=None):
+        """A method of unittest's tests: nothing is handled any more, and nothing went wrong before."""
+        if self.now is None or self.now.id != item.nodeid:
+            return
+        self.now.succeeded = True
+        if sys.exc_info()[1] is not None or not getattr(getattr(case, "_outcome", None), "success", True):
+            say("tampering", "a failure of " + item.nodeid + " was reported as a success")
 
     def path(self, item):
         return str(getattr(item, "path", None) or item.fspath)
@@ -251,18 +267,19 @@ class Watcher:
             self.tampering(self.names.watch(getattr(item, "module", None)))
         self.tampering(self.names.watch_helpers())
 
-    def tampering(self, texts):
+    def tampering(self, texts, say=None):
         for text in texts:
-            self.say("tampering", text)
+            say("tampering", text)
 
-    def look_again(self, everything, module=None):
+    def look_again(self, everything, module=None, intact=None, say=None):
         if self.tripwire is None:
             return
-        look_again(self.tripwire, self.say, everything)
+        intact()
+        look_again(self.tripwire, say, everything)
+        for where in self.strange_hooks() if everything or self.hooks_changed() else ():
+            say("tampering", "a hook of the runner was added by " + where)
         if everything or module is not None:
             self.tampering(self.names.differences(None if everything else module))
-        for where in self.strange_hooks() if everything else ():
-            self.say("tampering", "a hook of the runner was added by " + where)
 
     def remember_hooks(self, manager):
         self.manager = manager
@@ -279,6 +296,12 @@ class Watcher:
     def critical_hooks(self):
         callers = [getattr(self.manager.hook, name, None) for name in CRITICAL]
         return [found for hook in callers if hook is not None for found in hook.get_hookimpls()]
+
+    def hooks_changed(self):
+        """Since the last time: conftest files have added theirs by then."""
+        functions = [found.function for found in self.critical_hooks()]
+        before, self.functions = self.functions, functions
+        return len(before) != len(functions) or any(map(_is_not, before, functions))
 
     def strange_hooks(self):
         """Where hooks that decide about tests were written, other than in plugins and conftest files."""
@@ -315,6 +338,17 @@ class Watcher:
 def _asked_for(plugin):
     asked = getattr(plugin, "pytest_plugins", ())
     return [asked] if isinstance(asked, str) else list(asked)
+
+
+def watch_successes(watcher):
+    """A success of unittest's is said by unittest: an exception that somebody swallowed on the way is none."""
+    tell = cases.TestCaseFunction.addSuccess
+
+    def addSuccess(self, testcase):
+        watcher.success(self, testcase)
+        return tell(self, testcase)
+
+    cases.TestCaseFunction.addSuccess = addSuccess
 
 
 class Gate:
@@ -416,7 +450,16 @@ def settings_text(config, name):
 class Told:
     """What became of one test, the worst of it."""
 
-    __slots__ = ("detail", "id", "number", "origins", "outcome", "pending", "seen")  # nothing hides a method
+    __slots__ = (
+        "detail",
+        "id",
+        "number",
+        "origins",
+        "outcome",
+        "pending",
+        "seen",
+        "succeeded",
+    )  # nothing hides a method
 
     def __init__(self, nodeid, number, origins):
         self.id = nodeid
@@ -424,6 +467,7 @@ class Told:
         self.origins = origins
         self.pending = None
         self.seen = set()
+        self.succeeded = False
         self.outcome = "passed"
         self.detail = ""
 

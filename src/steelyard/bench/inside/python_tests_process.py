@@ -146,16 +146,28 @@ def entries_of_the_tree(config):
 def voice(descriptor):
     """Records for the supervisor. A fork of this process has no voice, and the supervisor would not hear it.
 
-    What it is made of is in no attribute and in no dictionary, where other code could rebind it.
+    What it is made of are values of parameters: they are in no attribute, cell or dictionary that other code could
+    rebind, and giving a function other values is heard (`watch_functions`).
     """
-    own, getpid, write, text = os.getpid(), os.getpid, os.write, str
 
-    def say(*words):
+    def say(kind, first=None, second=None, third=None, parts=None):
+        own, getpid, write, text, descriptor = parts
         if getpid() == own:
-            cut = [text(word).replace("\0", " ")[:2000] for word in words]
-            write(descriptor, "\0".join(cut).encode("utf-8", "backslashreplace"))
+            words = [kind] + [text(word) for word in (first, second, third) if word is not None]
+            record = "\0".join([word.replace("\0", " ")[:2000] for word in words])
+            write(descriptor, record.encode("utf-8", "backslashreplace"))
 
+    give(say, parts=(os.getpid(), os.getpid, os.write, str, descriptor))
     return say
+
+
+def give(function, **values):
+    """A function with these values of its parameters; or a class, to each of whose methods they are given."""
+    for one in vars(function).values() if isinstance(function, type) else [function]:
+        code, defaults = getattr(one, "__code__", None), getattr(one, "__defaults__", None)
+        if code is not None and defaults:
+            names = code.co_varnames[: code.co_argcount][-len(defaults) :]
+            one.__defaults__ = tuple(map(values.get, names, defaults))
 
 
 def out_of_the_way(descriptor):

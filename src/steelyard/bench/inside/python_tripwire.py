@@ -168,7 +168,7 @@ class Holder:
 
     def accept(self):
         self.before = list(self.held.values()) if self.label else None
-        self.version = None if self.versions is None else self.versions.value
+        self.version = None if self.versions is None else self.versions.tobytes()
 
     def is_as_before(self):
         """Whether a dictionary with another version has the same values."""
@@ -176,7 +176,7 @@ class Holder:
         return same and self.versions is not None
 
     def has_changed(self):
-        return self.versions is None or self.versions.value != self.version
+        return self.versions is None or self.versions.tobytes() != self.version
 
 
 def _is_class_of(value, module):
@@ -242,6 +242,25 @@ def hide_from_the_collector():
         gc.freeze()
 
 
+def unchanged_parts(ours, say):
+    """A function that says whether anybody changed a name of ours, even if it is as it was again.
+
+    It looks up no name, so that there is none to rebind.
+    """
+    ours.setdefault("__warningregistry__", {})  # the first warning about our code would add it
+    kinds = [(dictionary_of(one), name) for name, one in ours.items() if isinstance(one, type)]
+    held = [(ours, "the runner's own names")] + kinds if VERSIONED else []
+
+    def intact(held=None, say=None):
+        for version, before, label in held:
+            if version.tobytes() != before:
+                say("tampering", "`" + label + "` was replaced")
+
+    versions = [(version_of(one), label) for one, label in held]
+    give(intact, held=tuple((one, one.tobytes(), label) for one, label in versions), say=say)
+    return intact
+
+
 def watch_functions(tripwire, names, say):
     """The code of a function of the runner, of a test or of a helper, replaced in place and maybe put back.
 
@@ -249,26 +268,39 @@ def watch_functions(tripwire, names, say):
     """
     if not hasattr(sys, "addaudithook"):
         return
-    frame_of, origins, function = sys._getframe, tripwire.origins, types.FunctionType
-    parts = ("__code__", "__defaults__", "__kwdefaults__")
 
-    def hear(event, arguments):
-        if event != "object.__setattr__" or arguments[1] not in parts or type(arguments[0]) is not function:
+    def hear(event, arguments, parts=None):
+        watched, function, is_allowed, frame_of, say = parts
+        if event != "object.__setattr__" or arguments[1] not in watched or type(arguments[0]) is not function:
             return
-        code = arguments[0].__code__
-        if (code in origins.ours or is_of_the_oracle(code, names, origins)) and not origins.trusted_file(
-            frame_of(1).f_code
-        ):
+        if not is_allowed(arguments[0].__code__, frame_of(1)):
             say("tampering", "the code of `" + arguments[0].__qualname__ + "` was replaced")
 
+    watched = ("__code__", "__defaults__", "__kwdefaults__")
+    parts = (watched, types.FunctionType, Functions(tripwire.origins, names).may_change, sys._getframe, say)
+    give(hear, parts=parts)
     sys.addaudithook(hear)
 
 
-def is_of_the_oracle(code, names, origins):
-    where = code.co_filename
-    if where in names.files or any(folder in where for folder in RUNNER_FOLDERS):
-        return True
-    return is_within(where, origins.root) and TEST_FILE.search(where) is not None
+class Functions:
+    """Whose function it is, and who changes it."""
+
+    def __init__(self, origins, names):
+        self.origins, self.names = origins, names
+
+    def may_change(self, code, frame):
+        where = code.co_filename
+        if code in self.origins.ours or self.origins.is_runners(where):
+            return False
+        is_a_test = is_within(where, self.origins.root) and TEST_FILE.search(where) is not None
+        if where not in self.names.files and not is_a_test:
+            return True
+        while frame is not None:  # a library acts in the name of its caller
+            by = self.origins.trusted_file(frame.f_code)
+            if not by or (is_within(by, self.origins.root) and not is_installed(by)):
+                return bool(by)
+            frame = frame.f_back
+        return False
 
 
 def text_of(error, kind=None):

@@ -22,19 +22,23 @@ def run_tests(config, say, origins):
         unittest.TextTestRunner = unittest.runner.TextTestRunner = Watching
     watch_skipped_modules(origins, say)
     Watched.config, Watched.origins = config, origins
-    # No attribute of an instance comes before a property.
-    Watched.say = Watching.say = property(lambda _: say)
-    Watched.found, Watched.over, Watched.codes = None, False, {}
+    Watched.state = State()
     Watched.stack = Stack(config, origins)
     Watched.names = names = OracleNames(origins)
     Watched.tripwire = tripwire = Tripwire(globals(), origins)
+    Watched.modules = modules = Modules()
+    for kind in (Watched, Watching):
+        give(kind, say=say)
+    give(Watched, look=Watched.look_again)
+    intact = unchanged_parts(globals(), say)
+    give(Watched, intact=intact)
     watch_functions(tripwire, names, say)
     hide_from_the_collector()
     say("ready")
     put_the_tree_on_the_path(config)
-    Watched.modules = modules = Modules()
     sys.meta_path.insert(0, modules)
     code = run_program(config, say) if program else run_module(config, say)
+    intact()
     look_again(tripwire, say, True)
     for text in names.differences():
         say("tampering", text)
@@ -51,7 +55,7 @@ def run_program(config, say):
         by = Watched.stack.ended_by(end)
         if by:
             say("problem", "the program was ended by the change: " + by)
-    if Watched.found is None:
+    if Watched.state.found is None:
         say("problem", "`" + config["program"] + "` ran no tests with unittest")
     return code
 
@@ -71,15 +75,25 @@ def run_module(config, say):
     return code
 
 
+class State:
+    """How far the one suite is that is heard."""
+
+    __slots__ = ("codes", "found", "over")
+
+    def __init__(self):
+        self.codes, self.found, self.over = {}, None, False
+
+
 class Watching(unittest.TextTestRunner):
-    def run(self, test):
-        if Watched.found is not None:  # a test that runs tests
-            if Watched.over:
-                self.say("problem", "unittest ran a second suite, and only one can be heard")
+    def run(self, test, say=None):
+        state = Watched.state
+        if state.found is not None:  # a test that runs tests
+            if state.over:
+                say("problem", "unittest ran a second suite, and only one can be heard")
             return super().run(test)
         by = Watched.stack.started_by(sys._getframe(1))
         if by:
-            self.say("problem", "the tests were started by the change: " + by)
+            say("problem", "the tests were started by the change: " + by)
         self.resultclass = Watched
         self.failfast = False  # every test, whatever became of the one before
         found, config = list(_each(test)), Watched.config
@@ -88,20 +102,19 @@ class Watching(unittest.TextTestRunner):
             same = [one for one in found if one.id() == only[0]]
             found = same[only[1] : only[1] + 1]
             test = unittest.TestSuite(found)
-        Watched.found = found
-        Watched.codes = {}
+        state.found = found
         for number, one in enumerate(found):
-            Watched.codes[number] = code_of(getattr(one, getattr(one, "_testMethodName", ""), None))
-            self.say("plan", one.id(), file_of(one, Watched.modules, Watched.origins), title_of(one))
-        self.say("planned")
+            state.codes[number] = code_of(getattr(one, getattr(one, "_testMethodName", ""), None))
+            say("plan", one.id(), file_of(one, Watched.modules, Watched.origins), title_of(one))
+        say("planned")
         for text in self.watched_names(found):
-            self.say("tampering", text)
+            say("tampering", text)
         if only == "collect":
             test = unittest.TestSuite()
         try:
             return super().run(test)
         finally:
-            Watched.over = True
+            state.over = True
 
     def watched_names(self, found):
         """Of the modules that judge."""
@@ -168,11 +181,11 @@ class Watched(unittest.TextTestResult):
     now = handled = None
 
     def startTestRun(self):
-        self.numbers = {id(one): number for number, one in enumerate(self.found)}
+        self.numbers = {id(one): number for number, one in enumerate(self.state.found)}
         self.started = set()
         super().startTestRun()
 
-    def startTest(self, test):
+    def startTest(self, test, say=None):
         super().startTest(test)
         number = self.numbers.get(id(test))
         if number is None or self.now is not None:
@@ -180,58 +193,59 @@ class Watched(unittest.TextTestResult):
         self.now = [number, None, ""]
         self.started.add(number)
         self.handled = sys.exc_info()[1]  # by a program that runs tests in an `except`
-        self.say("start", number)
+        say("start", number)
         code = code_of(getattr(test, getattr(test, "_testMethodName", ""), None))
-        if code is not self.codes[number]:
-            self.say("tampering", "the code of " + test.id() + " was replaced")
+        if code is not self.state.codes[number]:
+            say("tampering", "the code of " + test.id() + " was replaced")
 
-    def stopTest(self, test):
+    def stopTest(self, test, look=None, say=None):
         super().stopTest(test)
         if self.now is None or self.numbers.get(id(test)) != self.now[0]:
             return
         number, outcome, detail = self.now
         self.now = None
-        look_again(self.tripwire, self.say, False)
-        self.look_at(test)
-        self.say("finish", number, outcome or "error", detail if outcome else "it told no outcome")
+        look(self, test)
+        say("finish", number, outcome or "error", detail if outcome else "it told no outcome")
 
-    def look_at(self, test):
-        """What the code under test may have made of the test, of its module, and of this result."""
-        hiding = hidden_methods(test, self.origins)
+    def look_again(self, test, intact=None, say=None):
+        """What the code under test may have made of the runner, of the test and its module, and of this result."""
+        intact()
+        look_again(self.tripwire, say, False)
+        hiding = self.names.hidden_methods(test)
         hiding += [name for name in vars(self) if name in METHODS]
         texts = ["`" + name + "` was replaced" for name in hiding]
         for text in texts + self.names.differences(sys.modules.get(type(test).__module__)):
-            self.say("tampering", text)
+            say("tampering", text)
 
-    def became(self, test, outcome, detail=""):
+    def became(self, test, outcome, detail="", say=None):
         number = self.numbers.get(id(test))
         if self.now is not None and number == self.now[0]:
             if outcome in ("failed", "error"):  # said at once: what is known to the supervisor stays known
-                self.say("raised", number)
+                say("raised", number)
             if self.now[1] is None or ORDER.index(outcome) > ORDER.index(self.now[1]):
                 self.now[1:] = [outcome, detail]
         elif number is None:
             self.around(test, outcome, detail)
 
-    def around(self, holder, outcome, detail):
+    def around(self, holder, outcome, detail, say=None):
         """setUpClass, setUpModule and their like: what they stop never starts."""
         text = holder.id() if hasattr(holder, "id") else str(holder)
         what, _, where = text.rstrip(")").partition(" (")
-        found = [number for number, one in enumerate(self.found) if one.id().startswith(where + ".")]
+        found = [number for number, one in enumerate(self.state.found) if one.id().startswith(where + ".")]
         stopped = [number for number in found if where and number not in self.started]
         if outcome != "skipped" and not (stopped and what.startswith("setUp")):
-            self.say("problem", text + ": " + detail)
+            say("problem", text + ": " + detail)
             return
         for number in stopped:
             self.started.add(number)
-            self.say("start", number)
-            self.say("finish", number, outcome, detail if outcome == "skipped" else what + ": " + detail)
+            say("start", number)
+            say("finish", number, outcome, detail if outcome == "skipped" else what + ": " + detail)
 
-    def addSuccess(self, test):
+    def addSuccess(self, test, say=None):
         super().addSuccess(test)
         fine = getattr(getattr(test, "_outcome", None), "success", True)
         if sys.exc_info()[1] is not self.handled or not fine:
-            self.say("tampering", "a failure of " + test.id() + " was reported as a success")
+            say("tampering", "a failure of " + test.id() + " was reported as a success")
         self.became(test, "passed")
 
     def addError(self, test, err):
