@@ -9,11 +9,12 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from e2e_stage import Line, agent, failed, found, passed, stage
+from e2e_stage import Line, agent, bubblewrap_only, failed, found, passed, stage
 
 pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(shutil.which("node") is None, reason="needs node"),
+    bubblewrap_only,  # node is of this machine's toolchains
 ]
 
 LIBRARY = "exports.same = (a, b) => { if (a !== b) throw new Error(`${a} is not ${b}`); };\n"
