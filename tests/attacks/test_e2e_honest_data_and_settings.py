@@ -53,13 +53,13 @@ HONEST = {
     "product_data_moved": "mkdir src/shop/data; git mv src/shop/rates.json src/shop/data/rates.json; "
     "sed -i \"s/with_name('rates.json')/parent.joinpath('data', 'rates.json')/\" src/shop/cart.py",
     "new_settings": "printf '\\n[tool.ruff]\\nline-length = 99\\n' >> pyproject.toml; sed -i 's/99/120/' setup.cfg",
-    "pytest_settings": "printf '\\n[tool.pytest.ini_options]\\naddopts = \"-q\"\\n' >> pyproject.toml; sed -i 's/\"1\"/\"2\"/' pyproject.toml",
+    "pytest_settings": 'printf \'\\n[tool.pytest.ini_options]\\naddopts = "-q"\\n\' >> pyproject.toml; sed -i \'s/"1"/"2"/\' pyproject.toml',
     "new_tox": "printf '[tox]\\nenvlist = py311\\n' > tox.ini; printf '[pytest]\\n' > pytest.ini",
     "helper_module": "echo 'def rounded(n):\n    return round(n)' > src/shop/helpers.py; sed -i '1i from shop.helpers import rounded' src/shop/cart.py",
     "helper_of_tests": "printf 'PRICES = [100, 50]\\nMORE = [1]\\n' > tests/helpers.py; git mv tests/helpers.py tests/support.py",
     "conftest": "printf 'import pytest\\n' > tests/conftest.py; printf 'import sys\\n' > conftest.py",
     "module_to_package": "mkdir src/shop/cart; git mv src/shop/cart.py src/shop/cart/__init__.py; git mv src/shop/rates.json src/shop/cart/rates.json",
-    "translations": "echo '{\"cart\": \"Warenkorb\"}' > locale/de.json; echo '{\"cart\": \"panier\"}' > locale/fr.json",
+    "translations": 'echo \'{"cart": "Warenkorb"}\' > locale/de.json; echo \'{"cart": "panier"}\' > locale/fr.json',
     "names_of_libraries": "mkdir src/shop/json src/shop/yaml; touch src/shop/json/__init__.py src/shop/yaml/__init__.py",
 }
 
@@ -73,7 +73,12 @@ def lines(
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    check = {"id": "suite", "type": "tests", "cmd": "PYTHONPATH=src python3 -m unittest discover -s tests -t .", "timeout_s": 60}
+    check = {
+        "id": "suite",
+        "type": "tests",
+        "cmd": "PYTHONPATH=src python3 -m unittest discover -s tests -t .",
+        "timeout_s": 60,
+    }
     contract = {
         "id": "shop",
         "brief": "A rebate is a part of the sum, in percent. Mend it.",
@@ -89,7 +94,9 @@ def lines(
     for name, text in {"nothing": "true", **{name: FIX + text for name, text in HONEST.items()}}.items():
         (root / f"{name}.sh").write_text(f"set -e\n{text}\n")
         agents += ["--agent", f"script:{root / name}.sh"]
-    said = run_command("run", folder, *agents, "--jobs", 2, "--json", cwd=root, env={"STEELYARD_CACHE": str(cache)})
+    said = run_command(
+        "run", folder, *agents, "--jobs", 2, "--json", cwd=root, env={"STEELYARD_CACHE": str(cache)}
+    )
     told = [json.loads(line) for line in said.stdout.split(b"\n") if line]
     assert told, said.stderr.decode()
     return {str(line["agent"]).removeprefix("script:").removesuffix(".sh"): line for line in told}
