@@ -64,8 +64,8 @@ class Text(unittest.TestCase):
     def test_helper(self):
         self.assertEqual(samples.wanted(), SAID)
 
-    def test_numbers(self):
-        self.assertEqual(read("numbers", "wanted.txt"), SAID)
+    def test_figures(self):
+        self.assertEqual(read("figures", "wanted.txt"), SAID)
 
     def test_data_of_the_tests(self):
         self.assertEqual(read("tests", "data", "title.txt"), SAID)
@@ -82,7 +82,7 @@ GOLDEN = {
     "testdata/title.txt": RIGHT,
     "cassettes/title.yaml": RIGHT,
     "expected.json": f'{{"title": "{RIGHT}"}}',
-    "numbers/wanted.txt": RIGHT,
+    "figures/wanted.txt": RIGHT,
     "fixtures/samples.py": f'def wanted():\n    return "{RIGHT}"\n',
 }
 house, line = stage(
@@ -129,10 +129,11 @@ def test_the_baselines_data_judges_work_that_rewrote_it(line: Line) -> None:
 
 
 @agent(
-    EVERY + "for d in testdata numbers tests cassettes; do cp -r $d my_$d; rm -r $d; ln -s my_$d $d; done\n"
+    EVERY + "for d in testdata figures tests cassettes; do cp -r $d my_$d; rm -r $d; ln -s my_$d $d; done\n"
 )
 def test_a_link_in_the_place_of_the_data_is_no_pass(line: Line) -> None:
     assert failed(line, "acceptance", "1 of 10 passed")
+    assert {("takes_along", name) for name in ("testdata", "figures", "tests", "cassettes")} <= found(line)
 
 
 @agent(
