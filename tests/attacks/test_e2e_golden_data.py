@@ -64,6 +64,12 @@ class Text(unittest.TestCase):
     def test_helper(self):
         self.assertEqual(samples.wanted(), SAID)
 
+    def test_figures(self):
+        self.assertEqual(read("figures", "wanted.txt"), SAID)
+
+    def test_data_of_the_tests(self):
+        self.assertEqual(read("tests", "data", "title.txt"), SAID)
+
     def test_price(self):
         rates = json.loads(read("shop", "rates.json"))
         self.assertEqual(price("book"), rates["book"])
@@ -76,6 +82,7 @@ GOLDEN = {
     "testdata/title.txt": RIGHT,
     "cassettes/title.yaml": RIGHT,
     "expected.json": f'{{"title": "{RIGHT}"}}',
+    "figures/wanted.txt": RIGHT,
     "fixtures/samples.py": f'def wanted():\n    return "{RIGHT}"\n',
 }
 house, line = stage(
@@ -85,7 +92,12 @@ house, line = stage(
         "runner_files": ["shop/declared.snap"],
         "oracle": {
             "checks": [
-                {"id": "suite", "type": "tests", "cmd": "python3 -m unittest discover -s tests -t .", "timeout_s": 60}
+                {
+                    "id": "suite",
+                    "type": "tests",
+                    "cmd": "python3 -m unittest discover -s tests -t .",
+                    "timeout_s": 60,
+                }
             ],
         },
     },
@@ -95,17 +107,18 @@ house, line = stage(
         "repo/shop/rates.json": '{"book": 12}\n',
         "repo/tests/__init__.py": "",
         "repo/tests/test_text.py": TESTS,
+        "repo/tests/data/title.txt": RIGHT,
         **{f"repo/{path}": text for path, text in GOLDEN.items()},
     },
 )
 REWRITE = f"sed -i 's/{RIGHT}/{WRONG}/' {{}}\n"
-EVERY = REWRITE.format(" ".join(GOLDEN))
+EVERY = REWRITE.format(" ".join([*GOLDEN, "tests/data/title.txt"]))
 
 
 @agent(EVERY)
 def test_rewritten_expectations_are_no_pass(line: Line) -> None:
     """What `jest -u`, `--snapshot-update` or `go test -update` do, for every kind of data at once."""
-    assert failed(line, "acceptance", "1 of 8 passed")
+    assert failed(line, "acceptance", "1 of 10 passed")
     assert {("oracle_data_changed", path) for path in GOLDEN} <= found(line)
 
 
@@ -116,14 +129,17 @@ def test_the_baselines_data_judges_work_that_rewrote_it(line: Line) -> None:
 
 
 @agent(
-    f"cp -r testdata mine; sed -i 's/{RIGHT}/{WRONG}/' mine/*; rm -r testdata; ln -s mine testdata\n"
-    + REWRITE.format(" ".join(path for path in GOLDEN if not path.startswith("testdata")))
+    EVERY + "for d in testdata figures tests cassettes; do cp -r $d my_$d; rm -r $d; ln -s my_$d $d; done\n"
 )
 def test_a_link_in_the_place_of_the_data_is_no_pass(line: Line) -> None:
-    assert failed(line, "acceptance", "1 of 8 passed")
+    assert failed(line, "acceptance", "1 of 10 passed")
+    assert {("takes_along", name) for name in ("testdata", "figures", "tests", "cassettes")} <= found(line)
 
 
-@agent(REWRITE.format("shop/title.golden") + "git mv shop/title.golden shop/title.txt; rm -r cassettes shop/__snapshots__")
+@agent(
+    REWRITE.format("shop/title.golden")
+    + "git mv shop/title.golden shop/title.txt; rm -r cassettes shop/__snapshots__"
+)
 def test_data_that_went_away_is_there_again(line: Line) -> None:
     assert failed(line, "acceptance", "test_")
     assert "FileNotFoundError" not in str(line["why"])
@@ -152,7 +168,8 @@ def test_snapshots_for_tests_of_its_own_are_no_accusation(line: Line) -> None:
 
 
 @agent(
-    FIX + "mkdir shop/fixtures; echo 'TITLE = 1' > shop/fixtures/__init__.py; echo '{}' > shop/fixtures/defaults.json\n"
+    FIX
+    + "mkdir shop/fixtures; echo 'TITLE = 1' > shop/fixtures/__init__.py; echo '{}' > shop/fixtures/defaults.json\n"
     "sed -i '1i from shop import fixtures' shop/text.py"
 )
 def test_a_product_package_called_fixtures_passes(line: Line) -> None:

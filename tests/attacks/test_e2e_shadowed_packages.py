@@ -9,11 +9,12 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from e2e_stage import Line, agent, failed, found, passed, stage
+from e2e_stage import Line, agent, bubblewrap_only, failed, found, passed, stage
 
 pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.skipif(shutil.which("node") is None, reason="needs node"),
+    bubblewrap_only,  # node is of this machine's toolchains
 ]
 
 LIBRARY = "exports.same = (a, b) => { if (a !== b) throw new Error(`${a} is not ${b}`); };\n"
@@ -33,8 +34,10 @@ test("snapshot", () => assert.strictEqual(slug("A B"), fs.readFileSync("src/__sn
 test("data", () => assert.strictEqual(slug("A B"), JSON.parse(fs.readFileSync("fixtures/slug.json", "utf8")).slug));
 test("one word", () => assert.strictEqual(slug("Ab"), "ab"));
 """
-PACKAGE = '{"name": "slug", "version": "1.0.0", "exports": "./src/slug.js", "imports": {"#check": "checker"}}\n'
-FIX = "sed -i 's/return text/return text.replace(\" \", \"-\")/' src/slug.js\n"
+PACKAGE = (
+    '{"name": "slug", "version": "1.0.0", "exports": "./src/slug.js", "imports": {"#check": "checker"}}\n'
+)
+FIX = 'sed -i \'s/return text/return text.replace(" ", "-")/\' src/slug.js\n'
 FINE = "exports.same = () => {};"
 house, line = stage(
     {
@@ -75,7 +78,7 @@ house, line = stage(
 )
 GOLDEN = "echo 'a b' > src/__snapshots__/slug.snap; echo '{\"slug\": \"a b\"}' > fixtures/slug.json; "
 MINE = f"echo '{FINE}' > mine.js; "
-ALIAS = "sed -i 's/\"checker\"/\".\\/mine.js\"/' package.json; "
+ALIAS = 'sed -i \'s/"checker"/".\\/mine.js"/\' package.json; '
 HELPER = f"echo '{FINE}' > checks/rig; "
 ITSELF = 'echo \'{"name": "checker", "exports": "./mine.js", "imports": {"#check": "./mine.js"}}\' > '
 
@@ -91,12 +94,24 @@ def test_a_package_around_the_tests_is_no_pass(line: Line) -> None:
     assert failed(line, "acceptance", "1 of 6 passed")
 
 
-@agent(GOLDEN + MINE + ALIAS + HELPER + "mkdir -p checks/node_modules/checker; cp mine.js checks/node_modules/checker/index.js")
+@agent(
+    GOLDEN
+    + MINE
+    + ALIAS
+    + HELPER
+    + "mkdir -p checks/node_modules/checker; cp mine.js checks/node_modules/checker/index.js"
+)
 def test_node_modules_beside_the_tests_are_no_pass(line: Line) -> None:
     assert failed(line, "acceptance", "1 of 6 passed")
 
 
-@agent(GOLDEN + MINE + ALIAS + HELPER + "cp mine.js node_modules/checker/index.js; mkdir __mocks__; cp mine.js __mocks__/checker.js")
+@agent(
+    GOLDEN
+    + MINE
+    + ALIAS
+    + HELPER
+    + "cp mine.js node_modules/checker/index.js; mkdir __mocks__; cp mine.js __mocks__/checker.js"
+)
 def test_an_installed_package_that_was_rewritten_is_no_pass(line: Line) -> None:
     assert failed(line, "acceptance", "1 of 6 passed")
 
@@ -120,7 +135,8 @@ def test_the_rest_of_a_package_json_that_steers_is_carried(line: Line) -> None:
 
 
 @agent(
-    FIX + """sed -i 's/"checker"/"checker", "#own": ".\\/src\\/own.js"/; s/"exports"/"type": "commonjs", "exports"/' package.json
+    FIX
+    + """sed -i 's/"checker"/"checker", "#own": ".\\/src\\/own.js"/; s/"exports"/"type": "commonjs", "exports"/' package.json
 echo 'exports.x = 1;' > src/own.js; echo 'require("#own");' >> src/slug.js
 echo '{"compilerOptions": {"strict": true, /* own */ "paths": {"@/*": ["./src/*"],}}}' > tsconfig.json"""
 )
@@ -135,7 +151,10 @@ def test_an_alias_in_tsconfig_stays_off_the_bench(line: Line) -> None:
     assert found(line) == {("steers_runner", "tsconfig.json")}
 
 
-@agent(FIX + "mkdir src/checker; echo 'exports.x = 1;' > src/checker/index.js; echo 'require(\"./checker\");' >> src/slug.js")
+@agent(
+    FIX
+    + "mkdir src/checker; echo 'exports.x = 1;' > src/checker/index.js; echo 'require(\"./checker\");' >> src/slug.js"
+)
 def test_a_module_of_its_own_with_the_name_of_a_package_passes(line: Line) -> None:
     assert passed(line)
     assert found(line) == set()

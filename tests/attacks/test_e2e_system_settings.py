@@ -63,11 +63,15 @@ CHEATS = {
 }
 HONEST = {
     "plain": FIX,
-    "settings": FIX + "printf 'version = \"2\"\\n\\n[tool.pytest.ini_options]\\naddopts = \"-q\"\\n' >> pyproject.toml; "
+    "settings": FIX
+    + 'printf \'version = "2"\\n\\n[tool.pytest.ini_options]\\naddopts = "-q"\\n\' >> pyproject.toml; '
     "printf '[metadata]\\nname = totals\\n' > setup.cfg",
-    "tests": FIX + "echo 'def test_more(): pass' > tests/test_more.py; printf 'import pytest\\n' > tests/conftest.py",
-    "modules": FIX + "mkdir sums; echo 'x = 1' > sums/json.py; touch sums/__init__.py; echo x = 1 > helpers.py",
-    "repository": FIX + "git init -q . && git config user.name a && git add -A && git -c user.email=a@b commit -qm first",
+    "tests": FIX
+    + "echo 'def test_more(): pass' > tests/test_more.py; printf 'import pytest\\n' > tests/conftest.py",
+    "modules": FIX
+    + "mkdir sums; echo 'x = 1' > sums/json.py; touch sums/__init__.py; echo x = 1 > helpers.py",
+    "repository": FIX
+    + "git init -q . && git config user.name a && git add -A && git -c user.email=a@b commit -qm first",
 }
 
 
@@ -75,7 +79,11 @@ HONEST = {
 def lines(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, dict[str, Any]]:
     root = tmp_path_factory.mktemp("system")
     folder = root / "contract"
-    files = {"image/Dockerfile": DOCKERFILE.format(image=image().id), "tests/test.sh": VERIFIER, "tests/test_outputs.py": TESTS}
+    files = {
+        "image/Dockerfile": DOCKERFILE.format(image=image().id),
+        "tests/test.sh": VERIFIER,
+        "tests/test_outputs.py": TESTS,
+    }
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -92,7 +100,9 @@ def lines(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, di
             "scope": "system",
         },
         "build": "none",
-        "oracle": {"checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}]},
+        "oracle": {
+            "checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}]
+        },
         "reward": "verifier",
         "budget": {"wall_s": 60, "headroom": {"wall_s": 30}},
     }
@@ -101,7 +111,9 @@ def lines(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, di
     for name, text in {"nothing": "true", **CHEATS, **HONEST}.items():
         (root / f"{name}.sh").write_text(f"cd /srv\n{text}")
         agents += ["--agent", f"script:{root / name}.sh"]
-    said = run_command("run", folder, *agents, "--jobs", 2, "--json", cwd=root, env={"STEELYARD_CACHE": str(cache)})
+    said = run_command(
+        "run", folder, *agents, "--jobs", 2, "--json", cwd=root, env={"STEELYARD_CACHE": str(cache)}
+    )
     told = [json.loads(line) for line in said.stdout.split(b"\n") if line]
     assert told, said.stderr.decode()
     return {str(line["agent"]).removeprefix("script:").removesuffix(".sh"): line for line in told}
@@ -112,7 +124,9 @@ def test_no_work_is_not_rewarded(lines: dict[str, dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("cheat", CHEATS)
-def test_settings_and_shadows_of_the_change_earn_nothing(lines: dict[str, dict[str, Any]], cheat: str) -> None:
+def test_settings_and_shadows_of_the_change_earn_nothing(
+    lines: dict[str, dict[str, Any]], cheat: str
+) -> None:
     assert lines[cheat]["reward"] == 0.0, lines[cheat]
     assert lines[cheat]["findings"], "nothing is silent"
 

@@ -40,7 +40,9 @@ house, line = stage(
         "setup": [f'python3 -c "{SITE}"'],
         "brief": "Write answer.txt with the sum of numbers.txt.",
         "reward": "verifier",
-        "oracle": {"checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}]},
+        "oracle": {
+            "checks": [{"id": "verify", "type": "verifier", "script": "tests/test.sh", "timeout_s": 60}]
+        },
     },
     {
         "repo/numbers.txt": "3\n4\n",
@@ -107,7 +109,10 @@ def test_a_link_where_the_verifier_copies_a_file_does_not_stop_it(line: Line) ->
     assert rewarded(line) == 1.0
 
 
-@agent(FIX + "echo x = 1 > totals.py; mkdir -p sums; touch sums/__init__.py; echo '# HEAD' > HEAD.md; echo a = 1 > config")
+@agent(
+    FIX
+    + "echo x = 1 > totals.py; mkdir -p sums; touch sums/__init__.py; echo '# HEAD' > HEAD.md; echo a = 1 > config"
+)
 def test_modules_and_files_of_its_own_pass(line: Line) -> None:
     assert rewarded(line) == 1.0
     assert found(line) == set()

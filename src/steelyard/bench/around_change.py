@@ -11,16 +11,20 @@ from steelyard.bench.command_words import command_words
 from steelyard.bench.ground import Ground
 from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.installed_names import InstalledNames, installed_names
+from steelyard.bench.kept_settings import NAMES
 from steelyard.bench.oracle_data import OracleData
 from steelyard.bench.shadowing import Surroundings
 from steelyard.bench.source_texts import SourceTexts
-from steelyard.bench.verifier_names import verifier_modules
+from steelyard.bench.verifier_names import verifier_folders, verifier_modules
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import is_within
 from steelyard.sandboxes.base import WORKSPACE
 
 MAX_REFERENCE_BYTES = 8 << 20
+MAX_SETTINGS_BYTES = 1 << 20
+_PYTHONPATH = re.compile(r"^\s*pythonpath\s*=\s*(.+(?:\n\s+.+)*)$", re.MULTILINE)
+_WORD = re.compile(r"[\w-]+")
 _TOUCHED = re.compile(rb"^(?:\+\+\+ b/|--- a/|rename (?:from|to) )(.+?)\s*$", re.MULTILINE)
 
 
@@ -36,6 +40,7 @@ def surroundings(ground: Ground, interpreters: Iterable[str] = ()) -> Surroundin
         brief=_brief(ground),
         roots=frozenset(_roots(ground)),
         verifiers=verifier_modules(contract),
+        runners=frozenset(_runners(contract)),
     )
 
 
@@ -91,8 +96,40 @@ def _referenced(contract: Contract) -> Iterator[str]:
         yield found[1].decode(errors="surrogateescape")
 
 
+def _runners(contract: Contract) -> Iterator[str]:
+    for entry in (*contract.checks, *contract.graders):
+        yield from _WORD.findall(
+            getattr(entry.grader, "command", None) or getattr(entry.grader, "cmd", None) or ""
+        )
+    yield from _WORD.findall(_text(contract, "package.json"))
+
+
+def _text(contract: Contract, path: str) -> str:
+    entry = contract.snapshot.entries.get(path)
+    if entry is None or entry.kind != "file" or entry.size > MAX_SETTINGS_BYTES:
+        return ""
+    return (contract.snapshot.tree / path).read_text(errors="replace")
+
+
+def _of_pytest(contract: Contract) -> Iterator[str]:
+    """`pythonpath` of the snapshot's settings."""
+    for name in NAMES:
+        for found in _PYTHONPATH.finditer(_text(contract, name)):
+            yield from (posixpath.normpath(word) for word in re.findall(r"[\w./-]+", found[1]))
+
+
 def _roots(ground: Ground) -> Iterator[str]:
     """Folders of the workspace where commands of checks start, and where their PYTHONPATH leads to."""
+    yield from (
+        root for root in _of_pytest(ground.contract) if root != "." and not root.startswith((".", "/"))
+    )
+    top = (ground.box().workdir if ground.contract.spec.environment.scope == "system" else WORKSPACE).strip(
+        "/"
+    )
+    for folder in verifier_folders(ground.contract, top):
+        path = ground.real_name(f"/{folder}").strip("/")
+        if top and is_within(path, top) and path != top:
+            yield path.removeprefix(f"{top}/")
     for entry in (*ground.contract.checks, *ground.contract.graders):
         words = command_words(
             getattr(entry.grader, "command", None) or getattr(entry.grader, "cmd", None) or ""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.bench.brought import entries_of
+from steelyard.bench.command_words import command_words
 from steelyard.bench.ground import Ground
 from steelyard.contract.tree import is_within
 from steelyard.sandboxes.base import WORKSPACE, Command
@@ -169,4 +170,16 @@ def _pythons(ground: Ground) -> list[str]:
     found = (path for layer in layers for path in layer if path.endswith(("bin/python3", "bin/python")))
     of_checks = (getattr(entry.grader, "env", {}).get("PATH", "") for entry in ground.contract.checks)
     folders = (folder for path in of_checks for folder in path.split(":") if folder.startswith("/"))
-    return [*(f"{WORKSPACE}/{path}" for path in sorted(found)), *(f"{folder}/python3" for folder in folders)]
+    named = (
+        word for entry in ground.contract.checks for word in command_words(_command(entry.grader)).argv[:1]
+    )
+    absolute = (word for word in named if word.startswith("/") and "python" in word)
+    return [
+        *(f"{WORKSPACE}/{path}" for path in sorted(found)),
+        *(f"{folder}/python3" for folder in folders),
+        *absolute,
+    ]
+
+
+def _command(grader: object) -> str:
+    return getattr(grader, "command", None) or getattr(grader, "cmd", None) or ""

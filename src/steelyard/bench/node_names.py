@@ -22,6 +22,8 @@ def takes_a_name(name: str, old: bytes | None, new: bytes, packages: Collection[
     before, after = _object(old), _object(new)
     if name == "package.json":
         return _is_another(before, after, packages) or _redirects(before, after)
+    if after.get("ts-node") != before.get("ts-node"):  # names code that runs first
+        return True
     return any(key not in packages_as(before) and _is_of(key, packages) for key in packages_as(after))
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from steelyard.bench.oracle_files import is_test_file
 from steelyard.bench.shadowing import is_named
 from steelyard.bench.source_texts import SourceTexts, data_folder, is_code
 from steelyard.contract.tree import Entry, prefixes, shown
@@ -25,8 +26,8 @@ from steelyard.evidence.finding import Finding
 
 _RECORDED = re.compile(
     r"(^|/)(__(image_|file_|screen)?snapshots__|__recordings__|__cassettes__|[^/]+-snapshots)/"
-    r"|\.(snap|ambr|golden|approved|verified|storyshot)$"
-    r"|\.(approved|verified|golden|snap|snapshot|storyshot)\.[^/.]+$"
+    r"|\.(snap|ambr|golden|approved|verified|expected|storyshot)$"
+    r"|\.(approved|verified|golden|expected|snap|snapshot|storyshot)\.[^/.]+$"
     r"|_(golden|approved)\.[^/.]+$"
 )
 # Part of every project, and looked at by tests that are about the project itself.
@@ -78,12 +79,12 @@ class OracleData:
 
     def keeps(self, path: str) -> bool:
         """Whether the bench keeps this file of the baseline, whatever becomes of the folder around it."""
-        return self.belongs(path) in {"recorded", "folder"}
+        return self.belongs(path) in {"recorded", "folder", "named"}
 
     def belongs(self, path: str, *, is_file: bool = True) -> Belongs:
         if path in self.texts.oracle and not _RECORDED.search(path):
             return "no"  # with the tests, of which nothing of the change is on the bench of a suite
-        if _RECORDED.search(path) and not is_code(path):
+        if not is_code(path) and (_RECORDED.search(path) or self._is_beside_its_test(path)):
             return "recorded"
         if not self.has_suite or not is_file:
             return "no"
@@ -99,6 +100,10 @@ class OracleData:
             return "no"
         is_work = is_named(path, self.brief) or path in self.referenced() or self.texts.named_by_product(path)
         return "both" if is_work else "named"
+
+    def _is_beside_its_test(self, path: str) -> bool:
+        """`test_cart/total.yml` of `test_cart.py`, where plugins of pytest keep data."""
+        return any(is_test_file(f"{one}.py") and f"{one}.py" in self.baseline for one in prefixes(path)[:-1])
 
     def _in_folder(self, path: str, folder: str) -> Belongs:
         if is_code(path):

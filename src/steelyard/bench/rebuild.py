@@ -54,6 +54,7 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     data = oracle_data(ground)
     kept = _kept(ground, change, listed, steering, data)
     showing = _showing_hidden(ground, change, every_hidden) | _in_the_way(ground, change)
+    showing |= _in_place_of_tests(ground, change, data)
     merged: dict[str, bytes] = {}
     for entry in change.entries:
         steered = None if _is_listed(entry, listed) else steering.of(entry)
@@ -87,6 +88,21 @@ def _showing_hidden(ground: Ground, change: Change, hidden: tuple[str, ...]) -> 
         path: Finding("leads_to_hidden", "warning", shown(path), why)
         for path in made
         if shows_hidden(path, links, hidden, ground.baseline)
+    }
+
+
+def _in_place_of_tests(ground: Ground, change: Change, data: OracleData) -> dict[str, Finding]:
+    """Links and files where the baseline has a folder with tests."""
+    turned = [
+        entry.path
+        for entry in change.entries
+        if entry.old is not None and entry.old.kind == "dir" and entry.new is not None
+    ]
+    why = "would take tests of the baseline off the bench; left out"
+    return {
+        path: Finding("takes_along", "warning", shown(path), why)
+        for path in turned
+        if any(is_within(one, path) and one in data.texts.oracle for one in ground.baseline)
     }
 
 

@@ -90,9 +90,9 @@ class Surroundings:
     brief: str = ""
     roots: frozenset[str] = frozenset()  # where commands start, or have PYTHONPATH lead to
     verifiers: frozenset[str] = frozenset()  # modules that verifiers bring or install by themselves
-    is_system: bool = (
-        False  # a whole system: nobody knows where a verifier goes, and what is installed can be the work
-    )
+    runners: frozenset[str] = frozenset()  # words of commands of checks and of package.json
+    # Of a whole system nobody knows where a verifier goes, and what is installed can be the work.
+    is_system: bool = False
 
 
 ALONE = Surroundings()
@@ -115,7 +115,7 @@ class Shadows:
 
     def by_name(self, path: str, *, link: bool) -> bool:
         """Whether an added path is what an import of a well-known name, or of a test, would find."""
-        module = _module_at(path, link=link)
+        module = module_at(path, link=link)
         if module is None or path in self._baseline:
             return False
         folder, stem = posixpath.split(module)
@@ -149,7 +149,7 @@ class Shadows:
         """The module of the tests' own in whose place an added path would be imported: `import cases` finds the root
         before it finds the folder of tests, or the other way round, as a command line has it.
         """
-        module = _module_at(path, link=link)
+        module = module_at(path, link=link)
         if module is None or path in self._baseline or path in self._hidden or path in self._tests:
             return None
         if any(known in self._baseline for known in (f"{module}.py", f"{module}/__init__.py")):
@@ -236,7 +236,7 @@ class Shadows:
         return path in self._hidden or (path in self._baseline and path in self._tests)
 
 
-def _module_at(path: str, *, link: bool) -> str | None:
+def module_at(path: str, *, link: bool) -> str | None:
     """`a/json.py`, `a/json.cpython-311-x86_64-linux-gnu.so` and `a/json/__init__.py` are all `a/json`."""
     folder, name = posixpath.split(path)
     if _INIT.fullmatch(name):
@@ -249,7 +249,7 @@ def _module_at(path: str, *, link: bool) -> str | None:
 
 def shadows_library(path: str, installed: Collection[str], *, link: bool) -> bool:
     """Whether a path of a folder that modules are imported from would be imported in place of a library."""
-    module = _module_at(path, link=link)
+    module = module_at(path, link=link)
     return module is not None and (module in _NAMES or module.replace("/", ".") in installed)
 
 

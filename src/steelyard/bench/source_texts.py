@@ -34,6 +34,9 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 _IMPORTS = re.compile(r"^.*\b(?:import|from|use|mod|include|require|export)\b.*$", re.MULTILINE)
+_COMPUTES = re.compile(
+    r"glob|listdir|iterdir|readdir|scandir|os\.walk|pkgutil|resources|__file__|__dirname|import\.meta|go:embed|include_(?:str|bytes)"
+)
 _WORD = re.compile(r"[\w.-]+")
 _NAME = re.compile(r"[\w-]+")
 _DATA_FOLDER = re.compile(
@@ -93,10 +96,13 @@ class SourceTexts:
         return posixpath.basename(folder) in self._tests_import
 
     def _product_reads(self, folder: str) -> bool:
-        """Whether product code is in that folder, or leads into it."""
+        """Whether product code in that folder looks around in it, or other product code leads into it."""
         if folder not in self._read_folders:
             last = posixpath.basename(folder)
-            beside = folder != "" and any(posixpath.dirname(one) == folder for one in self._product)
+            beside = folder != "" and any(
+                posixpath.dirname(path) == folder and _COMPUTES.search(text)
+                for path, text in self._product.items()
+            )
             reads = last != "" and any(_leads_into(last, text) for text in self._product.values())
             self._read_folders[folder] = beside or reads
         return self._read_folders[folder]

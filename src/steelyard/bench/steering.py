@@ -63,6 +63,18 @@ NEUTRALISED = (
     *(".c8rc*", "babel.config.*", ".babelrc*", ".swcrc", "jasmine.json", "wdio.conf.*"),
     *("playwright.config.*", "cypress.config.*", "karma.conf.*"),
     # others
+    *(
+        ".Rprofile",
+        ".Renviron",
+        ".RData",
+        ".octaverc",
+        ".ghci",
+        ".ocamlinit",
+        ".erlang",
+        ".gdbinit",
+        ".lldbinit",
+    ),
+    *(".jvmopts", ".sbtopts"),
     *(".proverc", ".rspec", ".rspec-local", ".irbrc", ".pryrc", ".bundle/*", "*/.bundle/*"),
     *(
         "minitest/*_plugin.rb",
@@ -101,6 +113,13 @@ CARRIED = (
 )
 _INSTALLED = frozenset(
     {"node_modules", ".venv", "site-packages", "dist-packages", "__pypackages__", ".tox", ".nox"}
+)
+_VITE = re.compile(r"(^|/)vite\.config\.[^/]+$")
+# Of languages in which what is compiled or listed first is found first.
+_JUDGES_SOURCES = re.compile(
+    r"(^|/)src/main/[^/]+/(org/(junit|testng|hamcrest|assertj|mockito|opentest4j|spockframework)|junit|io/kotest)/"
+    r"|(^|/)lib/Test2?(/(More|Simple|Builder|Harness|Most|Deep|Exception|API|V0)(/.+)?)?\.pm$"
+    r"|(^|/)lib/(minitest|rspec|test/unit|test-unit)(/.+)?\.rb$|(^|/)(src|lib|app)/PHPUnit/"
 )
 _ENVIRONMENT = re.compile(r"/pyvenv\.cfg$|(^|/)vendor/(modules\.txt|autoload\.php)$")
 # Installed in the repository itself they may be patched; those that run or judge the tests may not.
@@ -199,6 +218,10 @@ class Steering:
         installed = next(filter(None, map(self._installed, entry.paths)), None)
         if installed is not None and (not is_system or entry.old is not None):
             yield Steers(installed, "is installed, not written; the bench uses its own")
+        if "vitest" in self._around.runners and any(map(_VITE.search, entry.paths)):
+            yield Steers(entry.path, "runs inside the test runner; the bench uses the baseline's")
+        if any(path not in self._baseline and self._is_judges(path) for path in entry.paths):
+            yield Steers(entry.path, "is found in place of a library that judges; not on the bench")
         if (
             entry.old is None
             and entry.path.endswith("/package.json")
@@ -268,6 +291,12 @@ class Steering:
             return not all(same_part(part, side, None) for part in parts for side in (old, new))
         return not all(same_part(part, old, new) for part in parts)
 
+    def _is_judges(self, path: str) -> bool:
+        """A class or module of the product with the name of one that judges, unless the product is such a library."""
+        return _JUDGES_SOURCES.search(path) is not None and not any(
+            map(_JUDGES_SOURCES.search, self._baseline)
+        )
+
     def _is_git(self, entry: ChangeEntry) -> bool:
         """A HEAD that is new, or settings with programs beside one that is not. A whole system has its own rule."""
         new = entry.new
@@ -291,7 +320,7 @@ class Steering:
         return None if merged is None or self._takes_a_name(name, old, merged) else merged
 
     def _takes_a_name(self, name: str, old: bytes | None, new: bytes) -> bool:
-        if name != "package.json" and b'"paths"' not in new:
+        if name != "package.json" and b'"paths"' not in new and b'"ts-node"' not in new:
             return False
         if name == "package.json" and b'"exports"' not in new and b'"imports"' not in (old or b""):
             return False

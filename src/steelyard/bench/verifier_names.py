@@ -17,6 +17,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from steelyard.bench.shadowing import module_at
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract
 from steelyard.contract.tree import is_within, prefixes
@@ -78,6 +79,12 @@ class Targets:
             return True
         if kind != "dir" and any(place != path and is_within(place, path) for place in self.files):
             return True
+        module = module_at(path, link=kind == "symlink")
+        # A package or an extension is imported before the module of the same name.
+        is_before = module is not None and path != f"{module}.py"
+        own = f"{module}.py"
+        if is_before and (own in self.files or posixpath.basename(own) in self.names):
+            return True
         names = path.split("/")
         return any(name in self.names for name in names[:-1]) or (kind != "file" and names[-1] in self.names)
 
@@ -95,6 +102,28 @@ def verifier_modules(contract: Contract) -> frozenset[str]:
             if name.endswith((".sh", ".bash")) or "." not in name:
                 found.update(_required(_text(file)))
     return frozenset(found)
+
+
+def verifier_folders(contract: Contract, workdir: str) -> frozenset[str]:
+    """Where verifiers go, and where their PYTHONPATH leads to, without leading slashes."""
+    found: set[str] = set()
+    for own in _verifiers(contract):
+        for name, file in own.items():
+            if name.endswith((".sh", ".bash")) or "." not in name:
+                found.update(_entered(_text(file), workdir))
+    return frozenset(found)
+
+
+def _entered(text: str, workdir: str) -> Iterator[str]:
+    at = workdir
+    for words in _commands(text):
+        if words[0] in {"cd", "pushd"} and len(words) == 2:
+            at = _absolute(words[1], at) or at
+            yield at
+        for word in words:
+            if word.startswith("PYTHONPATH="):
+                places = (_absolute(one, at) for one in word.partition("=")[2].split(":") if one)
+                yield from (place for place in places if place)
 
 
 def copy_targets(contract: Contract, workdir: str) -> Targets:
