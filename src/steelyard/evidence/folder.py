@@ -5,7 +5,7 @@
       steps/<name>/change.json, patch.diff      of a contract with steps: the workspace as each left it
       brought.json   there and above: which files that came with steps were as they came
       seal.json      everything above is sealed by it
-      gradings/0001.json ...  report.json
+      gradings/0001.json ...  gradings-head.json  report.json
 
 A file appears whole (temporary name, rename) or not at all; without `seal.json` a run is incomplete. The seal makes
 all before it durable, and is written last.
@@ -31,6 +31,7 @@ State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
 BROUGHT = "brought.json"
 FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
+GRADINGS_HEAD = "gradings-head.json"
 AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"
 OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"

@@ -64,7 +64,7 @@ class Rows:
 
     def _line(self, row: tuple[Text, ...], beside: dict[int, int]) -> Text:
         """Spaces are styled as the cell before them, so that a picture of the line begins no text with a space."""
-        line, gap, style = Text(), 0, row[0].style
+        line, gap, style = Text(no_wrap=True, overflow="ignore"), 0, row[0].style  # it was cut to fit
         for at, width in beside.items():
             missing = width - cell_len(row[at].plain)
             before, after = (missing, 0) if self.columns[at] in self.right else (0, missing)
