@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,7 +63,11 @@ class RunFolder:
 
     @property
     def state(self) -> State:
-        return "sealed" if self.file(SEAL).is_file() and not self.file(SEAL).is_symlink() else "incomplete"
+        try:
+            is_plain = stat.S_ISREG(os.lstat(f"{self.path}/{SEAL}").st_mode)
+        except OSError:
+            is_plain = False
+        return "sealed" if is_plain else "incomplete"
 
     @property
     def blobs(self) -> Blobs:

@@ -79,7 +79,7 @@ def _sealed(folder: RunFolder, seal: Mapping[str, Any]) -> _Looked:
 
 
 def _verified(folder: RunFolder, name: str, files: Mapping[str, str]) -> dict[str, Any]:
-    raw = read_plain(folder.file(name))
+    raw = read_plain(f"{folder.path}/{name}")
     if hashlib.sha256(raw).hexdigest() != files[name]:
         raise ValueError(name)
     read: dict[str, Any] = orjson.loads(raw)
