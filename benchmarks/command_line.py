@@ -10,7 +10,13 @@ from benchmarks.bare import spawn
 from benchmarks.measure import Measured, Variant, measure, ratio, timed
 from benchmarks.workshop import Workshop
 from steelyard.api import run_trial
+from steelyard.evidence.chain import read_events
+from steelyard.evidence.events import EventLog
+from steelyard.evidence.folder import EVENTS, MANIFEST, REPORT, SEAL, RunFolder
+from steelyard.evidence.gradings import append_grading, read_gradings
+from steelyard.evidence.seal import seal
 
+RUNS = 2000
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))
 
 
@@ -32,4 +38,35 @@ def command_line(workshop: Workshop) -> Iterator[Measured]:
     yield Measured.of("cli", "steelyard show RUN", rounds, ratio("show RUN", "python -c pass"), target=12)
 
 
-ROWS = {"cli": command_line}
+def table_of_runs(workshop: Workshop) -> Iterator[Measured]:
+    contract = workshop.contract("many", {"README.md": "nothing\n"}, "true")
+    made = RunFolder(Path(run_trial(contract, "noop", out=workshop.folder / "one")["folder"]))
+    many = workshop.folder / "many-runs"
+    for number in range(RUNS):
+        _copied(made, many, f"{made.run_id}-{number:06d}")
+    shown = typed(STEELYARD, "show", "--runs", str(many))
+    rounds = measure({f"show of {RUNS} runs": shown}, workshop.rounds(5), warm_up=1)
+    what = f"steelyard show, {RUNS} runs"
+    yield Measured.of(
+        "show", what, rounds, lambda one: 1000 * one[f"show of {RUNS} runs"], target=1000, unit="ms"
+    )
+
+
+def _copied(made: RunFolder, root: Path, run_id: str) -> None:
+    """The same run once more under another name, sealed and graded."""
+    folder = RunFolder.create(root, run_id)
+    folder.write_json(MANIFEST, {**made.read_json(MANIFEST), "run": run_id})
+    for name in made.read_json(SEAL)["files"]:
+        if name not in (MANIFEST, EVENTS):
+            folder.write_bytes(name, made.read_bytes(name))
+    with EventLog(folder.events) as log:
+        for event in read_events(made.events):
+            log.append(event.type, event.actor, event.payload)  # type: ignore[arg-type]  # it was one of ours
+    seal(folder)
+    append_grading(
+        folder, {k: v for k, v in read_gradings(made)[0].items() if k not in ("digest", "signature")}
+    )
+    folder.write_json(REPORT, made.read_json(REPORT))
+
+
+ROWS = {"cli": command_line, "show": table_of_runs}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,6 +107,16 @@ def test_a_run_that_was_killed_is_shown_as_never_finished(steelyard: Steelyard, 
     assert "never finished" in said.err
 
 
+def test_a_sealed_run_without_a_grading_is_told_how_to_get_one(steelyard: Steelyard, author: Author) -> None:
+    folder = Path(steelyard("run", author.write(), "--agent", "noop", "--json").line["folder"])
+    for name in ("gradings/0001.json", "gradings-head.json", "report.json"):
+        (folder / name).unlink()
+    said = steelyard("show", folder.name)
+    assert said.code == 2
+    assert f"`steelyard regrade {folder.name} --contract CONTRACT` grades it" in said.err
+    assert "1 sealed and never graded: `steelyard regrade" in steelyard("show").out
+
+
 def test_diff_prints_a_patch_that_git_would_apply(steelyard: Steelyard, author: Author) -> None:
     run = steelyard("run", author.write(), "--agent", "reference", "--json").line["run"]
     assert "+echo $(($1 + $2))" in steelyard("diff", run).out
@@ -149,3 +162,29 @@ def test_the_python_api_tries_and_grades(
         api.grade(contract, patch=contract.folder / "reference.patch", out=tmp_path / "runs")["verdict"]
         == "pass"
     )
+
+
+def unread(*words: object, cwd: Path, cache: Path) -> int:
+    """The exit code of a command whose reader is gone before it writes, as `head` may be."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "steelyard.cli.main", *map(str, words)]
+    try:
+        return subprocess.run(
+            command, cwd=cwd, stdout=writing, env={**os.environ, "STEELYARD_CACHE": str(cache)}, check=False
+        ).returncode
+    finally:
+        os.close(writing)
+
+
+def test_a_reader_that_leaves_early_does_not_change_the_exit_code(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    contract = author.write()
+    tried = ("run", contract, "--out", tmp_path / "runs", "--agent")
+    assert unread(*tried, "noop", "--json", cwd=tmp_path, cache=cache) == 1
+    assert unread(*tried, "reference", cwd=tmp_path, cache=cache) == 0
+    assert unread("show", "--runs", tmp_path / "runs", cwd=tmp_path, cache=cache) == 0
+    assert len(steelyard("show", "--runs", tmp_path / "runs", "--json").lines) == 2
+    next((tmp_path / "runs").glob("*noop*/change.json")).write_text("{}")
+    assert unread("show", "--runs", tmp_path / "runs", "--json", cwd=tmp_path, cache=cache) == 1

@@ -147,6 +147,7 @@ def test_a_sealed_run_that_was_never_graded_gets_its_result_of_record(
     line = tried(steelyard, contract)
     folder = Path(line["folder"])
     (folder / "gradings/0001.json").unlink()
+    (folder / "gradings-head.json").unlink()
     (folder / "report.json").unlink()
     assert regraded(steelyard, contract, line["run"]).line["grading"]["regrade"] is False
     assert json.loads((folder / "report.json").read_text())["acceptance"] == "success"

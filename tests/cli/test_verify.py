@@ -64,7 +64,7 @@ def test_an_untouched_run_is_ok(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_run_without_gradings_is_said_to_be_never_graded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    append_grading(make_run(tmp_path, "1-a"), GRADING).unlink()
+    make_run(tmp_path, "1-a")
     assert run_verb("1-a", "--runs", str(tmp_path)) == 0
     assert "4 files, never graded, seal" in capsys.readouterr().out
 
@@ -133,6 +133,24 @@ def test_a_blob_that_was_never_there_is_found_by_looking_deep(tmp_path: Path) ->
     make_run(tmp_path, "1-a", blob=False)
     assert run_verb("1-a", "--runs", str(tmp_path)) == 0
     assert run_verb("1-a", "--runs", str(tmp_path), "--deep") == 1
+
+
+def test_a_run_that_was_sealed_before_its_capture_is_looked_at_deeply(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The machine failed before there was a change: the run is invalid, and its record whole."""
+    folder = make_run(tmp_path, "1-a", sealed=False)
+    folder.file("change.json").unlink()
+    seal(folder)
+    assert run_verb("1-a", "--runs", str(tmp_path), "--deep") == 0
+    assert capsys.readouterr().out.startswith("ok  1-a  ")
+
+
+def test_what_a_killed_write_left_is_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_run(tmp_path, "1-a")
+    (folder.path / ".tmp-0123456789abcdef").write_bytes(b"{")
+    assert run_verb("1-a", "--runs", str(tmp_path)) == 0
+    assert "note  1-a  .tmp-0123456789abcdef: left by a write that was killed" in capsys.readouterr().out
 
 
 def test_an_unsigned_run_does_not_satisfy_a_public_key(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sealed_run import make_grading, make_run, make_sealed_run
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder import RunFolder
 from steelyard.evidence.gradings import append_grading
-from steelyard.evidence.seal import check_seal, seal
+from steelyard.evidence.seal import check_seal, leftovers, seal
 
 
 @pytest.fixture
@@ -245,11 +245,101 @@ def test_a_damaged_grading_is_named_and_not_a_crash(run: RunFolder, raw: bytes) 
     assert places(run) == ["gradings/0001.json"]
 
 
+def test_a_grading_removed_from_the_end_is_found(run: RunFolder) -> None:
+    for _ in range(2):
+        append_grading(run, make_grading())
+    run.file("gradings/0002.json").unlink()
+    assert [str(item) for item in check_seal(run)] == [
+        "gradings-head.json: 1 grading was removed: it counts 2, and 1 are here"
+    ]
+
+
+def test_a_grading_rewritten_consistently_is_not_the_one_that_the_head_names(run: RunFolder) -> None:
+    append_grading(run, make_grading(score=0.5))
+    edit(run, lambda data: with_digest({**data, "score": 1.0}))
+    assert reasons(run) == ["grading 1 has other bytes than those that it names"]
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"null", b"{}", b'{"count": 0}'])
+def test_a_damaged_head_of_gradings_is_named_and_not_a_crash(run: RunFolder, raw: bytes) -> None:
+    append_grading(run, make_grading())
+    run.file("gradings-head.json").write_bytes(raw)
+    assert places(run) == ["gradings-head.json"]
+
+
+def test_a_head_that_was_removed_with_a_grading_is_missed(run: RunFolder) -> None:
+    for _ in range(3):
+        append_grading(run, make_grading())
+    run.file("gradings/0003.json").unlink()
+    run.file("gradings-head.json").unlink()
+    assert [str(item) for item in check_seal(run)] == ["gradings-head.json: missing"]
+
+
+def test_a_run_killed_between_a_grading_and_its_head_is_whole(run: RunFolder) -> None:
+    append_grading(run, make_grading())
+    before = run.read_bytes("gradings-head.json")
+    append_grading(run, make_grading())
+    run.file("gradings-head.json").write_bytes(before)
+    assert check_seal(run) == []
+    run.file("gradings/0002.json").unlink()
+    run.file("gradings-head.json").unlink()
+    assert check_seal(run) == []
+
+
+def test_a_head_by_another_key_than_the_seal_does_not_hold(tmp_path: Path) -> None:
+    private, _ = write_keys(tmp_path, "one")
+    run = make_run(tmp_path)
+    seal(run, private)
+    append_grading(run, make_grading(), private)
+    edit(run, with_digest, "gradings-head.json")
+    assert check_seal(run) == []
+    edit(run, lambda data: with_digest({**data, "count": 1, "last": "0" * 64}), "gradings-head.json")
+    assert reasons(run)[0] == "bad signature"
+
+
+@pytest.mark.parametrize("name", ["gradings/notes.txt", "gradings/0001.json.bak", "gradings/.hidden"])
+def test_a_file_among_the_gradings_that_is_none_is_named(run: RunFolder, name: str) -> None:
+    append_grading(run, make_grading())
+    (run.path / name).write_bytes(b"")
+    assert [str(item) for item in check_seal(run)] == [f"{name}: it is no grading"]
+
+
+def test_a_link_in_the_place_of_the_gradings_is_named(run: RunFolder, tmp_path: Path) -> None:
+    run.file("gradings").rename(tmp_path / "elsewhere")
+    run.file("gradings").symlink_to(tmp_path / "elsewhere")
+    assert places(run) == ["gradings"]
+
+
+@pytest.mark.parametrize("name", ["empty", "blobs/empty", "checks/other", "gradings/empty"])
+def test_an_empty_folder_is_named(run: RunFolder, name: str) -> None:
+    (run.path / name).mkdir()
+    assert name in places(run)
+
+
+def test_an_empty_folder_of_a_check_that_never_ended_does_not_stop_the_seal(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    run.check("never-ended")
+    seal(run)
+    assert check_seal(run) == []
+
+
+@pytest.mark.parametrize("name", [".tmp-0123456789abcdef", "gradings/.tmp-0123456789abcdef.new"])
+def test_what_a_killed_write_left_is_told_and_breaks_nothing(run: RunFolder, name: str) -> None:
+    (run.path / name).write_bytes(b"half of a rep")
+    assert (check_seal(run), leftovers(run)) == ([], [name])
+    (run.path / name).unlink()
+    (run.path / name).symlink_to("/etc/passwd")
+    assert places(run) == [name]
+
+
 def test_gradings_that_were_deleted_are_missed_by_their_report(run: RunFolder) -> None:
     grading = append_grading(run, make_grading())
     write_report(run)
     grading.unlink()
-    assert [str(item) for item in check_seal(run)] == ["report.json: the grading that it reports is missing"]
+    assert [str(item) for item in check_seal(run)] == [
+        "gradings-head.json: 1 grading was removed: it counts 1, and 0 are here",
+        "report.json: the grading that it reports is missing",
+    ]
 
 
 @pytest.mark.parametrize(

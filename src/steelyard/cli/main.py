@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from steelyard import __version__
+from steelyard.cli.closed_pipe import outlive_reader
 
 # verb -> what it does; the module is steelyard.cli.<verb>, with a `_` after a word of Python's
 VERBS = {
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if verb not in VERBS or arguments[0] != verb:
         return _without_verb(arguments)
     _escape_what_stdout_cannot_say()
+    outlive_reader()
     from steelyard.errors import SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
 
     module = importlib.import_module(module_of(verb))

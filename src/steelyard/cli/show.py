@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import gc
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +16,9 @@ from steelyard.cli.output import console, print_json
 from steelyard.cli.requiring import add_required, required_by
 from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
-from steelyard.evidence.evidence import load_evidence
-from steelyard.evidence.folder import RunFolder, find_run, find_runs
+from steelyard.evidence.evidence import Evidence, load_evidence
+from steelyard.evidence.folder import GRADINGS_HEAD, REPORT, RunFolder, find_run, find_runs
+from steelyard.evidence.glance import glance
 from steelyard.evidence.gradings import grading_files, read_gradings
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
@@ -62,11 +65,15 @@ def run(args: argparse.Namespace) -> int:
             raise OperatorFault("--grading is of one run: say which")
         return _show_all(args)
     folder = find_run(args.runs, args.run)
-    shown = _read(folder, required_by(args), args.grading)
-    if shown is None:
+    state = _unfinished(folder)
+    if state == "killed":
+        raise OperatorFault(f"{folder.run_id} was never finished: it has no seal, so it counts for nothing")
+    if state == "ungraded":
         raise OperatorFault(
-            f"{folder.run_id} was never finished: it has no seal and no grading, so it counts for nothing"
+            f"{folder.run_id} is sealed and was never graded: "
+            f"`steelyard regrade {folder.run_id} --contract CONTRACT` grades it"
         )
+    shown = _read(folder, required_by(args), args.grading)
     if args.json:
         print_json(_line(shown))
     else:
@@ -80,9 +87,13 @@ def _code(found: Sequence[_Shown]) -> int:
 
 
 def _show_all(args: argparse.Namespace) -> int:
+    gc.disable()  # thousands of records are read and all are kept: looking for garbage takes a tenth of the time
     folders = find_runs(args.runs)
     least = required_by(args)
-    found = [shown for shown in (_read(folder, least) for folder in folders) if shown is not None]
+    states = [_unfinished(folder) for folder in folders]
+    finished = [folder for folder, state in zip(folders, states, strict=True) if not state]
+    # A result line is read by programs, so all of its record is verified; a table is a look at many.
+    found = [_read(folder, least) if args.json else _glanced(folder, least) for folder in finished]
     code = _code(found)
     if args.json:
         for shown in found:
@@ -94,30 +105,54 @@ def _show_all(args: argparse.Namespace) -> int:
         return 0
     for shown in found:
         if shown.broken:
-            out.print(_warning(shown))
+            out.print(Text(_warning(shown).plain.partition("\n")[0], "bold red"))
     sound = [shown.result for shown in found if shown.result is not None and not shown.broken]
     if sound:
         out.print(table_of_results(sound))
-    unfinished = len(folders) - len(found)
-    if unfinished:
-        runs, were = ("run is", "was") if unfinished == 1 else ("runs are", "were")
-        out.print(one_line(f"{unfinished} {runs} still going or {were} interrupted; ignored"))
+    if killed := states.count("killed"):
+        runs, were = ("run is", "was") if killed == 1 else ("runs are", "were")
+        out.print(one_line(f"{killed} {runs} still going or {were} interrupted; ignored"))
+    if ungraded := states.count("ungraded"):
+        said = f"{ungraded} sealed and never graded: `steelyard regrade {args.runs} --contract CONTRACT`"
+        out.print(one_line(said))
     return code
 
 
-def _read(folder: RunFolder, least: Required, number: int = 1) -> _Shown | None:
-    """None of a run that was never finished: it has no seal, or no grading."""
+def _unfinished(folder: RunFolder) -> str:
+    """Why a run has no result: `killed` before its seal, or `ungraded`; nothing where it has one."""
+    if folder.state != "sealed":
+        return "killed"
+    # Of a run whose gradings were removed there is more to say: its record does not hold.
+    traces = (f"{folder.path}/{name}" for name in (GRADINGS_HEAD, REPORT))
+    return "" if any(map(os.path.lexists, traces)) or grading_files(folder) else "ungraded"
+
+
+def _read(folder: RunFolder, least: Required, number: int = 1) -> _Shown:
+    """A run, with all of its record verified but `report.json`, of which nothing is shown."""
     count = len(grading_files(folder))
-    if folder.state != "sealed" or not count:
-        return None
-    if not 1 <= number <= count:
+    if not 1 <= number <= count and (count or number != 1):
         raise OperatorFault(f"{folder.run_id} has no grading {number}: there {_are(count)}")
-    evidence = load_evidence(folder)
+    return _result(load_evidence(folder), (), least, number)
+
+
+def _glanced(folder: RunFolder, least: Required) -> _Shown:
+    return _result(*glance(folder), least, 1)
+
+
+def _result(evidence: Evidence, known: Sequence[Mapping[str, Any]], least: Required, number: int) -> _Shown:
+    folder = evidence.folder
     try:
-        line = least.applied(result_line(evidence, read_gradings(folder)[number - 1], count))
-        return _Shown(folder, line, evidence.broken)
+        gradings = known or read_gradings(folder)
+        line = least.applied(result_line(evidence, gradings[number - 1], len(gradings)))
     except _DAMAGED:
         return _Shown(folder, None, evidence.broken or f"its grading {number} cannot be read")
+    return _Shown(folder, _distrusted(line, evidence.broken) if evidence.broken else line, evidence.broken)
+
+
+def _distrusted(line: dict[str, Any], broken: str) -> dict[str, Any]:
+    """The result of a record that does not hold: whatever its grading says, it is no pass and earns nothing."""
+    said = f"record altered: {broken}"
+    return {**line, "status": "invalid", "verdict": "invalid", "reward": None, "reason": said}
 
 
 def _are(count: int) -> str:
@@ -143,10 +178,8 @@ def _line(shown: _Shown) -> dict[str, Any]:
 
 
 def _warning(shown: _Shown) -> Text:
-    return Text(
-        f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.run_id}`",
-        "bold red",
-    )
+    said = f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.run_id}`"
+    return Text(f"{said}\nwhat it says below does not verify, and counts for nothing", "bold red")
 
 
 def _print(out: Console, shown: _Shown) -> None:

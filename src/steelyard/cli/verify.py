@@ -15,9 +15,11 @@ from steelyard.contract.tree import shown
 from steelyard.evidence.change import Change
 from steelyard.evidence.folder import CHANGE, SEAL, RunFolder, find_run
 from steelyard.evidence.gradings import grading_files
-from steelyard.evidence.seal import Break, check_seal
+from steelyard.evidence.seal import Break, leftovers
+from steelyard.study.verify_record import record_breaks
 
 SCHEMA = "steelyard.verify/1"
+_LEFT_OVER = "left by a write that was killed; nothing reads it"
 HELP = "verify that the record of a run was not altered"
 
 
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     worst = 0
     for wanted in args.run:
         folder = find_run(args.runs, wanted)
-        breaks = check_seal(folder, args.public_key)
+        breaks = record_breaks(folder, args.public_key)
         if args.deep and not breaks:
             breaks = list(_absent_blobs(folder))
         trusted = args.public_key is not None
@@ -52,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _absent_blobs(folder: RunFolder) -> Iterator[Break]:
     """Contents that the change names and the folder does not hold; one over an import cap has no name."""
+    if not folder.file(CHANGE).exists():
+        return  # the run ended before its capture, and is sealed without a change
     change = Change.from_bytes(folder.read_bytes(CHANGE))
     for entry in change.entries:
         if entry.new is not None and entry.new.sha256 and entry.new.sha256 not in folder.blobs:
@@ -68,7 +72,10 @@ def _lines(folder: RunFolder, breaks: list[Break], *, trusted: bool) -> str:
         _counted(len(seal["files"]), "file"),
         _counted(gradings, "grading") if gradings else "never graded",
     )
-    return f"ok  {shown(folder.run_id)}  {', '.join(counts)}, seal {seal['digest']}; {_by_whom(seal, trusted=trusted)}\n"
+    line = f"ok  {shown(folder.run_id)}  {', '.join(counts)}, seal {seal['digest']}; {_by_whom(seal, trusted=trusted)}\n"
+    return line + "".join(
+        f"note  {shown(folder.run_id)}  {name}: {_LEFT_OVER}\n" for name in leftovers(folder)
+    )
 
 
 def _counted(number: int, noun: str) -> str:

@@ -6,6 +6,7 @@ Verifying slices the stored bytes and never re-serialises, in constant memory.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import orjson
 from steelyard.evidence.plain_file import open_plain
 
 GENESIS = "0" * 64
+LAST_BYTES = 64 << 10  # of a log, for who wants to know how it ended
 MAX_LINE = 16 << 20  # a longer payload belongs in a blob; a reader never holds more than this
 
 # Anchored at the end of the line: whatever an agent wrote sits in `payload`, before all of this.
@@ -77,6 +79,31 @@ def verify_chain(path: Path, head: str | None = None, count: int | None = None) 
     return None
 
 
+def last_events(path: Path, head: str, back_to: str) -> list[Event] | ChainBreak:
+    """The events at the end of a log, newest first, back to one of that type; each has the hash that the next one names."""
+    try:
+        with open_plain(path) as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - LAST_BYTES))
+            lines = stream.read(LAST_BYTES).splitlines(keepends=True)
+    except OSError as error:
+        return ChainBreak(1, f"the log cannot be read: {error.strerror}")
+    found: list[Event] = []
+    wanted = head.encode()
+    for line in reversed(lines):
+        tail = _TAIL.search(line, max(0, len(line) - _TAIL_BYTES))
+        if tail is None or tail["hash"] != wanted or _hash_of(line) != wanted:
+            break
+        found.append(Event(**orjson.loads(line)))
+        if found[-1].type == back_to:
+            break
+        wanted = tail["prev"]
+    return found or ChainBreak(1, "another chain: it does not end in the head that was sealed")
+
+
+def _hash_of(line: bytes) -> bytes:
+    return hashlib.sha256(line[:-_HASH_BYTES] + b"}").hexdigest().encode()
+
+
 def measure_chain(path: Path, most: int | None = None) -> Chain | ChainBreak:
     """Head and length of an unbroken chain of at most `most` events, or where it breaks."""
     try:
@@ -101,7 +128,7 @@ def _measure(stream: BinaryIO, most: int | None) -> Chain | ChainBreak:
 
 
 def _fault(line: bytes, tail: re.Match[bytes], number: int, prev: bytes, last: int) -> str:
-    if hashlib.sha256(line[:-_HASH_BYTES] + b"}").hexdigest().encode() != tail["hash"]:
+    if _hash_of(line) != tail["hash"]:
         return "edited: its bytes do not have the hash it carries"
     if int(tail["seq"]) != number:
         return _misplaced(int(tail["seq"]), number)

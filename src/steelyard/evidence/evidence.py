@@ -103,9 +103,14 @@ class Evidence:
 def load_evidence(folder: RunFolder | Path, *, deep: bool = True) -> Evidence:
     """Read a run. Without `deep`, blobs are taken to be what their names say."""
     run = folder if isinstance(folder, RunFolder) else RunFolder(folder)
+    broken = check_seal(run, deep=deep)
+    return read_evidence(run, str(broken[0]) if broken else None)
+
+
+def read_evidence(run: RunFolder, broken: str | None = None) -> Evidence:
+    """Read a run whose record somebody has verified already, and found to be `broken` or not."""
     reader = _Reader(run)
     seal = reader.json(SEAL)
-    broken = check_seal(run, deep=deep)
     return Evidence(
         folder=run,
         manifest=reader.json(MANIFEST),
@@ -115,7 +120,7 @@ def load_evidence(folder: RunFolder | Path, *, deep: bool = True) -> Evidence:
         summary=reader.summary(),
         head=str(seal.get("head", "")),
         seal_digest=str(seal.get("digest", "")),
-        broken=str(broken[0]) if broken else reader.first_fault,
+        broken=broken or reader.first_fault,
     )
 
 

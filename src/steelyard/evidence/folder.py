@@ -5,7 +5,7 @@
       steps/<name>/change.json, patch.diff      of a contract with steps: the workspace as each left it
       brought.json   there and above: which files that came with steps were as they came
       seal.json      everything above is sealed by it
-      gradings/0001.json ...  report.json
+      gradings/0001.json ...  gradings-head.json  report.json
 
 A file appears whole (temporary name, rename) or not at all; without `seal.json` a run is incomplete. The seal makes
 all before it durable, and is written last.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import stat
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,6 +32,7 @@ State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
 BROUGHT = "brought.json"
 FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
+GRADINGS_HEAD = "gradings-head.json"
 AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"
 OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"
@@ -61,7 +63,11 @@ class RunFolder:
 
     @property
     def state(self) -> State:
-        return "sealed" if self.file(SEAL).is_file() and not self.file(SEAL).is_symlink() else "incomplete"
+        try:
+            is_plain = stat.S_ISREG(os.lstat(f"{self.path}/{SEAL}").st_mode)
+        except OSError:
+            is_plain = False
+        return "sealed" if is_plain else "incomplete"
 
     @property
     def blobs(self) -> Blobs:

@@ -6,25 +6,35 @@
 
 The first is the result of record. Each names the seal it judges and the bytes of the one before it; `digest` and
 `signature` are over the canonical bytes (RFC 8785) of the rest. A run whose seal is signed has signed gradings.
+`gradings-head.json` says how many there are, and which bytes the last one has:
+
+    {"schema": "steelyard.gradings_head/1", "seal": "...", "count": 2, "last": "<sha256 of gradings/0002.json>",
+     "digest": "<64 hex>", "signature": {...}}
+
+A process that is killed between a grading and its head leaves one grading more than the head counts, and that is whole.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
-import rfc8785
 
+from steelyard.contract.tree import shown
 from steelyard.errors import OperatorFault
+from steelyard.evidence.canonical import canonical, has_its_digest
 from steelyard.evidence.folder import (
     CHECKS,
     GRADINGS,
+    GRADINGS_HEAD,
     MANIFEST,
     OUTCOME,
     REPORT,
@@ -37,7 +47,9 @@ from steelyard.evidence.folder import (
 from steelyard.evidence.plain_file import read_plain
 
 SCHEMA = "steelyard.grading/1"
+HEAD_SCHEMA = "steelyard.gradings_head/1"
 _NUMBERED = re.compile(r"\d{4,8}\.json")
+_TEMPORARY = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}(?:\.new)?")
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
@@ -50,8 +62,11 @@ class Fault(NamedTuple):
 
 def grading_files(folder: RunFolder) -> list[Path]:
     root = folder.file(GRADINGS)
-    paths = root.iterdir() if root.is_dir() else ()
-    return sorted((path for path in paths if _NUMBERED.fullmatch(path.name)), key=lambda path: int(path.stem))
+    try:
+        names = os.listdir(root)  # noqa: PTH208  # a path for each costs as much as reading a run
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [root / name for name in sorted(filter(_NUMBERED.fullmatch, names), key=lambda one: int(one[:-5]))]
 
 
 def read_gradings(folder: RunFolder) -> list[dict[str, Any]]:
@@ -65,30 +80,43 @@ def append_grading(folder: RunFolder, data: Mapping[str, Any], signer: Path | No
     seal = folder.read_json(SEAL)["digest"]
     root = folder.file(GRADINGS)
     root.mkdir(mode=0o700, exist_ok=True)
-    while True:
-        files = grading_files(folder)
-        number = int(files[-1].stem) + 1 if files else 1
-        previous = hashlib.sha256(read_plain(files[-1])).hexdigest() if files else ""
-        chained = {**data, "number": number, "seal": seal, "previous": previous}
-        target = root / f"{number:04d}.json"
-        if _write_new(target, _bound(chained, signer)):
-            return target
+    with _alone(root):
+        while True:
+            files = grading_files(folder)
+            number = int(files[-1].stem) + 1 if files else 1
+            previous = hashlib.sha256(read_plain(files[-1])).hexdigest() if files else ""
+            chained = {**data, "number": number, "seal": seal, "previous": previous, "head": GRADINGS_HEAD}
+            target = root / f"{number:04d}.json"
+            if _write_new(target, _bound(chained, signer)):
+                break
+        last = hashlib.sha256(read_plain(target)).hexdigest()
+        head = {"schema": HEAD_SCHEMA, "seal": seal, "count": number, "last": last}
+        folder.write_json(GRADINGS_HEAD, _bound(head, signer))
+    return target
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """One writer at a time, so that the head is that of the last grading; where nothing can be locked, by good luck."""
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
     """`data` as it will be read back, with its digest and perhaps a signature."""
     whole: dict[str, Any] = orjson.loads(orjson.dumps(data))
-    message = _message(whole)
+    message = canonical(whole)
     bound = {**whole, "digest": hashlib.sha256(message).hexdigest()}
     if signer is not None:
         from steelyard.evidence.signature import sign  # noqa: PLC0415 (a heavy library that few runs need)
 
         bound["signature"] = sign(message, signer)
     return bound
-
-
-def _message(grading: Mapping[str, Any]) -> bytes:
-    return rfc8785.dumps({key: grading[key] for key in grading if key not in ("digest", "signature")})
 
 
 def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
@@ -107,28 +135,103 @@ def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
 
 def grading_faults(folder: RunFolder, seal: Mapping[str, Any], public_key: Path | None) -> Iterator[Fault]:
     """What in `gradings/` and `report.json` contradicts itself, the seal, or what is sealed."""
-    found: list[dict[str, Any]] = []
-    previous = ""
-    sealed = _Sealed.of(folder)
-    for number, path in enumerate(grading_files(folder), start=1):
-        name = f"{GRADINGS}/{path.name}"
+    yield from _strangers(folder)
+    sealed = Sealed.of(folder)
+    chain = GradingChain(folder, seal, sealed, public_key)
+    yield from chain.faults()
+    if not chain.cut:
+        yield from (Fault(REPORT, why) for why in _report_faults(folder, chain.gradings, sealed))
+
+
+class GradingChain:
+    """The gradings of a run, in order; `cut` where one does not follow the one before it."""
+
+    def __init__(
+        self, folder: RunFolder, seal: Mapping[str, Any], sealed: Sealed, public_key: Path | None = None
+    ) -> None:
+        self.gradings: list[dict[str, Any]] = []
+        self.cut = False
+        self._digests: list[str] = []
+        self._folder, self._seal, self._sealed, self._key = folder, seal, sealed, public_key
+
+    def faults(self) -> Iterator[Fault]:
+        found = [*self._of_gradings()]
+        yield from found
+        if not found:  # a grading that was altered is named itself
+            yield from (Fault(GRADINGS_HEAD, why) for why in self._of_the_head())
+
+    def _of_gradings(self) -> Iterator[Fault]:
+        previous = ""
+        for number, path in enumerate(grading_files(self._folder), start=1):
+            name = f"{GRADINGS}/{path.name}"
+            try:
+                raw = read_plain(path)
+                grading = orjson.loads(raw)
+                gap = _misplaced(grading, path.name, number, self._seal["digest"], previous)
+                faults = (
+                    []
+                    if gap
+                    else [*_unbound(grading, self._seal, self._key), *_contradictions(grading, self._sealed)]
+                )
+            except _DAMAGED:
+                gap, faults = "altered: it is not a grading", []
+            if gap:
+                self.cut = True
+                yield Fault(name, gap)
+                return
+            yield from (Fault(name, why) for why in faults)
+            previous = hashlib.sha256(raw).hexdigest()
+            self._digests.append(previous)
+            self.gradings.append(grading)
+
+    def _of_the_head(self) -> Iterator[str]:
         try:
-            raw = read_plain(path)
-            grading = orjson.loads(raw)
-            gap = _misplaced(grading, path.name, number, seal["digest"], previous)
-            faults = [] if gap else [*_unbound(grading, seal, public_key), *_contradictions(grading, sealed)]
-        except _DAMAGED:
-            gap, faults = "altered: it is not a grading", []
-        if gap:
-            yield Fault(name, gap)
+            head = orjson.loads(read_plain(self._folder.file(GRADINGS_HEAD)))
+            count, last = head["count"], head["last"]
+            if head["schema"] != HEAD_SCHEMA or not isinstance(count, int) or count < 1:
+                raise ValueError
+            faults = [*_unbound(head, self._seal, self._key)]
+        except FileNotFoundError:
+            # Of one grading alone: killed before the head. A report is written after that.
+            whole = len(self.gradings) <= 1 and not self._folder.file(REPORT).exists()
+            if not whole and any("head" in one for one in self.gradings):
+                yield "missing"
             return
-        yield from (Fault(name, why) for why in faults)
-        previous = hashlib.sha256(raw).hexdigest()
-        found.append(grading)
-    yield from (Fault(REPORT, why) for why in _report_faults(folder, found, sealed))
+        except _DAMAGED:
+            yield "altered: it is not the head of gradings"
+            return
+        yield from faults
+        if head["seal"] != self._seal["digest"]:
+            yield "it is of another seal"
+        elif len(self.gradings) < count:
+            yield f"{_counted(count - len(self.gradings))} removed: it counts {count}, and {len(self.gradings)} are here"
+        elif self._digests[count - 1] != last:
+            yield f"grading {count} has other bytes than those that it names"
+        elif len(self.gradings) > count + 1:
+            yield f"it counts {count} gradings, and {len(self.gradings)} are here"
 
 
-class _Sealed(NamedTuple):
+def _counted(number: int) -> str:
+    return "1 grading was" if number == 1 else f"{number} gradings were"
+
+
+def _strangers(folder: RunFolder) -> Iterator[Fault]:
+    """Everything in `gradings/` that no grading is, and a link in its place."""
+    root = folder.file(GRADINGS)
+    if root.is_symlink() or (root.exists() and not root.is_dir()):
+        yield Fault(GRADINGS, "not a folder: a link or a file was planted")
+        return
+    for path in sorted(root.iterdir()) if root.is_dir() else ():
+        if not _NUMBERED.fullmatch(path.name) and not is_leftover(path):
+            yield Fault(f"{GRADINGS}/{shown(path.name)}", "it is no grading")
+
+
+def is_leftover(path: Path) -> bool:
+    """A file that a write which never finished left under its temporary name. Nothing reads it."""
+    return bool(_TEMPORARY.fullmatch(path.name)) and path.is_file() and not path.is_symlink()
+
+
+class Sealed(NamedTuple):
     """What gradings are held against; of a damaged folder what there is, for its files are named elsewhere."""
 
     contract: str | None
@@ -136,7 +239,7 @@ class _Sealed(NamedTuple):
     workspace: str | None
 
     @classmethod
-    def of(cls, folder: RunFolder) -> _Sealed:
+    def of(cls, folder: RunFolder) -> Sealed:
         outcomes: dict[str, str] = {}
         try:
             manifest = folder.read_json(MANIFEST)
@@ -158,8 +261,7 @@ def _misplaced(grading: Mapping[str, Any], name: str, number: int, seal: str, pr
 
 
 def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Path | None) -> Iterator[str]:
-    message = _message(grading)
-    if grading.get("digest") != hashlib.sha256(message).hexdigest():
+    if not has_its_digest(grading):
         yield "altered: it does not have the digest it carries"
     signature, sealed_by = grading.get("signature"), seal.get("signature")
     if signature is None:
@@ -170,11 +272,11 @@ def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Pa
 
     # By the key of the seal, not by one that the grading names itself: a forger has a key too.
     named = {**signature, "public_key": sealed_by["public_key"]} if sealed_by else signature
-    if not signature_holds(message, named, public_key):
+    if not signature_holds(canonical(grading), named, public_key):
         yield "bad signature"
 
 
-def _contradictions(grading: Mapping[str, Any], sealed: _Sealed) -> Iterator[str]:
+def _contradictions(grading: Mapping[str, Any], sealed: Sealed) -> Iterator[str]:
     verdict, grades = grading["verdict"], grading["grades"]
     if grading["schema"] != SCHEMA:
         yield f"altered: it is not a {SCHEMA}"
@@ -210,7 +312,7 @@ def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> boo
     return passed and all(step["outcome"] == "pass" for step in verdict.get("steps", ()))
 
 
-def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: _Sealed) -> Iterator[str]:
+def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: Sealed) -> Iterator[str]:
     """Of a report that is there: its run, outcomes and status are those of the record."""
     try:
         report = folder.read_json(REPORT)

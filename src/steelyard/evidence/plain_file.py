@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def open_plain(path: Path) -> BinaryIO:
+def open_plain(path: Path | str) -> BinaryIO:
     stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         stream.close()
@@ -17,6 +17,6 @@ def open_plain(path: Path) -> BinaryIO:
     return stream
 
 
-def read_plain(path: Path) -> bytes:
+def read_plain(path: Path | str) -> bytes:
     with open_plain(path) as stream:
         return stream.read()

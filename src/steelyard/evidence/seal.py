@@ -4,7 +4,7 @@
      "files": {"manifest.json": "<sha256>", "blobs/ab12...": "<sha256>", ...}, "digest": "<64 hex>",
      "signature": {"algorithm": "ed25519", "public_key": "...", "value": "..."}}
 
-It covers every file but `gradings/`, `report.json` and itself; gradings bind themselves. `digest` and `signature` are over the canonical
+It covers every file but `gradings/`, `gradings-head.json`, `report.json` and itself; gradings bind themselves. `digest` and `signature` are over the canonical
 bytes (RFC 8785) of the rest. Names are percent-encoded, so that any bytes survive.
 """
 
@@ -27,23 +27,30 @@ from steelyard.contract.cache import sync_file_system
 from steelyard.contract.tree import shown
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import hash_stream
+from steelyard.evidence.canonical import canonical, has_its_digest
 from steelyard.evidence.chain import ChainBreak, measure_chain, verify_chain
 from steelyard.evidence.folder import (
+    AGENT,
     BLOBS,
+    CHECKS,
     EVENTS,
     GRADINGS,
+    GRADINGS_HEAD,
     MANIFEST,
     REPORT,
     SEAL,
     RunFolder,
     sync_directory,
 )
-from steelyard.evidence.gradings import grading_faults
+from steelyard.evidence.gradings import grading_faults, is_leftover
 from steelyard.evidence.plain_file import open_plain, read_plain
 
 SCHEMA = "steelyard.seal/1"
 FEW_FILES = 32  # up to here an fsync each; beyond, one call for the whole file system
-_UNSEALED = {GRADINGS, REPORT, SEAL}
+_UNSEALED = {GRADINGS, GRADINGS_HEAD, REPORT, SEAL}
+_MAY_BE_EMPTY = {AGENT, BLOBS, CHECKS, GRADINGS}  # every run begins with them
+_MEMBERS = {"schema", "run", "at", "head", "events", "files", "digest"}
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _SAFE = "/ !#$&'()*+,-.:;=@[]^_{}~"
 
 
@@ -74,6 +81,9 @@ class _Found(NamedTuple):
 
 def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
     """Write `seal.json`, signed with the ed25519 key in the PEM file `signer`; afterwards only gradings and the report may come."""
+    while empty := list(_empty(folder.path)):  # of a check that never came to an outcome
+        for name in empty:
+            (folder.path / name).rmdir()
     chain = measure_chain(folder.events)
     if isinstance(chain, ChainBreak):
         raise InfraFault(f"{folder.run_id} cannot be sealed: {EVENTS}, {chain}")
@@ -117,44 +127,52 @@ def _make_durable(folder: RunFolder, files: list[Path]) -> None:
 
 def check_seal(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
     """Everything that is not as it was sealed; empty when the record holds. Without `deep`, blobs are not hashed."""
-    try:
-        sealed = orjson.loads(read_plain(folder.file(SEAL)))
-        body = {key: sealed[key] for key in ("schema", "run", "at", "head", "events", "files")}
-        message = rfc8785.dumps(body)
-        wrong = _seal_breaks(sealed, message, public_key)
-    except FileNotFoundError:
-        return [Break(SEAL, "incomplete: the run was never sealed")]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return [Break(SEAL, "altered: it is not a seal")]
-    if wrong:
-        return wrong
+    sealed = read_seal(folder, public_key)
+    if isinstance(sealed, Break):
+        return [sealed]
     chain = verify_chain(folder.events, sealed["head"], sealed["events"])
     events = [Break(EVENTS, str(chain))] if chain else []
     return [
         *_identity_breaks(folder, sealed["run"]),
         *events,
         *_file_breaks(folder, sealed["files"], deep=deep),
+        *_empty_folders(folder.path),
         *(Break(*fault) for fault in grading_faults(folder, sealed, public_key)),
     ]
 
 
-def _seal_breaks(sealed: Mapping[str, Any], message: bytes, public_key: Path | None) -> list[Break]:
-    if set(sealed) - {"schema", "run", "at", "head", "events", "files", "digest", "signature"}:
-        return [Break(SEAL, "altered: it has members that no seal has")]
+def read_seal(folder: RunFolder, public_key: Path | None = None) -> dict[str, Any] | Break:
+    """The seal, if it is one and carries its own digest; or what is wrong with it."""
+    try:
+        sealed = orjson.loads(read_plain(folder.file(SEAL)))
+        wrong = _seal_break(sealed, public_key)
+    except FileNotFoundError:
+        return Break(SEAL, "incomplete: the run was never sealed")
+    except _DAMAGED:
+        return Break(SEAL, "altered: it is not a seal")
+    return Break(SEAL, wrong) if wrong else dict(sealed)
+
+
+def _seal_break(sealed: Mapping[str, Any], public_key: Path | None) -> str:
+    members = set(sealed)
+    if not members >= _MEMBERS:
+        return "altered: it is not a seal"
+    if members - _MEMBERS - {"signature"}:
+        return "altered: it has members that no seal has"
     if (
         sealed["schema"] != SCHEMA
         or not isinstance(sealed["files"], dict)
         or not isinstance(sealed["events"], int)
     ):
-        return [Break(SEAL, f"altered: it is not a {SCHEMA}")]
-    if sealed.get("digest") != hashlib.sha256(message).hexdigest():
-        return [Break(SEAL, "altered: it does not have the digest it carries")]
+        return f"altered: it is not a {SCHEMA}"
+    if not has_its_digest(sealed):
+        return "altered: it does not have the digest it carries"
     signature = sealed.get("signature")
     if signature is None:
-        return [Break(SEAL, "not signed")] if public_key else []
+        return "not signed" if public_key else ""
     from steelyard.evidence.signature import signature_holds  # noqa: PLC0415 (a heavy library that few runs need)
 
-    return [] if signature_holds(message, signature, public_key) else [Break(SEAL, "bad signature")]
+    return "" if signature_holds(canonical(sealed), signature, public_key) else "bad signature"
 
 
 def _identity_breaks(folder: RunFolder, run: object) -> Iterator[Break]:
@@ -176,7 +194,8 @@ def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) ->
         if not found.regular:
             yield Break(shown(found.name), "not a plain file: a link or a device was planted")
         elif digest is None:
-            yield Break(shown(found.name), "it was not there when the run was sealed")
+            if found.path.parent != folder.path or not is_leftover(found.path):
+                yield Break(shown(found.name), "it was not there when the run was sealed")
         elif (
             found.name != EVENTS
             and (deep or not found.name.startswith(f"{BLOBS}/"))
@@ -185,6 +204,37 @@ def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) ->
             yield Break(shown(found.name), "altered: its bytes are not those that were sealed")
     for name in sorted(unseen):
         yield Break(shown(name), "missing")
+
+
+def leftovers(folder: RunFolder) -> list[str]:
+    """Files of writes that were killed after the seal: of a grading, of its head, of the report."""
+    places = (folder.path, folder.file(GRADINGS))
+    return sorted(
+        shown(str(path.relative_to(folder.path)))
+        for place in places
+        if place.is_dir()
+        for path in place.iterdir()
+        if is_leftover(path)
+    )
+
+
+def _empty_folders(root: Path) -> Iterator[Break]:
+    """They hold nothing, and no run left them: sealing removes its own."""
+    for name in _empty(root):
+        yield Break(shown(name), "an empty folder that was not there when the run was sealed")
+
+
+def _empty(root: Path) -> Iterator[str]:
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        with os.scandir(root / folder) as entries:
+            listed = list(entries)
+        if not listed and folder not in _MAY_BE_EMPTY:
+            yield folder
+        pending += [
+            f"{folder}/{entry.name}".lstrip("/") for entry in listed if entry.is_dir(follow_symlinks=False)
+        ]
 
 
 def _sealed_files(root: Path) -> Iterator[_Found]:

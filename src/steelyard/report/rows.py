@@ -36,6 +36,9 @@ class Rows:
         widths = [max([cell_len(name), *(cell_len(row[at].plain) for row in self.rows)])
                   for at, name in enumerate(self.columns)]  # fmt: skip
         below = self._below(widths, width)
+        if console.color_system is None and not below:
+            yield self._plain(widths, width, more)
+            return
         head = tuple(Text(name, "bold") for name in self.columns)
         for row in (head, *self.rows):
             beside = {at: widths[at] for at in range(len(row)) if at not in below}
@@ -47,6 +50,18 @@ class Rows:
                     else [_cut(row[at], width - INDENT, more)]
                 )
                 yield from (Text(" " * INDENT) + line for line in lines if line.plain)
+
+    def _plain(self, widths: Sequence[int], width: int, more: str) -> Text:
+        """All lines in one text: without colours there is nothing to keep apart, and thousands are a matter of speed."""
+        lines = []
+        for row in (self.columns, *(tuple(cell.plain for cell in row) for row in self.rows)):
+            cells = []
+            for name, cell, size in zip(self.columns, row, widths, strict=True):
+                missing = " " * (size - cell_len(cell))
+                cells.append(missing + cell if name in self.right else cell + missing)
+            line = " ".join(cells).rstrip()
+            lines.append(line if cell_len(line) <= width else _cut(Text(line), width, more).plain)
+        return Text("\n".join(lines), no_wrap=True, overflow="ignore")
 
     def _below(self, widths: Sequence[int], width: int) -> list[int]:
         """The columns that have no room beside the others."""
@@ -64,7 +79,7 @@ class Rows:
 
     def _line(self, row: tuple[Text, ...], beside: dict[int, int]) -> Text:
         """Spaces are styled as the cell before them, so that a picture of the line begins no text with a space."""
-        line, gap, style = Text(), 0, row[0].style
+        line, gap, style = Text(no_wrap=True, overflow="ignore"), 0, row[0].style  # it was cut to fit
         for at, width in beside.items():
             missing = width - cell_len(row[at].plain)
             before, after = (missing, 0) if self.columns[at] in self.right else (0, missing)

@@ -36,16 +36,19 @@ class Results:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         del console
         more = tuple(name for name in ("reward", "judge", "expected") if self._has(name))
+        gates = GATES if self._gated else ()
         rows = Rows(
-            ("run", "contract", "agent", "verdict", *("PBAS" if self._gated else ""), "score", *more, "why"),
+            ("run", "contract", "agent", "verdict", *("PBAS" if gates else ""), "score", *more, "why"),
             giving=("agent", "contract", *(("expected",) if "expected" in more else ())),
             right=frozenset({"score", "reward"}),
         )
-        rows.rows.extend(self._row(result, unicode=not options.ascii_only) for result in self.results)
+        rows.rows.extend(
+            self._row(result, more, gates, unicode=not options.ascii_only) for result in self.results
+        )
         yield rows
         yield Text("")
         undecided = any("error" in (result["gates"] or {}).values() for result in self.results)
-        if self._gated:
+        if gates:
             yield Text(LEGEND + ("  ! could not be decided" if undecided else ""), "dim")
         for folder in dict.fromkeys(Path(result["folder"]).parent for result in self.results):
             yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
@@ -65,16 +68,18 @@ class Results:
             return any(result.get("judge") for result in self.results)
         return any(number(result["reward"]) != number(result["score"]) for result in self.results)
 
-    def _row(self, result: Mapping[str, Any], *, unicode: bool) -> tuple[Text, ...]:
+    def _row(
+        self, result: Mapping[str, Any], more: Sequence[str], gates: Sequence[str], *, unicode: bool
+    ) -> tuple[Text, ...]:
         told = () if self.expected is None else (_as_expected(result, self.expected),)
-        reward = (Text(number(result["reward"])),) if self._has("reward") else ()
-        judge = (judge_word(result.get("judge")),) if self._has("judge") else ()
+        reward = (Text(number(result["reward"])),) if "reward" in more else ()
+        judge = (judge_word(result.get("judge")),) if "judge" in more else ()
         return (
             Text(result["run"].rsplit("-", 1)[-1], "dim"),
             Text(one_line(result["contract"]["id"], 40)),
             Text(one_line(str(result["agent"]), 40)),
             coloured(result["verdict"]),
-            *(gate_mark(result, gate, unicode=unicode) for gate in (GATES if self._gated else ())),
+            *(gate_mark(result, gate, unicode=unicode) for gate in gates),
             Text(number(result["score"])),
             *reward,
             *judge,

@@ -14,9 +14,11 @@ from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.folder import SEAL
+from steelyard.evidence.folder import REPORT, SEAL
+from steelyard.evidence.gradings import read_gradings
 from steelyard.study.judging import Judging
 from steelyard.study.record import Record, grade_evidence
+from steelyard.study.verify_record import derived_report
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,11 @@ class Regrader:
         refuse_to_regrade(contract, evidence, self.signer)
         if any(entry.executes and not entry.is_check for entry in contract.graders):
             self._ground(contract, evidence)  # what is wrong with it is told before anything is appended
-        return grade_evidence(
+        record = grade_evidence(
             contract, evidence, lambda: self._laid(contract, evidence), self.signer, self.judging
         )
+        _report_if_missing(evidence)
+        return record
 
     def _laid(self, contract: Contract, evidence: Evidence) -> Ground:
         try:
@@ -52,6 +56,12 @@ class Regrader:
             self.on_prepare(contract)
             self._grounds[key] = lay_ground(contract, sandbox=sandbox)
         return self._grounds[key]
+
+
+def _report_if_missing(evidence: Evidence) -> None:
+    """A run that was killed between its first grading and the report gets the report of that grading."""
+    if not evidence.folder.file(REPORT).exists():
+        evidence.folder.write_json(REPORT, derived_report(evidence, read_gradings(evidence.folder)[0]))
 
 
 def contract_digest(evidence: Evidence) -> str:

@@ -1,0 +1,69 @@
+"""A run folder -> everything in it that is not as it was left: sealed files, gradings, and the report derived again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+
+from steelyard import __version__
+from steelyard.evidence.evidence import Evidence, read_evidence
+from steelyard.evidence.finding import Finding
+from steelyard.evidence.folder import REPORT, RunFolder
+from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.seal import Break, check_seal
+from steelyard.judge.judgement import Judgement
+from steelyard.study.record import Record, report_of
+from steelyard.verdict.gates import Gate
+from steelyard.verdict.steps import StepResult
+from steelyard.verdict.verdict import Verdict
+
+_ABSENT = object()
+
+
+def record_breaks(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
+    """As `check_seal`, and where nothing else is wrong `report.json` is derived again and compared."""
+    return check_seal(folder, public_key, deep=deep) or [*_report_breaks(read_evidence(folder))]
+
+
+def derived_report(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any]:
+    """`report.json` as the sealed evidence and that grading make it, as JSON."""
+    # The report says nothing of the contract or of single grades that is not in the evidence or in the verdict.
+    record = Record(cast("Any", None), evidence, (), _recorded(grading["verdict"]), cast("Any", None))
+    report: dict[str, Any] = orjson.loads(orjson.dumps(report_of(record)))
+    return report
+
+
+def _report_breaks(evidence: Evidence) -> Iterator[Break]:
+    gradings = read_gradings(evidence.folder)
+    if not gradings or not evidence.folder.file(REPORT).exists():
+        return  # killed between a grading and its report
+    stored = evidence.folder.read_json(REPORT)
+    derived = derived_report(evidence, gradings[0])
+    # Another version may report more or less; what both report is the same.
+    same = gradings[0].get("harness", {}).get("version") == __version__
+    names = stored.keys() | derived.keys() if same else stored.keys() & derived.keys()
+    for name in sorted(names):
+        if stored.get(name, _ABSENT) != derived.get(name, _ABSENT):
+            yield Break(REPORT, f"altered: its `{name}` is not what the record says")
+
+
+def _recorded(said: Mapping[str, Any]) -> Verdict:
+    """A verdict as a grading keeps it."""
+    gates = said["gates"]
+    more = {name: said[name] for name in ("score", "mean_score", "reward", "badge", "checks")}
+    return Verdict(
+        verdict=said["verdict"],
+        status=said["status"],
+        acceptance=said["acceptance"],
+        reason=said["reason"],
+        gates=None if gates is None else {name: Gate(**gate) for name, gate in gates.items()},
+        tags=tuple(said["tags"]),
+        findings=tuple(map(Finding.from_json, said["findings"])),
+        steps=tuple(StepResult(**step) for step in said["steps"]),
+        judge=None if said["judge"] is None else Judgement.from_json(said["judge"]),
+        disagreement=said["disagreement"],
+        **more,
+    )
