@@ -151,9 +151,7 @@ class _Grading:
     def _bench(self) -> Bench:
         laid = rebuild(self.ground(), self.evidence.change, self.evidence.blobs).laid
         brought = laid_of(self._brought, self.evidence.kept_of(None))
-        return Bench(
-            self.ground(), (*brought, *laid), check_environment(self.evidence.seed), given=brought
-        )
+        return Bench(self.ground(), (*brought, *laid), check_environment(self.evidence.seed), given=brought)
 
     @cached_property
     def _brought(self) -> Brought:
@@ -196,5 +194,7 @@ class _Grading:
             advised = advice(self._case(entry, None), self.contract.graders)
             found = special_cased_inputs(self.contract, self.evidence.change, self.evidence.blobs)
         except Exception as defect:  # noqa: BLE001  # advice decides nothing, and neither does its defect
-            return (Finding("no_advice", "info", "change.json", f"a defect while looking for advice: {defect!r}"),)
+            return (
+                Finding("no_advice", "info", "change.json", f"a defect while looking for advice: {defect!r}"),
+            )
         return (*found, *advised)

@@ -148,7 +148,9 @@ class Verifier(Grader):
             tags=tuple((tag.category, tag.description) for tag in verified.tags),
         )
         pointer = (f"checks/{case.name}/",)
-        if outcome.outcome == "fail" and verified.reward is None:  # the change kept the verifier from its reward
+        if (
+            outcome.outcome == "fail" and verified.reward is None
+        ):  # the change kept the verifier from its reward
             return Grade.of(False, outcome.why, pointers=pointer, output_tail=tail, evaluated=evaluated)
         if refused or verified.reward is None or outcome.outcome == "error":
             why = outcome.why
@@ -161,7 +163,9 @@ class Verifier(Grader):
 
     def _wrong_output(self, case: Case, looked: Looked) -> str:
         name = shown(_inside(self.expected_output_path or "the output", case.root))
-        return f"{name} is missing" if looked.errors[-1] == MISSING_OUTPUT else f"{name} is {looked.errors[-1]}"
+        return (
+            f"{name} is missing" if looked.errors[-1] == MISSING_OUTPUT else f"{name} is {looked.errors[-1]}"
+        )
 
     def _look(self, case: Case) -> Looked:
         if self.output is not None and self.expected_output_path is not None:

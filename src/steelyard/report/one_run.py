@@ -98,7 +98,11 @@ def _agent_sentence(result: Mapping[str, Any]) -> str:
         return "The agent finished normally."
     if result["termination"] == "agent_crash":
         return f"The agent crashed: {rationale}."
-    return "" if result["verdict"] == "invalid" else f"The agent was stopped: {rationale or result['termination']}."
+    return (
+        ""
+        if result["verdict"] == "invalid"
+        else f"The agent was stopped: {rationale or result['termination']}."
+    )
 
 
 def _validity(validity: Mapping[str, Any]) -> Text:

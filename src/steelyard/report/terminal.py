@@ -177,7 +177,11 @@ def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
             f"{one.errors} of {one.trials}",
             f"{one.invalid} of {one.trials}",
             *((f"{one.ungraded} of {one.trials}",) if ungraded else ()),
-            *((f"{one.bounds.low:.0%} to {one.bounds.high:.0%}" if one.undecided else "-",) if undecided else ()),
+            *(
+                (f"{one.bounds.low:.0%} to {one.bounds.high:.0%}" if one.undecided else "-",)
+                if undecided
+                else ()
+            ),
         )
     return table
 

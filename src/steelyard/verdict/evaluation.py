@@ -75,7 +75,9 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
     said = _of_steps(verdict, grades) if verdict.steps else evaluated_by(grades)
     if said is None:
         said = _without_a_verifier(verdict)
-    if verdict.patch_verdict is not None:  # the budget ended the run: the endpoint is failed, whatever the output is worth
+    if (
+        verdict.patch_verdict is not None
+    ):  # the budget ended the run: the endpoint is failed, whatever the output is worth
         said = replace(said, reward=0.0, errors=(*said.errors, verdict.reason))
     taxonomy = [ErrorTag(category=tag) for tag in verdict.tags]
     taxonomy += [ErrorTag(category=category, description=text) for category, text in said.tags]

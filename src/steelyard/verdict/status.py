@@ -49,7 +49,9 @@ def decide_acceptance(grades: Sequence[Graded]) -> Accepted:
     required = [one for one in grades if one.gates]
     undecided = next((one for one in required if one.grade.outcome == "error"), None)
     if undecided is not None:
-        return Accepted("acceptance_error", f"{undecided.entry.name} reached no decision: {undecided.grade.why}")
+        return Accepted(
+            "acceptance_error", f"{undecided.entry.name} reached no decision: {undecided.grade.why}"
+        )
     accepting = [one for one in required if one.entry.under in _ACCEPTING]
     failed = next((one for one in accepting if one.grade.outcome == "fail"), None)
     if failed is not None:

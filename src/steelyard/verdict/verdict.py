@@ -238,7 +238,9 @@ def _reason(decisive: VerdictRule, said: _Said, rule: Rule) -> str:
 def _judged_reason(judge: Judgement | None) -> str:
     if judge is None:
         return "nobody was asked about the answer"
-    return f"judge: {judge.why}" if judge.verdict in ("PASS", "FAIL") else f"judge {judge.verdict}: {judge.why}"
+    return (
+        f"judge: {judge.why}" if judge.verdict in ("PASS", "FAIL") else f"judge {judge.verdict}: {judge.why}"
+    )
 
 
 def _reward(
@@ -280,7 +282,6 @@ def _steps_reward(grades: Sequence[Graded], steps: Sequence[StepResult], rule: R
 def evaluated_by(grades: Sequence[Graded]) -> Evaluated | None:
     """What the contract's verifier said; of several, the first."""
     return next((one.grade.evaluated for one in grades if one.grade.evaluated is not None), None)
-
 
 
 # tag -> the gate and outcome that it explains; a tag without that evidence cannot be made.
