@@ -112,7 +112,8 @@ class Bench:
     def _on_trusted(self, entry: GraderEntry, laid: tuple[Laid, ...]) -> Outcome:
         """The same check on a change that nobody suspects, in a sandbox of its own."""
         laid = (*self.given, *laid)
-        return replace(self, laid=laid, changed=laid, live=None, is_trusted=True)._execute(entry)
+        bench = replace(self, laid=laid, changed=laid, live=None, is_trusted=True)
+        return bench._execute(entry)  # noqa: SLF001  # one of us
 
     def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
         finished, death = self._command_on(entry, self.laid, self._on_the_change)
