@@ -98,6 +98,13 @@ def test_work_that_silences_its_verifier_has_failed(agent: str, reference: str |
     assert line["validity"]["verifier_completed"] is False
 
 
+def test_work_that_breaks_its_verifier_at_random_gets_no_second_chance(tried: Tried) -> None:
+    """Half of the time it removes the verifier's folder, half of the time it is just wrong: both have failed."""
+    agent = "echo '[ $(($(date +%N | sed s/^0*//) % 2)) = 0 ] && rm -rf /logs/verifier; echo 0' > add.sh\n"
+    check = {"id": "v", "type": "verifier", "script": "tests/test.sh"}
+    assert failed(tried(agent, check, reward="verifier", files={"tests/test.sh": VERIFIER}))
+
+
 def test_a_crash_of_the_verifier_that_only_the_change_causes_is_a_failure(tried: Tried) -> None:
     """A careless verifier dies where the answer is missing; with the reference it does not."""
     careless = "set -e\nsh add.sh 2 3 | grep -qx 5\nset -- 1.0\n" + WRITES

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from steelyard.bench.ground import Ground
@@ -81,7 +82,8 @@ class Bench:
         def execute() -> CheckOutcome:
             outcome = self._execute(entry)
             if not self.is_trusted:
-                outcome = blamed(self.ground, entry, outcome, self._on_trusted)
+                again = partial(self._execute, entry)
+                outcome = blamed(self.ground, entry, outcome, self._on_trusted, again)
             outcomes.append(outcome)
             executed(outcomes[-1])
             return outcomes[-1].outcome
