@@ -4,6 +4,7 @@
     docs/reference/contract.md            from the models behind contract.yaml
     docs/reference/contract.schema.json   the same, for editors
     docs/reference/result.schema.json     the line that `--json` prints
+    docs/reference/result.md              only its table of verdict rules, between two marks
     docs/graders.md                       from the docstrings of the graders
 
 `--check` writes nothing and exits 1 when a page is not what the code says.
@@ -27,6 +28,8 @@ from typing import Any
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NOTES = Path(__file__).with_name("contract_notes.yaml")
 MADE = "<!-- Made by `make docs` from the code; edit the code instead. -->\n"
+RULES_BEGIN = "<!-- made by `make docs` from src/steelyard/verdict/rules.py -->"
+RULES_END = "<!-- end of what is made -->"
 WIDTH = 100
 
 
@@ -171,8 +174,8 @@ def graders_page() -> str:
         "A *check* of the oracle has an `id` and is always required; a *grader* may have a `name`. Both may say",
         "`weight`, `gate` and `under`, a grader also `required`; the defaults are below.",
         "Those that execute run on a fresh bench, never in the agent's tree.\n",
-        "- `required: false` makes a grader *advisory*: it is shown, and fails no gate. One that is not required",
-        "  by default and has a weight brings its part of the score.",
+        "- `required: false` makes a grader fail no gate. Optional graders still count by weight; one with `weight: 0`",
+        "  is *advisory*: it is shown, and changes nothing.",
         "- `weight` is its share of the score. The score must reach `pass_threshold` (1.0 unless the contract says",
         "  otherwise), so advice that must not fail a run has `weight: 0`.",
         "- `gate: true` makes it required, without a share of the score.",
@@ -230,6 +233,17 @@ def _inline(text: str, schema: Mapping[str, Any]) -> str:
     return re.sub(r"\[(\w+)\]\(#\w+\)", members, text)
 
 
+def result_page() -> str:
+    """The page as its authors wrote it, with the table of verdict rules made again between its marks."""
+    text = (DOCS / "reference/result.md").read_text()
+    before, mark, rest = text.partition(RULES_BEGIN)
+    _, end, after = rest.partition(RULES_END)
+    if not mark or not end:
+        raise ValueError(f"docs/reference/result.md has no {RULES_BEGIN} ... {RULES_END}")
+    table = import_module("steelyard.verdict.rules").verdict_table()
+    return f"{before}{RULES_BEGIN}\n{table}{RULES_END}{after}"
+
+
 def contract_schema() -> str:
     catalogue = import_module("steelyard.graders.catalogue").CATALOGUE
     return _json(import_module("steelyard.contract.schema").contract_schema(catalogue))
@@ -248,6 +262,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/contract.md": contract_page,
     "reference/contract.schema.json": contract_schema,
     "reference/result.schema.json": result_schema,
+    "reference/result.md": result_page,
     "graders.md": graders_page,
 }
 

@@ -55,7 +55,9 @@ def test_work_that_hangs_its_check_has_failed(agent: str, reference: str | None,
 
 def test_a_check_that_takes_too_long_for_everybody_is_an_error(tried: Tried) -> None:
     """Honest work is not blamed for a limit that the reference does not keep either."""
-    line = tried(FIX, {"id": "slow", "cmd": "sleep 60; sh check.sh", "timeout_s": 2}, reference="reference.patch")
+    line = tried(
+        FIX, {"id": "slow", "cmd": "sleep 60; sh check.sh", "timeout_s": 2}, reference="reference.patch"
+    )
     assert (line["verdict"], line["reward"], line["tags"]) == ("error", None, ["evaluation_error"])
 
 
@@ -96,6 +98,13 @@ def test_work_that_silences_its_verifier_has_failed(agent: str, reference: str |
     assert line["validity"]["verifier_completed"] is False
 
 
+def test_work_that_breaks_its_verifier_at_random_gets_no_second_chance(tried: Tried) -> None:
+    """Half of the time it removes the verifier's folder, half of the time it is just wrong: both have failed."""
+    agent = "echo '[ $(($(date +%N | sed s/^0*//) % 2)) = 0 ] && rm -rf /logs/verifier; echo 0' > add.sh\n"
+    check = {"id": "v", "type": "verifier", "script": "tests/test.sh"}
+    assert failed(tried(agent, check, reward="verifier", files={"tests/test.sh": VERIFIER}))
+
+
 def test_a_crash_of_the_verifier_that_only_the_change_causes_is_a_failure(tried: Tried) -> None:
     """A careless verifier dies where the answer is missing; with the reference it does not."""
     careless = "set -e\nsh add.sh 2 3 | grep -qx 5\nset -- 1.0\n" + WRITES
@@ -131,7 +140,7 @@ def test_a_failure_beside_a_check_that_nobody_can_decide_stays_a_failure(tried: 
 def test_a_tool_that_the_change_removes_is_the_changes_failure(tried: Tried) -> None:
     """The shell says 127 as it does of a tool that nobody has; the snapshot has it."""
     files = {"repo/tool": "#!/bin/sh\nsh add.sh 2 3\n"}
-    check = {"id": "c", "cmd": "chmod +x tool; [ \"$(./tool)\" = 5 ] || ./tool"}
+    check = {"id": "c", "cmd": 'chmod +x tool; [ "$(./tool)" = 5 ] || ./tool'}
     line = tried("rm tool\n", check, reference="reference.patch", files=files)
     assert failed(line), line
 

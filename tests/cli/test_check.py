@@ -300,3 +300,14 @@ def test_two_contracts_with_one_id_are_told(steelyard: Steelyard, author: Author
     shutil.copytree(author.write(), tmp_path / "other")
     said = steelyard("check", author.folder, tmp_path / "other")
     assert (said.code, f"sum is the id of {author.folder} too" in said.out) == (0, True)
+
+
+def test_check_prints_where_a_verifier_expects_its_output(author: Author, steelyard: Steelyard) -> None:
+    check = {"id": "verify", "type": "verifier", "script": "tests/test.sh"}
+    oracle = {"checks": [check], "reference": "reference.patch"}
+    brief = "Write the sum to /workspace/out/sum.json, please."
+    contract = author.write({"tests/test.sh": "true\n"}, brief=brief, oracle=oracle)
+    said = steelyard("check", contract)
+    assert "verify expects its output at /workspace/out/sum.json (inferred from the brief)" in said.out
+    (line,) = steelyard("check", contract, "--json").lines
+    assert line["outputs"] == [{"check": "verify", "path": "/workspace/out/sum.json", "inferred": True}]

@@ -74,8 +74,14 @@ def test_a_program_that_no_change_could_bring_is_found_before_anybody_is_tried(
 @pytest.mark.parametrize(
     ("keys", "agent"),
     [
-        ({"cmd": "./made-by-the-work"}, "printf '#!/bin/sh\\n' > made-by-the-work; chmod +x made-by-the-work\n"),
-        ({"cmd": "made-up", "path": True}, "mkdir bin; printf '#!/bin/sh\\n' > bin/made-up; chmod +x bin/made-up\n"),
+        (
+            {"cmd": "./made-by-the-work"},
+            "printf '#!/bin/sh\\n' > made-by-the-work; chmod +x made-by-the-work\n",
+        ),
+        (
+            {"cmd": "made-up", "path": True},
+            "mkdir bin; printf '#!/bin/sh\\n' > bin/made-up; chmod +x bin/made-up\n",
+        ),
     ],
 )
 def test_a_program_that_the_work_may_bring_is_not_missed(
@@ -87,7 +93,9 @@ def test_a_program_that_the_work_may_bring_is_not_missed(
     assert [(line["verdict"], line["reward"]) for line in said.lines] == [("fail", 0.0), ("pass", 1.0)]
 
 
-@pytest.mark.parametrize("agent", ["command:claud -p {brief}", "command:cd . && claud x", "command:/opt/claud"])
+@pytest.mark.parametrize(
+    "agent", ["command:claud -p {brief}", "command:cd . && claud x", "command:/opt/claud"]
+)
 def test_an_agent_that_is_not_in_the_sandbox_is_found_before_any_other_is_tried(
     agent: str, author: Author, steelyard: Steelyard
 ) -> None:

@@ -12,7 +12,7 @@ PATCH = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-print(1)\n+print(compute_the_tota
 
 def test_a_contract_without_a_reference_is_warned_about(writer: Writer) -> None:
     writer.write()
-    assert writer.warnings() == ["oracle: no reference, so nobody knows that the task can be done"]
+    assert writer.warnings() == ["oracle: no reference solution, so solvability is unproven"]
 
 
 def test_a_sound_contract_has_no_warnings(writer: Writer) -> None:
@@ -51,3 +51,23 @@ def test_the_examples_of_the_project_have_no_warnings(writer: Writer) -> None:
     assert len(examples) >= 2
     for folder in examples:
         assert examine_contract(folder, CATALOGUE, writer.store).warnings == []
+
+
+def test_each_cap_that_binds_nothing_is_warned_about_by_name(writer: Writer) -> None:
+    caps = {
+        "tokens": 1,
+        "cost_usd": 1.0,
+        "cost_units": 1,
+        "tool_calls": 1,
+        "failed_checks": 1,
+        "command_s": 1,
+        "dependency_installs": 1,
+    }
+    oracle = {"checks": CHECKS, "reference": "fix.patch"}
+    writer.write({"fix.patch": PATCH}, oracle=oracle, budget={**caps, "wall_s": 60})
+    expected = [
+        f"budget.{cap}: {cap} is recorded and not enforced yet: only wall_s ends a run" for cap in caps
+    ]
+    assert sorted(writer.warnings()) == sorted(expected)
+    writer.write({"fix.patch": PATCH}, oracle=oracle, budget={"wall_s": 60, "headroom": {"wall_s": 5}})
+    assert writer.warnings() == []

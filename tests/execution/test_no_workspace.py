@@ -35,7 +35,9 @@ def test_the_last_words_are_the_answer(author: Author, steelyard: Steelyard) -> 
         "run", question(author), "--agent", "command:echo thinking >&2; echo It is 42.", "--json"
     )
     line = said.line
-    assert (said.code, line["verdict"], line["reward"], line["checks"]) == (0, "pass", 1.0, "UNGRADED"), said.out
+    assert (said.code, line["verdict"], line["reward"], line["checks"]) == (0, "pass", 1.0, "UNGRADED"), (
+        said.out
+    )
     assert (line["gates"], line["why"], line["workspace"]) == (None, None, "none")
     assert [grade["type"] for grade in line["grades"]] == ["verifier"]
     assert "+It is 42." in Path(line["folder"], "patch.diff").read_text()

@@ -103,9 +103,7 @@ def test_an_added_secret_is_seen_by_kind_and_place(kind: str, tmp_path: Path) ->
 def spoken(grade: Grade) -> str:
     """Everything that a grade and its verdict say, wherever it is stored or printed."""
     entry = GraderEntry("it", "forbid_secrets", ForbidSecrets(), under="safety", required=True, weight=0.0)
-    verdict = decide(
-        [Graded(entry, grade)], grade.findings, Status("scorable"), "completed", Rule()
-    )
+    verdict = decide([Graded(entry, grade)], grade.findings, Status("scorable"), "completed", Rule())
     return repr(astuple(grade)) + repr(Graded(entry, grade).to_json()) + repr(verdict.to_json())
 
 

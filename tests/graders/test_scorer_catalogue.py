@@ -189,9 +189,7 @@ def test_a_required_note_for_the_judge_does_not_gate(tmp_path: Path) -> None:
     grade = entry.grader.grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
     assert (grade.outcome, grade.score) == ("not_applicable", None)
     passed = Graded(command, type(grade).of(True, "fine"))
-    verdict = decide(
-        [passed, Graded(entry, grade)], (), Status("scorable"), "completed", Rule()
-    )
+    verdict = decide([passed, Graded(entry, grade)], (), Status("scorable"), "completed", Rule())
     assert (verdict.verdict, verdict.checks, verdict.score) == ("pass", "PASS", 1.0)
 
 

@@ -64,7 +64,9 @@ def test_the_final_reward_is_not_known_either_if_an_earlier_one_is_not() -> None
 
 
 @given(st.lists(st.sampled_from(["pass", "fail", "error"]), min_size=1, max_size=4))
-def test_a_step_earns_nothing_when_a_check_fails_and_nothing_is_known_of_an_error_alone(outcomes: list[str]) -> None:
+def test_a_step_earns_nothing_when_a_check_fails_and_nothing_is_known_of_an_error_alone(
+    outcomes: list[str],
+) -> None:
     checks = [check("one", str(number)) for number in range(len(outcomes))]
     results = {entry.name: Result(outcome, None) for entry, outcome in zip(checks, outcomes, strict=True)}
     reward = step_reward("combined", checks, results)

@@ -15,13 +15,14 @@ from steelyard.evidence.termination import CLASS_OF, CODES
 from steelyard.graders.grade import Grade, Graded
 from steelyard.judge.judgement import Judgement
 from steelyard.report.summary import summarise
-from steelyard.verdict.rules import RULES, STOPPED, Facts, rule_for, verdict_table
+from steelyard.verdict.rules import RULES, STOPPED, Decision, Facts, rule_for, verdict_table
 from steelyard.verdict.status import Status
-from steelyard.verdict.verdict import Decision, Rule, Verdict, decide
+from steelyard.verdict.verdict import Rule, Verdict, decide
 
 SCORABLE, INVALID = Status("scorable"), Status("invalid", "the chain is broken")
 STOPS = tuple(code for code in CODES if CLASS_OF[code] in STOPPED)
 OTHERS = tuple(code for code in CODES if CLASS_OF[code] not in STOPPED)
+DEFAULT = Rule()
 ANSWER = Rule(workspace="none")
 
 
@@ -45,7 +46,7 @@ class Row:
     reward: float | None
     status: Status = SCORABLE
     termination: str = "completed"
-    contract: Rule = Rule()
+    contract: Rule = DEFAULT
     judge: Judgement | None = None
     findings: tuple[Finding, ...] = ()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from steelyard.bench.git_settings import git_variables
@@ -85,7 +86,8 @@ class Bench:
         def execute() -> CheckOutcome:
             outcome = self._execute(entry)
             if not self.is_trusted:
-                outcome = blamed(self.ground, entry, outcome, self._on_trusted)
+                again = partial(self._execute, entry)
+                outcome = blamed(self.ground, entry, outcome, self._on_trusted, again)
             outcomes.append(outcome)
             executed(outcomes[-1])
             return outcomes[-1].outcome
@@ -116,7 +118,8 @@ class Bench:
     def _on_trusted(self, entry: GraderEntry, laid: tuple[Laid, ...]) -> Outcome:
         """The same check on a change that nobody suspects, in a sandbox of its own."""
         laid = (*self.given, *laid)
-        return replace(self, laid=laid, changed=laid, live=None, is_trusted=True)._execute(entry)
+        bench = replace(self, laid=laid, changed=laid, live=None, is_trusted=True)
+        return bench._execute(entry)  # noqa: SLF001  # one of us
 
     def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
         finished, death = self._command_on(entry, self.laid, self._on_the_change)

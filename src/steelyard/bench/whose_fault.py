@@ -7,7 +7,8 @@ A run that nobody could decide leaves the success rate, so failing work would ra
 or remove its shell than fail. What the trusted tree does not do is the change's own doing. The trusted tree is the
 snapshot with the reference's change, or the snapshot alone. It is asked at the time of the error and never from a
 cache, so that a machine that stalls now stalls both. A timeout is the change's only if the trusted tree decides within
-half of the time: a check that needs most of its time anyway proves nothing.
+half of the time: a check that needs most of its time anyway proves nothing. Other errors are tried once more on the
+change: one that then passes has an unsteady check, and the error stays. Failing work cannot come to that.
 """
 
 from __future__ import annotations
@@ -33,8 +34,13 @@ class TrustedTree(NamedTuple):
     laid: tuple[Laid, ...]
 
 
-def blamed(ground: Ground, entry: GraderEntry, outcome: Outcome, run_on: RunOn) -> Outcome:
-    """The outcome as it is, or as a failure where the trusted tree shows that the change made the difference."""
+def blamed(
+    ground: Ground, entry: GraderEntry, outcome: Outcome, run_on: RunOn, again: Callable[[], Outcome]
+) -> Outcome:
+    """The outcome as it is, or as a failure where the trusted tree shows that the change made the difference.
+
+    `again` runs the check on the change once more.
+    """
     if outcome.outcome != "error":
         return outcome
     with ground.cache.temporary() as scratch:
@@ -45,6 +51,8 @@ def blamed(ground: Ground, entry: GraderEntry, outcome: Outcome, run_on: RunOn) 
             return outcome
     if there.outcome == "error":
         return outcome
+    if not outcome.timed_out and again().outcome == "pass":
+        return replace(outcome, why=f"{outcome.why}; a second run passed, so the check is unsteady")
     why = f"{outcome.why}; with {tree.name} the check decides after {there.observed_s:.1f} s"
     return replace(outcome, outcome="fail", why=why, runs=("fail",), score=0.0)
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
-from steelyard.contract.exposed import exposed_verifiers
+from steelyard.contract.contract import Contract
+from steelyard.contract.exposed import WORKSPACE, exposed_verifiers
 from steelyard.contract.importing.direct import as_typed, contract_at, find_folders
 from steelyard.contract.load import examine_contract
 from steelyard.contract.offline import fetching_verifiers
@@ -24,6 +25,7 @@ from steelyard.contract.syntax import unparsed
 from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.graders.catalogue import installed_catalogue
+from steelyard.graders.verifier import Verifier
 from steelyard.report.plain import problem_lines
 
 if TYPE_CHECKING:
@@ -33,6 +35,14 @@ HELP = "find mistakes in contracts before anything is spent"
 SCHEMA = "steelyard.check/1"
 
 
+class ExpectedOutput(NamedTuple):
+    """Where a verifier looks for the output; `inferred` from the brief, or declared."""
+
+    check: str
+    path: str
+    inferred: bool
+
+
 class Checked(NamedTuple):
     """What one contract came to.
 
@@ -40,7 +50,8 @@ class Checked(NamedTuple):
      "problems": [{"where": "demo/contract.yaml:3:1", "field": "...", "message": "...", "fix": "",
                    "severity": "error|warning"}],
      "tried": [{"name": "fixtures/pass/a.json", "wanted": "at least 0.95", "got": "0.8",
-                "came": "as_expected|otherwise|error|invalid", "why": "", "folder": "..."}]}
+                "came": "as_expected|otherwise|error|invalid", "why": "", "folder": "..."}],
+     "outputs": [{"check": "verify", "path": "/workspace/answer.json", "inferred": true}]}
     """
 
     path: Path
@@ -49,6 +60,7 @@ class Checked(NamedTuple):
     faults: list[Problem]
     warnings: list[Problem]
     tried: tuple[Tried, ...] = ()
+    outputs: tuple[ExpectedOutput, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -81,13 +93,23 @@ class Checked(NamedTuple):
                 for severity, problem in told
             ],
             "tried": [one.to_json() for one in self.tried],
+            "outputs": [one._asdict() for one in self.outputs],
         }
 
     def lines(self) -> list[str]:
         head = f"ok     {self.id}  {self.digest}" if self.ok else f"wrong  {self.path}"
         told = [line for problem in self.faults for line in problem_lines(problem)]
         doubts = [f"warning: {line}" for problem in self.warnings for line in problem_lines(problem)]
-        return [shown(head), *(f"  {line}" for line in (*told, *doubts))]
+        outputs = [
+            f"{one.check} expects its output at {one.path}"
+            + (" (inferred from the brief)" if one.inferred else "")
+            for one in self.outputs
+        ]
+        return [
+            shown(head),
+            *(f"  {shown(line)}" for line in outputs),
+            *(f"  {line}" for line in (*told, *doubts)),
+        ]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -198,4 +220,25 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
     except ContractFault as fault:
         return Checked(path, None, None, fault.problems, [])
     doubts = [*unparsed(contract), *exposed_verifiers(contract), *fetching_verifiers(contract)]
-    return Checked(path, contract.id, contract.digest, reference_problems(contract), [*warnings, *doubts])
+    return Checked(
+        path,
+        contract.id,
+        contract.digest,
+        reference_problems(contract),
+        [*warnings, *doubts],
+        outputs=tuple(_outputs(contract)),
+    )
+
+
+def _outputs(contract: Contract) -> Iterator[ExpectedOutput]:
+    """Of every verifier that has one; of an answer it is the answer itself."""
+    root, answer = contract.spec.environment.root, contract.spec.answer_path
+    for entry in (*contract.checks, *contract.graders):
+        if not isinstance(entry.grader, Verifier):
+            continue
+        brief = next((step.brief for step in contract.steps if step.name == entry.step), contract.brief)
+        declared = entry.grader.expected_output_path
+        path = entry.grader.output_in(brief, answer, root)
+        if path is not None:
+            where = declared or f"{root or WORKSPACE}/{path}"
+            yield ExpectedOutput(entry.name, where, inferred=declared is None and answer is None)

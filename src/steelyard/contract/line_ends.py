@@ -18,5 +18,5 @@ def interpreters(first_line: str) -> tuple[str, ...]:
     """`#!/usr/bin/env python3` needs both words; options and variables name no program."""
     words = first_line.removeprefix("#!").split()
     if words and posixpath.basename(words[0]) == "env":
-        return tuple([words[0], *(word for word in words[1:2] if word[0] != "-" and "=" not in word)])
+        return (words[0], *(word for word in words[1:2] if word[0] != "-" and "=" not in word))
     return tuple(words[:1])

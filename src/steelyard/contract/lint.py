@@ -19,6 +19,10 @@ from steelyard.contract.yaml_source import Place, Source, dotted
 from steelyard.errors import Problem
 
 ROUNDING = 1e-9
+UNBOUND_CAPS = (
+    *("tokens", "cost_usd", "cost_units", "tool_calls", "failed_checks", "command_s"),
+    "dependency_installs",
+)
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
 
 ONLY_JUDGED = "only a judge reads the answer, so without a key for one every run is ungraded"
@@ -33,8 +37,17 @@ def warnings(contract: Contract, source: Source) -> list[Problem]:
     """What to look at twice, apart from the graders' own doubts."""
     return [
         Problem(source.where(place), dotted(place), message, fix)
-        for place, message, fix in _warnings(contract)
+        for place, message, fix in (*_warnings(contract), *_unbound_caps(source))
     ]
+
+
+def _unbound_caps(source: Source) -> Iterator[tuple[Place, str, str]]:
+    """A cap that the author wrote and that ends no run: nothing measures what it limits."""
+    written = source.data.get("budget")
+    budget = written if isinstance(written, dict) else {}
+    for name in UNBOUND_CAPS:
+        if name in budget:
+            yield ("budget", name), f"{name} is recorded and not enforced yet: only wall_s ends a run", ""
 
 
 def doubt_problem(entry: GraderEntry, place: Place, doubt: Doubt, source: Source) -> Problem:
@@ -76,7 +89,7 @@ def _references(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     elif contract.spec.oracle.reference is None and all(step.reference is None for step in contract.steps):
         yield (
             ("steps",) if contract.steps else ("oracle",),
-            "no reference, so nobody knows that the task can be done",
+            "no reference solution, so solvability is unproven",
             "reference: reference.patch",
         )
     patches = (contract.reference, *(step.reference for step in contract.steps))

@@ -253,7 +253,10 @@ class Headroom(Strict):
 
 
 class Budget(Strict):
-    """Hard caps of one run. The thirty minutes and five dollars are policy choices, not optima."""
+    """Caps of one run. Only `wall_s` (with `headroom`) is enforced yet: it ends the run, and the run has failed. The others
+    are recorded, and a contract that sets one gets a warning. The thirty minutes and five dollars are policy choices, not
+    optima.
+    """
 
     wall_s: Annotated[float, Field(gt=0, le=86_400)] = 1800
     cost_usd: Annotated[float, Field(ge=0)] = 5.0

@@ -106,10 +106,8 @@ class Verifier(Grader):
         return (self.script if folder == "." else folder, *more)
 
     def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
-        if self.script not in material.files:
-            return (Doubt("script", f"{self.script} is not a file of the contract", fatal=True),)
-        if not self.script.endswith(".py") and ends_in_crlf(_first_line(material.files[self.script].path)):
-            return (Doubt("script", f"{self.script} {CRLF}", fatal=True),)
+        if wrong := self._wrong_script(material):
+            return (Doubt("script", f"{self.script} {wrong}", fatal=True),)
         if self.separate is not None and (wrong := _unsound(self.separate, material)):
             return (Doubt("separate", wrong, fatal=True),)
         if self.separate is not None and is_within(self.reward_path, PUBLISHED):
@@ -119,6 +117,12 @@ class Verifier(Grader):
         if self.fixtures.fail_at_most >= self.fixtures.pass_at_least:
             return (Doubt("fixtures", "`fail_at_most` must be below `pass_at_least`", fatal=True),)
         return ()
+
+    def _wrong_script(self, material: Material) -> str:
+        if self.script not in material.files:
+            return "is not a file of the contract"
+        is_python = self.script.endswith(".py")  # which takes either kind of line end
+        return CRLF if not is_python and ends_in_crlf(_first_line(material.files[self.script].path)) else ""
 
     def output_in(self, brief: str, answer: str | None = None, root: str = WORKSPACE) -> str | None:
         """Where in the tree the output is: as declared, the contract's answer, or the last place that the brief names."""

@@ -62,9 +62,9 @@ class Engine:
         wanted: dict[int, dict[str, str]] = {}
         for trial in trials:
             agent = agent_for(trial.agent, trial.contract)
-            programs = getattr(agent, "programs", tuple)()  # agents of other packages may not say
-            needed = {program: agent.name for program in programs}
-            wanted.setdefault(id(trial.contract), {}).update(needed)
+            # Agents of other packages may not say.
+            programs: tuple[str, ...] = getattr(agent, "programs", tuple)()
+            wanted.setdefault(id(trial.contract), {}).update(dict.fromkeys(programs, agent.name))
         for key, agents in wanted.items():
             missing = absent(grounds[key], sorted(agents)) if agents else []
             if missing:
