@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from sealed_run import make_run, make_sealed_run
 
+from steelyard.evidence.events import EventLog, read_events
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder import RunFolder
 from steelyard.evidence.seal import seal
+from steelyard.evidence.summary import summarise_events
 
 
 def test_a_sealed_run_is_read_whole(tmp_path: Path) -> None:
@@ -90,3 +92,22 @@ def test_a_moved_folder_still_holds(tmp_path: Path) -> None:
     moved = tmp_path / "b" / run.run_id
     shutil.copytree(run.path, moved)
     assert load_evidence(RunFolder(moved)).broken is None
+
+
+def test_a_phase_without_its_end_took_an_unknown_time(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventLog(path) as log:
+        log.append("stage.enter", "harness", {"stage": "write"})
+        log.append("tool.call", "agent", {"kind": "execute", "whole_agent": True})
+    known = summarise_events(read_events(path))
+    assert (known.durations["working_s"], known.durations["active_tool_s"]) == (None, None)
+    assert known.durations["acceptance_s"] == 0.0  # none began
+    assert (known.counts["tool_calls"], known.counts["requests"]) == (None, None)
+
+
+def test_tokens_are_known_only_if_every_response_says_both(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventLog(path) as log:
+        log.append("model.response", "agent", {"usage": {"tokens_in": 5, "tokens_out": 7}})
+        log.append("model.response", "agent", {"usage": {"tokens_in": 5}})
+    assert summarise_events(read_events(path)).tokens is None

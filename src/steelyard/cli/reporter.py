@@ -20,6 +20,7 @@ from steelyard.cli.output import console, print_json
 from steelyard.contract.contract import Contract
 from steelyard.plan.trial import Trial
 from steelyard.report.plain import one_line
+from steelyard.report.short_line import short_line
 from steelyard.report.terminal import print_summary, table_of_results
 
 
@@ -67,10 +68,11 @@ class Reporter:
     def finished(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """All runs of one trial; the last is the one that counts."""
         self._progress.advance(self._task)
-        self._lines += lines
         if self._json:
             for line in lines:
                 print_json(line)
+        else:
+            self._lines += map(short_line, lines)
 
     def summary(self, results: Sequence[Mapping[str, Any]]) -> None:
         self._progress.stop()

@@ -14,6 +14,7 @@ from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
+from steelyard.report.short_line import short_line
 from steelyard.study.engine import Engine
 from steelyard.study.judging import Judging
 from steelyard.study.record import grading_of
@@ -45,7 +46,7 @@ def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
 
 
 def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Reporter) -> list[dict[str, Any]]:
-    """Run them all, tell the reporter as they end, and return the result of each one's last run, in order."""
+    """Run them all, tell the reporter as they end, and return the short result of each one's last run, in order."""
     if args.jobs < 1:
         raise OperatorFault("--jobs is at least 1")
     if args.sign:
@@ -66,5 +67,5 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
     for trial, records in engine.run(trials):
         lines = [least.applied(result_line(record.evidence, grading_of(record))) for record in records]
         reporter.finished(lines)
-        results[id(trial)] = lines[-1]
+        results[id(trial)] = short_line(lines[-1])
     return [results[id(trial)] for trial in trials]

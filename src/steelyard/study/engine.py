@@ -45,7 +45,9 @@ class Engine:
         try:
             running = {pool.submit(self._try, trial, grounds[id(trial.contract)]): trial for trial in trials}
             for done in as_completed(running):
-                yield running[done], done.result()
+                # Without `pop` every record would be kept until the last trial ends.
+                yield running.pop(done), done.result()
+                del done
             done_all = True
         finally:
             # Interrupted, nobody waits for agents that may have half an hour left.
