@@ -30,6 +30,7 @@ VERBS = {
     "doctor": "tell what this machine can enforce, and how to mend what it cannot",
     "schema": "print the JSON Schema of a contract or of a result line",
 }
+INFRASTRUCTURE = 3
 INTERRUPTED = 130
 
 
@@ -57,6 +58,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # a reader such as `head` had enough
         return 0
+    except OSError as error:
+        # The last resort: a full or read-only disk, no memory for a process, a folder that vanished.
+        print(f"steelyard: this machine refused: {error}", file=sys.stderr)  # noqa: T201
+        return INFRASTRUCTURE
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        print("steelyard: this machine refused: no more threads (see `ulimit -u`)", file=sys.stderr)  # noqa: T201
+        return INFRASTRUCTURE
     finally:
         _tell_what_was_rebuilt()
     return code

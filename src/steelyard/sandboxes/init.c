@@ -953,6 +953,7 @@ static void take_stdio(void) {
     if (nowhere < 0) _exit(65);
     control_in = fcntl(0, F_DUPFD_CLOEXEC, 64);
     control_out = fcntl(1, F_DUPFD_CLOEXEC, 64);
+    if (control_in < 0 || control_out < 0) _exit(65); /* fewer files may be open than that */
     for (int fd = 0; fd < 3; fd++) dup2(nowhere, fd);
     /* or a controller that does not read would hold up the end of a job */
     fcntl(control_in, F_SETFL, fcntl(control_in, F_GETFL) | O_NONBLOCK);
