@@ -68,7 +68,7 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
             lines = [least.applied(result_line(record.evidence, grading_of(record))) for record in records]
             reporter.finished(lines)
             results[id(trial)] = lines[-1]
-    except InfraFault:
+    except (InfraFault, KeyboardInterrupt):  # what has ended is told
         if results:
             reporter.summary([results[id(trial)] for trial in trials if id(trial) in results])
         raise

@@ -115,6 +115,9 @@ class Launcher:
             process.kill()
             process.wait()
             raise InfraFault("the sandbox launcher did not start; run `steelyard doctor`") from error
+        if "failed" in facts:
+            process.wait()
+            raise InfraFault(f"the sandbox launcher did not start: {facts['failed']}")
         ours.settimeout(None)
         return cls(process, ours, tag, facts["overlay"])
 
