@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -15,19 +14,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from left_behind import await_death, groups_of, mounts, temporary
 
 from authoring import Author, Steelyard
 from steelyard.contract.cache import Cache
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder import find_runs
 from steelyard.evidence.gradings import read_gradings
-from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.watching import descendants
 
 pytestmark = pytest.mark.timeout(300)
 CONTROLLER = Path(__file__).with_name("controller.py")
 SEED = 20260307
-ENGINES = re.compile(r"/(data|overlay)$|/overlay2?/[^/]+/merged$|containers/|/netns(/|$)")
 WORK = "command:i=0; while [ $i -lt 40 ]; do echo $i > f$i; sleep 0.01; i=$((i+1)); done"
 
 
@@ -57,49 +55,6 @@ def controller(contract: Path, out: Path, cache: Path, *rest: object) -> Iterato
 def told(process: subprocess.Popen[str]) -> list[dict[str, object]]:
     assert process.stdout is not None
     return [json.loads(line) for line in process.stdout]
-
-
-def groups_of(pid: int) -> list[str]:
-    """Control groups whose name says that this process made them."""
-    parents = set(cgroups.host().parents.values())
-    return [group.name for parent in parents for group in parent.glob(f"{cgroups.PREFIX}*-{pid}-*")]
-
-
-def mounts() -> list[str]:
-    """All but those of container engines, whose tests may run beside these."""
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    return sorted(line for line in lines if not ENGINES.search(line.split()[4]))
-
-
-def temporary(cache: Path) -> list[str]:
-    folder = cache / "tmp"
-    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-
-
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def await_death(pids: list[int]) -> None:
-    deadline = time.monotonic() + 60
-    while alive := [pid for pid in pids if is_running(pid)]:
-        if time.monotonic() > deadline:
-            pytest.fail("still alive after a minute:\n" + "\n".join(portrait(pid) for pid in alive))
-        time.sleep(0.01)
-
-
-def portrait(pid: int) -> str:
-    """What a process is and what it waits for."""
-    told = []
-    for name in ("stat", "wchan", "cmdline"):
-        with suppress(OSError):
-            told.append(
-                Path(f"/proc/{pid}/{name}").read_bytes()[:300].replace(b"\0", b" ").decode(errors="replace")
-            )
-    return " | ".join(told)
 
 
 def test_two_hundred_trials_in_a_row_leave_nothing(contract: Path, tmp_path: Path, own_cache: Path) -> None:

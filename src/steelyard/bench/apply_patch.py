@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, replace
 
 from steelyard.bench.ground import Ground
+from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
 from steelyard.evidence.importer import import_workspace
@@ -50,6 +51,8 @@ def apply_patch(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
         finished = sandbox.run(Command(("/bin/sh", "-c", SCRIPT), stdin=patch, timeout_s=TIMEOUT_S))
         sandbox.stop()
         log = finished.stderr.text.strip()
+        if finished.not_started or finished.lost:
+            raise InfraFault(f"git apply did not run: {finished.not_started or 'its sandbox died'}")
         refused = "" if finished.exit_code == 0 else (log.splitlines() or ["git apply did not finish"])[0]
         # Git applies all or nothing, but a tree that a failed apply touched is not worth trusting.
         change = (

@@ -1,17 +1,20 @@
-"""`steelyard VERB ...` -> an exit code: 0 passed, 1 did not pass, 2 usage or contract, 3 infrastructure, 130 interrupted.
+"""`steelyard VERB ...` -> an exit code: 0 passed, 1 did not pass, 2 usage or contract, 3 infrastructure; interrupted by
+Ctrl-C 130, by SIGTERM 143, by SIGHUP (a closed terminal) 129.
 
 Only the chosen verb is imported, so that `--help` costs what argparse costs.
 """
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import io
 import keyword
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
 from steelyard import __version__
 from steelyard.cli.closed_pipe import outlive_reader
@@ -31,11 +34,32 @@ VERBS = {
     "doctor": "tell what this machine can enforce, and how to mend what it cannot",
     "schema": "print the JSON Schema of a contract or of a result line",
 }
-INTERRUPTED = 130
+INFRASTRUCTURE = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    received: list[int] = []
+    try:
+        _heed_signals(received)
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        _end_interrupted(received)
+    except OSError as error:
+        if received:  # the terminal is gone: what we wrote to it on the way out failed too
+            _end_interrupted(received)
+        # The last resort: a full or read-only disk, no memory for a process, a folder that vanished.
+        print(f"steelyard: this machine refused: {error}", file=sys.stderr)  # noqa: T201  # this is the command line
+        return INFRASTRUCTURE
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        print("steelyard: this machine refused: no more threads (see `ulimit -u`)", file=sys.stderr)  # noqa: T201
+        return INFRASTRUCTURE
+
+
+def _run(arguments: list[str]) -> int:
+    import argparse  # noqa: PLC0415  # inside, so that Ctrl-C during its import is no traceback
+
     verb = next((word for word in arguments if not word.startswith("-")), None)
     if verb not in VERBS or arguments[0] != verb:
         return _without_verb(arguments)
@@ -51,17 +75,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SteelyardError as error:
         print(f"steelyard: {_told(error)}", file=sys.stderr)  # noqa: T201  # this is the command line
         return error.exit_code
-    except KeyboardInterrupt:
-        print("steelyard: interrupted; runs in flight are lost, every sealed run is kept", file=sys.stderr)  # noqa: T201
-        sys.stderr.flush()
-        # At once, as a kill would: the launcher sees our end and takes every sandbox down.
-        os._exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # a reader such as `head` had enough
         return 0
     finally:
         _tell_what_was_rebuilt()
     return code
+
+
+def _heed_signals(received: list[int]) -> None:
+    """`kill` and a closed terminal end a command as Ctrl-C does; who said `nohup` is left in peace."""
+
+    def interrupt(number: int, _: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    with suppress(ValueError):  # not in the main thread: then the signals are somebody else's
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, interrupt)
+
+
+def _end_interrupted(received: list[int]) -> NoReturn:
+    """Tell it, and go on as another program that removes what is left: no thread of this one runs any further."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        with suppress(ValueError):
+            signal.signal(number, signal.SIG_IGN)
+    with suppress(OSError, ValueError):
+        print("steelyard: interrupted; runs in flight are lost, every sealed run is kept", file=sys.stderr)  # noqa: T201
+        sys.stderr.flush()
+    code = 128 + (received[0] if received else signal.SIGINT)
+    if "steelyard.contract.cache" in sys.modules:  # otherwise nothing was begun
+        with suppress(OSError):
+            line = [sys.executable, "-P", "-m", "steelyard.cli.leave", str(code)]
+            os.execv(sys.executable, line)  # noqa: S606  # no shell is the point
+    os._exit(code)
 
 
 def _tell_what_was_rebuilt() -> None:
@@ -93,6 +141,8 @@ def _escape_what_stdout_cannot_say() -> None:
 
 def _without_verb(arguments: list[str]) -> int:
     """`--help`, `--version`, nothing at all, or a verb that does not exist."""
+    import argparse  # noqa: PLC0415  # see above
+
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {name:<{width}}  {does}" for name, does in VERBS.items())
     parser = argparse.ArgumentParser(

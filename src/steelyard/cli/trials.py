@@ -11,7 +11,7 @@ from typing import Any
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.requiring import required_by
 from steelyard.cli.runs import RUNS
-from steelyard.errors import OperatorFault
+from steelyard.errors import InfraFault, OperatorFault
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.report.short_line import short_line
@@ -64,8 +64,13 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
         on_start=reporter.started,
     )
     results: dict[int, dict[str, Any]] = {}
-    for trial, records in engine.run(trials):
-        lines = [least.applied(result_line(record.evidence, grading_of(record))) for record in records]
-        reporter.finished(lines)
-        results[id(trial)] = short_line(lines[-1])
+    try:
+        for trial, records in engine.run(trials):
+            lines = [least.applied(result_line(record.evidence, grading_of(record))) for record in records]
+            reporter.finished(lines)
+            results[id(trial)] = short_line(lines[-1])
+    except (InfraFault, KeyboardInterrupt):  # what has ended is told
+        if results:
+            reporter.summary([results[id(trial)] for trial in trials if id(trial) in results])
+        raise
     return [results[id(trial)] for trial in trials]

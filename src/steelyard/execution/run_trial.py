@@ -42,6 +42,8 @@ def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = 
         raise
     except InfraFault as fault:
         run.ending = Ending("infrastructure", str(fault))
+    except OSError as error:  # a full disk, too many open files: nobody's defect
+        run.ending = Ending("infrastructure", f"this machine refused: {error}")
     except Exception as defect:  # noqa: BLE001  # a defect of ours costs this run, loudly, and not the others
         run.ending = Ending("infrastructure", f"a defect in Steelyard: {defect!r}")
         run.folder.write_bytes("defect.txt", traceback.format_exc().encode(errors="replace"))

@@ -83,10 +83,8 @@ class FakeInit:
         elif frame.type == b"K":
             self._kill(set(self._hanging))
             self.send(b"D", frame.id)
-        elif frame.type == b"P":
-            self.send(b"P", frame.id, frame.payload)
-        elif frame.type == b"M":
-            self.send(b"M", frame.id, frames.pack_size(0))
+        elif frame.type in (b"P", b"M"):
+            self.send(frame.type, frame.id, frames.pack_size(0) if frame.type == b"M" else frame.payload)
         elif frame.type == b"l":
             self._doors += 1
             self.send(b"l", frame.id, frames.pack_signal(0))

@@ -113,6 +113,7 @@ static struct stream streams[MAX_STREAMS];
 static uint32_t last_stream;
 static int control_in, control_out, child_signals;
 static bool is_process_1;
+static int64_t first_word_by_ms; /* 0: no matter when; a controller that died before it spoke is not waited for */
 static char frame_in[MAX_FRAME + 1];
 static char chunk[CHUNK];
 static struct process processes[MAX_PROCESSES];
@@ -139,7 +140,8 @@ static int64_t now_ms(void) {
 
 /* How long poll may sleep. A tree that must die is struck again until it is gone: it may have forked. */
 static int until_deadline_ms(void) {
-    int64_t left = INT32_MAX;
+    int64_t left = first_word_by_ms ? first_word_by_ms - now_ms() : INT32_MAX;
+    if (left < 0) left = 0;
     for (int i = 0; i < job_count; i++)
         if (jobs[i].deadline_ms) {
             int64_t own = jobs[i].expired ? STRIKE_MS : jobs[i].deadline_ms - now_ms();
@@ -865,6 +867,7 @@ static void obey(void) {
     char header[HEADER];
     uint32_t length, id;
     read_fully(header, HEADER);
+    first_word_by_ms = 0;
     memcpy(&length, header, 4);
     memcpy(&id, header + 5, 4);
     if (length > MAX_FRAME) leave(); /* out of step: nothing after this can be trusted */
@@ -911,6 +914,7 @@ static _Noreturn void serve(void) {
         for (int i = 0; i < sink_count; i++) polled[count + i] = (struct pollfd){sinks[i], POLLIN, 0};
         int sinks_end = count + sink_count, of_doors = poll_doors(&polled[sinks_end]);
         if (poll(polled, (nfds_t)(sinks_end + of_doors), until_deadline_ms()) < 0) continue;
+        if (first_word_by_ms && !polled[0].revents && now_ms() >= first_word_by_ms) leave();
         if (end_expired()) continue; /* the jobs have moved about */
         for (int i = 0; i < jobs_polled; i++) {
             const struct pollfd *of_job = &polled[2 + 3 * i];
@@ -931,8 +935,13 @@ static _Noreturn void serve(void) {
 
 /* ---- becoming init ---- */
 
-/* "name=value" arguments, a value for both the soft and the hard limit. */
+/* "name=value" arguments: "patience=" ms until the first frame must have come, and limits, a value for
+ * both the soft and the hard one. */
 static void set_limit(const char *argument) {
+    if (strncmp(argument, "patience=", 9) == 0) {
+        first_word_by_ms = now_ms() + strtoll(argument + 9, NULL, 10);
+        return;
+    }
     static const struct { const char *name; int resource; } known[] = {
         {"nproc=", RLIMIT_NPROC}, {"data=", RLIMIT_DATA},     {"fsize=", RLIMIT_FSIZE},
         {"core=", RLIMIT_CORE},   {"nofile=", RLIMIT_NOFILE},
@@ -953,6 +962,7 @@ static void take_stdio(void) {
     if (nowhere < 0) _exit(65);
     control_in = fcntl(0, F_DUPFD_CLOEXEC, 64);
     control_out = fcntl(1, F_DUPFD_CLOEXEC, 64);
+    if (control_in < 0 || control_out < 0) _exit(65); /* fewer files may be open than that */
     for (int fd = 0; fd < 3; fd++) dup2(nowhere, fd);
     /* or a controller that does not read would hold up the end of a job */
     fcntl(control_in, F_SETFL, fcntl(control_in, F_GETFL) | O_NONBLOCK);

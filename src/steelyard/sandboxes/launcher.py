@@ -40,6 +40,8 @@ from steelyard.sandboxes.order import Order
 from steelyard.sandboxes.orphans import mark
 from steelyard.sandboxes.overlay_probe import overlay_works
 
+# Ctrl-C, `kill`, a closed terminal: they may come to the whole process group, and we clean up after the controller.
+_OF_THE_CONTROLLER = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SPARES = 2  # an agent and its bench start in pairs, and a spare takes longer to get ready than to be used
 START_LIMIT_S = 300  # a workspace that must be copied may take its time
 _FAILED = 77  # exit code of a child that never became bubblewrap
@@ -59,13 +61,19 @@ class Kit(NamedTuple):
 
 
 def main(control: int, bwrap: str, init: str, tag: str) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to handle
+    for number in _OF_THE_CONTROLLER:
+        signal.signal(number, signal.SIG_IGN)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a deep tree of an agent's takes one a level
     mounts.prctl(mounts.PR_SET_CHILD_SUBREAPER, 1)  # so that a killed bubblewrap's init can be waited for
     sock = socket.socket(fileno=control)
     kit = Kit(bwrap, _in_memory(init), seccomp.sealed(), HostLayout.look(), tag, os.getpid(), control)
-    sock.send(json.dumps({"overlay": overlay_works()}).encode())
+    try:
+        facts = {"overlay": overlay_works()}
+    except OSError as error:  # no process more for this user
+        sock.send(json.dumps({"failed": error.strerror}).encode())
+        return
+    sock.send(json.dumps(facts).encode())
     gc.freeze()  # a collection in a child would copy every page it looks at
     nursery = Nursery(kit)
     _serve(sock, nursery)
@@ -121,16 +129,23 @@ class Nursery:
         self._spares: deque[_Spare] = deque()
 
     def fill(self) -> None:
-        while len(self._spares) < _SPARES:
-            self._spares.append(self._fork())
+        with contextlib.suppress(OSError):  # no process more for this user: who asks for one is told
+            while len(self._spares) < _SPARES:
+                self._spares.append(self._fork())
 
     def hand_over(self, descriptors: list[int]) -> None:
-        spare = self._spares.popleft() if self._spares else self._fork()  # the oldest: its joining is done
-        with (
-            contextlib.suppress(OSError),
-            spare.sock,
-        ):  # a spare that died: the controller reads an end of file
-            socket.send_fds(spare.sock, [b"start"], descriptors)
+        try:
+            spare = (
+                self._spares.popleft() if self._spares else self._fork()
+            )  # the oldest: its joining is done
+        except OSError as error:
+            _tell_failure(socket.socket(fileno=os.dup(descriptors[1])), error)
+        else:
+            with (
+                contextlib.suppress(OSError),
+                spare.sock,
+            ):  # one that died: the controller reads an end of file
+                socket.send_fds(spare.sock, [b"start"], descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -199,7 +214,8 @@ def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
         mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for of_the_controller in _OF_THE_CONTROLLER:
+            signal.signal(of_the_controller, signal.SIG_DFL)
         os.close(kit.control)
         joined = _join_cgroups(f"{kit.tag}-{number}")
         message, descriptors, _, _ = socket.recv_fds(orders, 64, 2)

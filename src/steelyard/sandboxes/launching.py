@@ -12,6 +12,7 @@ import functools
 import itertools
 import json
 import os
+import resource
 import shutil
 import socket
 import struct
@@ -26,6 +27,7 @@ from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.order import Order
 
+LEAST_FILES, WANTED_FILES = 256, 4096
 START_TIMEOUT_S = 310.0  # a little more than the launcher gives itself
 _RIGHTS_ROOM = socket.CMSG_SPACE(8 * 4) + socket.CMSG_SPACE(12)
 _BOOT = "import sys; sys.path[:0] = [sys.argv.pop(1)]; from steelyard.sandboxes.launcher import main; main(int(sys.argv[1]), *sys.argv[2:])"
@@ -77,6 +79,7 @@ class Launcher:
 
     @classmethod
     def start(cls) -> Launcher:
+        _allow_open_files()
         bwrap, init = bwrap_path(), init_binary()
         tag = f"{owner_tag()}-{next(_generations)}"
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -93,14 +96,18 @@ class Launcher:
             bwrap,
             str(init),
         ]
-        with theirs:
-            process = subprocess.Popen(
-                [*command, tag],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},  # no secret of ours is in its memory
-            )
+        try:
+            with theirs:
+                process = subprocess.Popen(
+                    [*command, tag],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},  # no secret of ours is in its memory
+                )
+        except OSError as error:  # too many processes of this user, or no memory for one more
+            ours.close()
+            raise InfraFault(f"the sandbox launcher did not start: {error.strerror}") from error
         ours.settimeout(30)
         try:
             facts = json.loads(ours.recv(65536))
@@ -108,6 +115,9 @@ class Launcher:
             process.kill()
             process.wait()
             raise InfraFault("the sandbox launcher did not start; run `steelyard doctor`") from error
+        if "failed" in facts:
+            process.wait()
+            raise InfraFault(f"the sandbox launcher did not start: {facts['failed']}")
         ours.settimeout(None)
         return cls(process, ours, tag, facts["overlay"])
 
@@ -184,6 +194,18 @@ def _await_ground(sock: socket.socket, order: Order) -> Started:
         # The quota is the box's own, so what does not fit is what was to be laid down: nobody's machine failed.
         raise AgentFault("the change does not fit the disk of its sandbox")
     raise InfraFault(f"cannot make a sandbox: {problem['error']}; run `steelyard doctor`")
+
+
+def _allow_open_files() -> None:
+    """A sandbox takes descriptors here, and init keeps its own above those of its commands."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_FILES)
+    if most < LEAST_FILES:
+        raise InfraFault(
+            f"only {most} files may be open at once, and a sandbox needs {LEAST_FILES}; run `ulimit -n 1024`"
+        )
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 @functools.cache

@@ -1,9 +1,14 @@
-"""Trials -> Records, on this machine's threads. An infrastructure fault costs another run, never a score."""
+"""Trials -> Records, on this machine's threads. An infrastructure fault costs another run, never a score.
+
+What goes wrong before a run has a folder, or when its record cannot be written, costs that trial alone: the others go on,
+and the fault is raised when they have ended.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,12 +16,16 @@ from steelyard.agents.catalogue import agent_for
 from steelyard.bench.absent_tools import absent, refuse_absent_tools
 from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
-from steelyard.errors import OperatorFault
+from steelyard.errors import InfraFault, OperatorFault
+from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.folder import SEAL
+from steelyard.evidence.reserve import Reserve, reserved
 from steelyard.execution.run_trial import run_trial
 from steelyard.plan.trial import Trial
 from steelyard.study.judging import Judging
 from steelyard.study.record import Record, grade_evidence
 
+MACHINE_FAULTS = (InfraFault, OSError)
 MAX_RUNS = 2  # of one trial, when the machine and not the agent failed
 
 
@@ -39,27 +48,42 @@ class Engine:
             id(contract): self._lay(contract)
             for contract in {id(t.contract): t.contract for t in trials}.values()
         }
+        faults = [fault for t in trials if isinstance(fault := grounds[id(t.contract)], Exception)]
         self._refuse_absent_agents(trials, grounds)
         pool = ThreadPoolExecutor(max(1, self.jobs))
         done_all = False
         try:
-            running = {pool.submit(self._try, trial, grounds[id(trial.contract)]): trial for trial in trials}
+            running = {
+                pool.submit(self._try, trial, ground): trial
+                for trial in trials
+                if isinstance(ground := grounds[id(trial.contract)], Ground)
+            }
             for done in as_completed(running):
+                failed = done.exception()
                 # Without `pop` every record would be kept until the last trial ends.
-                yield running.pop(done), done.result()
+                trial = running.pop(done)
+                if isinstance(failed, MACHINE_FAULTS):
+                    faults.append(failed)
+                else:
+                    yield trial, done.result()
                 del done
             done_all = True
         finally:
             # Interrupted, nobody waits for agents that may have half an hour left.
             pool.shutdown(wait=done_all, cancel_futures=True)
+        if faults:
+            raise _untried(faults, len(trials))
 
-    def _lay(self, contract: Contract) -> Ground:
+    def _lay(self, contract: Contract) -> Ground | Exception:
         self.on_prepare(contract)
-        ground = lay_ground(contract, sandbox=self.sandbox)
-        refuse_absent_tools(ground)
+        try:
+            ground = lay_ground(contract, sandbox=self.sandbox)
+            refuse_absent_tools(ground)
+        except MACHINE_FAULTS as fault:
+            return fault
         return ground
 
-    def _refuse_absent_agents(self, trials: Sequence[Trial], grounds: Mapping[int, Ground]) -> None:
+    def _refuse_absent_agents(self, trials: Sequence[Trial], grounds: Mapping[int, Ground | Exception]) -> None:
         """An agent whose program is in no sandbox is the operator's mistake, found before any other is tried."""
         wanted: dict[int, dict[str, str]] = {}
         for trial in trials:
@@ -68,9 +92,10 @@ class Engine:
             programs: tuple[str, ...] = getattr(agent, "programs", tuple)()
             wanted.setdefault(id(trial.contract), {}).update(dict.fromkeys(programs, agent.name))
         for key, agents in wanted.items():
-            missing = absent(grounds[key], sorted(agents)) if agents else []
-            if missing:
-                where = grounds[key].contract.id
+            ground = grounds[key]
+            missing = absent(ground, sorted(agents)) if agents and isinstance(ground, Ground) else []
+            if missing and isinstance(ground, Ground):
+                where = ground.contract.id
                 raise OperatorFault(
                     f"agent {agents[missing[0]]}: there is no `{missing[0]}` in the sandbox of {where}; "
                     "name its toolchain, or use an image that has it"
@@ -82,8 +107,24 @@ class Engine:
         while len(records) < MAX_RUNS and (
             not records or records[-1].evidence.termination == "infrastructure"
         ):
-            evidence = run_trial(trial, ground, self.out, signer=self.signer)
-            records.append(
-                grade_evidence(trial.contract, evidence, lambda: ground, self.signer, self.judging)
-            )
+            with reserved(self.out) as reserve:
+                evidence = run_trial(trial, ground, self.out, signer=self.signer)
+                records.append(self._graded(trial, ground, evidence, reserve))
         return records
+
+    def _graded(self, trial: Trial, ground: Ground, evidence: Evidence, reserve: Reserve) -> Record:
+        try:
+            return grade_evidence(
+                trial.contract, evidence, lambda: ground, self.signer, self.judging, reserve=reserve
+            )
+        except MACHINE_FAULTS:
+            # Not sealed and ungraded for ever: without its seal it is a run that was cut off.
+            with suppress(OSError):
+                evidence.folder.file(SEAL).unlink()
+            raise
+
+
+def _untried(faults: Sequence[BaseException], trials: int) -> InfraFault:
+    first = faults[0]
+    said = str(first) if isinstance(first, InfraFault) else f"this machine refused: {first}"
+    return InfraFault(f"{len(faults)} of {trials} trials could not be run: {said}" if trials > 1 else said)

@@ -15,6 +15,7 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.tree import shown
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.gradings import SCHEMA, append_grading
+from steelyard.evidence.reserve import Reserve
 from steelyard.evidence.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
@@ -43,17 +44,19 @@ class Record:
     number: int = 1  # of the grading; the first is the result of record
 
 
-def grade_evidence(
+def grade_evidence(  # noqa: PLR0913  # the last is for whoever runs trials
     contract: Contract,
     evidence: Evidence,
     ground: Callable[[], Ground] | None = None,
     signer: Path | None = None,
     judging: Judging | None = None,
+    *,
+    reserve: Reserve | None = None,
 ) -> Record:
     """Grade a run and append the grading to its folder, signed like its seal; earlier gradings stay.
 
     The first is the result of record: `report.json` tells it, whatever comes later. Without `judging` no model is
-    asked for its opinion.
+    asked for its opinion. `reserve` is room on the disk for what is written here.
     """
     lazily = functools.cache(ground or (lambda: lay_ground(contract)))
     status = _status(contract, evidence)
@@ -62,10 +65,15 @@ def grade_evidence(
     grades = tuple(grade_run(contract, evidence, lazily, keys)) if scorable else ()
     judge = judging.judge(contract, evidence, grades) if judging and scorable else None
     record = _decided(contract, evidence, grades, status, judge)
-    written = append_grading(evidence.folder, grading_of(record), signer)
+    return _kept(record, signer, reserve.use if reserve else lambda write: write())
+
+
+def _kept(record: Record, signer: Path | None, use: Callable[[Callable[[], Path]], Path]) -> Record:
+    folder = record.evidence.folder
+    written = use(lambda: append_grading(folder, grading_of(record), signer))
     record = replace(record, number=int(written.stem))
     if record.number == 1:
-        evidence.folder.write_json("report.json", report_of(record))
+        use(lambda: folder.write_json("report.json", report_of(record)))
     return record
 
 

@@ -13,6 +13,7 @@ import secrets
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -188,9 +189,14 @@ def _sweep_once(found: Engine) -> None:
 
 def sweep(found: Engine) -> list[str]:
     """Remove the containers of controllers that are gone; their ids."""
+    return remove_owned(found, is_stale)
+
+
+def remove_owned(found: Engine, chosen: Callable[[str], bool]) -> list[str]:
+    """Remove the containers whose owner's tag is chosen; their ids."""
     query: Query = {"all": 1, "filters": json.dumps({"label": [OWNER_LABEL]})}
     left = found.call("GET", "/containers/json", None, query) or []
-    stale = [one["Id"] for one in left if is_stale((one.get("Labels") or {}).get(OWNER_LABEL, ""))]
-    for ident in stale:
+    owned = [one["Id"] for one in left if chosen((one.get("Labels") or {}).get(OWNER_LABEL, ""))]
+    for ident in owned:
         remove_container(found, ident)
-    return [str(ident)[:12] for ident in stale]
+    return [str(ident)[:12] for ident in owned]

@@ -20,6 +20,7 @@ from steelyard.sandboxes.docker.profile import here as seccomp_profile
 
 TOKEN = "STEELYARD_SANDBOX"  # noqa: S105  # a name of a variable
 PERIOD_US = 100_000
+PATIENCE_S = 60  # more than a controller takes to attach and speak
 # The engine's own threads are in the group too while it starts a container.
 FEWEST_PROCESSES = 32
 _MB = 1 << 20
@@ -108,7 +109,8 @@ def _volumes(box: Box) -> list[str]:
 
 
 def _rlimits(box: Box, limits: dict[str, Enforced]) -> list[str]:
-    rlimits = ["core=0", f"nofile={_OPEN_FILES}"]
+    # A controller that dies between start and attach never speaks: the container ends by itself then.
+    rlimits = [f"patience={PATIENCE_S * 1000}", "core=0", f"nofile={_OPEN_FILES}"]
     if limits["memory"] == "rlimit":
         rlimits.append(f"data={box.limits.memory_mb * _MB}")
     if limits["processes"] == "rlimit":
