@@ -186,7 +186,7 @@ class Assertions:
         """Another class that is no relative; every error is an Error."""
         name = text_of(kind)
         others = _ERRORS[:-1] if name in _ERRORS else _CLASSES if name in _CLASSES else ()
-        odds = Odds.OPEN if name == "Error" else Odds.CERTAIN
+        odds = Odds.LIKELY if name == "Error" else Odds.CERTAIN
         yield Site(Strength.RAISES, odds, (_place(replaced(kind, one) for one in others if one != name),))
 
     def _expect(self, called: Node, method: str, values: list[Node], *, awaited: bool) -> Iterator[Site]:
