@@ -429,6 +429,8 @@ def test_an_exception_of_many_classes_passes_the_changed_test_too() -> None:
         ("assert f() > 0", "assert f() <= 0"),
         ("assert (f() == other)", "assert (f() != other)"),
         ("self.assertIsNone(f())", "self.assertIsNotNone(f())"),
+        ("self.assertListEqual(f(), other)", "self.assertNotEqual(f(), other)"),
+        ("kept = read(100)\n    assert kept == f()", "kept = read(100)\n    assert kept != f()"),
         ("self.assertGreater(f(), 0)", "self.assertLessEqual(f(), 0)"),
     ],
 )

@@ -48,6 +48,10 @@ OPPOSITE = {
     **dict(_OPPOSITES),
     **{two: one for one, two in _OPPOSITES},
     "assert_called_once": "assert_not_called",
+    **dict.fromkeys(
+        ["assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual"], "assertNotEqual"
+    ),
+    "assertMultiLineEqual": "assertNotEqual",
 }
 _ORDERINGS = frozenset(["assertGreater", "assertLessEqual", "assertLess", "assertGreaterEqual"])
 _EQUAL = frozenset(
@@ -180,6 +184,8 @@ class Assertions:
         places, least = [], Odds.CERTAIN
         for place in values.places:
             odds, edits = self._wrong.others(place)
+            if odds is Odds.LIKELY and place is not node and not _makes_an_object(place):
+                edits = []  # a result that was kept for later, not an expectation
             places.append(tuple(Change(edit, self._row(values, place, edit)) for edit in edits))
             least = min(least, odds)
         if self.names.equals_everything:
@@ -311,6 +317,10 @@ class Assertions:
 def _parts(test: ast.expr) -> list[ast.expr]:
     """What holds, each by itself."""
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _makes_an_object(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2][:1].isupper()
 
 
 def raises_within(statement: ast.stmt, names: Names) -> bool:
