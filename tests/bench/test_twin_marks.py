@@ -385,7 +385,17 @@ def test_quotes_are_those_of_the_file(sample: Sample) -> None:
 def test_no_word_is_new_to_the_file_but_a_plural_or_a_short_one(sample: Sample) -> None:
     known = set(re.findall(r"[a-z]{4,}", sample.source.lower()))
     usual = {"valueerror", "typeerror", "keyerror", "indexerror", "runtimeerror", "attributeerror"}
-    usual |= {"rangeerror", "syntaxerror", "referenceerror", "falsy", "truthy", "tuple", "float", "list"}
+    usual |= {
+        "rangeerror",
+        "syntaxerror",
+        "referenceerror",
+        "falsy",
+        "truthy",
+        "tuple",
+        "float",
+        "list",
+        "yaml",
+    }
     usual |= {
         "true",
         "false",

@@ -110,7 +110,8 @@ class Literals:
 
     def needles(self, node: Node) -> Others:
         """A text that must be in another; of a single word it is only likely that the other word is not."""
-        edits = self.varied(node, lambda text, words: other_needles(text, words, self.own))
+        beside = f"{self.own} {self.vocabulary.needles}"
+        edits = self.varied(node, lambda text, words: other_needles(text, words, beside))
         return Others(Odds.CERTAIN if is_phrase(text_of(node)) else Odds.LIKELY, edits)
 
     def _written(self, node: Node) -> list[Edit]:

@@ -216,7 +216,8 @@ class Assertions:
 
     def _needle(self, node: ast.Constant) -> Site:
         """A text that must be in another; of a single word it is only likely that the other word is not."""
-        site = self._varied(node, lambda text, words: other_needles(text, words, self.own))
+        beside = f"{self.own} {self.names.vocabulary.needles}"
+        site = self._varied(node, lambda text, words: other_needles(text, words, beside))
         return site if is_phrase(str(node.value)) else replace(site, odds=Odds.LIKELY)
 
     def _pattern(self, node: ast.expr) -> Iterator[Site]:

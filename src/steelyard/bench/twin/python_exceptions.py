@@ -39,7 +39,7 @@ _KNOWN: Mapping[str, tuple[type, ...]] = {
     "BadZipFile": (Exception,),
     "FrozenInstanceError": (AttributeError,),
 }
-_ENOUGH = 3  # an exception that is nowhere else in the file is conspicuous
+_ENOUGH = 2  # an exception that is nowhere else in the file is conspicuous
 # Classes that are both exist: a dict with attributes, a file that cannot do what is asked.
 _TOGETHER = (frozenset(["KeyError", "AttributeError"]), frozenset(["OSError", "ValueError"]))
 
