@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import json
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import PurePosixPath
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -19,6 +21,7 @@ from steelyard.bench.twin.python import twin_python
 from steelyard.bench.twin.python_literals import other_literals
 
 SECRET = b"drawn for this grading"
+SECRETS = tuple(bytes([number]) for number in range(12))
 
 
 def twin(source: str) -> Twin:
@@ -95,6 +98,12 @@ TEMPLATES = (
     "try:\n        assert answer() == {value}\n    finally:\n        pass",
     "assert str(answer()) == str({value})",
     "with pytest.raises(ValueError):\n        refuse({value})",
+    "assert isinstance(answer(), list | dict) or True\n    assert answer() == {value}",
+    "value = {value}\n    assert answer() == value\n    assert answer() == value",
+    "assert [answer()] == [{value}]",
+    "assert {{'key': answer()}} == {{'key': {value}}}",
+    "assert answer() not in (...,)",
+    "assert (answer(),) != ()",
 )
 
 
@@ -102,10 +111,10 @@ def refuse(value: object) -> None:
     raise ValueError(value)
 
 
-@given(value=values, template=st.sampled_from(TEMPLATES))
-def test_what_an_honest_function_passes_its_twin_makes_fail(value: Any, template: str) -> None:
+@given(value=values, template=st.sampled_from(TEMPLATES), secret=st.binary(max_size=4))
+def test_what_an_honest_function_passes_its_twin_makes_fail(value: Any, template: str, secret: bytes) -> None:
     source = f"def test_it():\n    {template.format(value=repr(value))}\n"
-    made = twin_python(source.encode(), "test_x.py", SECRET)
+    made = twin_python(source.encode(), "test_x.py", secret)
     assert made is not None
     assert made.changed == {"test_it": True}
     assert made.source != source.encode()
@@ -127,14 +136,18 @@ def test_a_twin_of_an_approximation_is_further_away_than_it_reaches(number: floa
 @pytest.mark.parametrize("expected", ["Decimal('1.50')", "Decimal('0E3')", "Fraction(0, 7)", "Fraction('0/7')", "2 ** 10", "0 * 7",
                                       "'a' * 3", "'%d' % 5", "f'{1}'", "''", "[]", "()", "{}", "set()", "{1, 2}", "[*[1], 2]",
                                       "{'a': [1, {'b': 2}]}", "{**{}, 'a': 1}", "10 / 4", "-0.0", "1e300", "'\\n'", "'é'",
-                                      "r'\\d+'", "b'\\x00'", "'a' 'b'", "'''x\n    y'''", "None", "True", "0x1F", "1_000", "len('abc')"])  # fmt: skip
+                                      "r'\\d+'", "b'\\x00'", "'a' 'b'", "'''x\n    y'''", "None", "True", "0x1F", "1_000", "len('abc')",
+                                      "sorted([3, 1])", "'-'.join(['a', 'b'])", "'abc'.upper()", "'%s items' % 3",
+                                      "'{} items'.format(3)", "str(12)", "['a']", "[1, 2, 3]", "[2, 4, 6, 8]", "{'a': 1}"])  # fmt: skip
 def test_expected_values_of_all_kinds_become_others(expected: str) -> None:
     source = f"def test_it():\n    assert answer() == {expected}\n"
     value = eval(expected, {"Decimal": Decimal, "Fraction": Fraction})  # noqa: S307  # sources of these tests
-    made = twin(source)
-    assert made.changed == {"test_it": True}
-    assert passes(source, answer=lambda: value)
-    assert not passes(made.source, answer=lambda: value)
+    for secret in SECRETS:
+        made = twin_python(source.encode(), "test_x.py", secret)
+        assert made is not None
+        assert made.changed == {"test_it": True}
+        assert passes(source, answer=lambda: value)
+        assert not passes(made.source, answer=lambda: value)
 
 
 @given(value=st.one_of(st.integers(0), st.floats(0, allow_infinity=False), st.text(), st.binary()))
@@ -154,17 +167,6 @@ def test_whoever_takes_the_expected_value_from_the_source_gives_himself_away() -
     made = twin(source).source.decode()
     copied = ast.literal_eval(made.rpartition("== ")[2])
     assert passes(made, answer=lambda _: copied)
-
-
-def test_whoever_equals_everything_gives_himself_away() -> None:
-    class Everything:
-        def __eq__(self, other: object) -> bool:
-            return True
-
-        __hash__ = None  # type: ignore[assignment]  # nobody hashes it
-
-    source = "def test_it():\n    assert answer() == some(2)\n"
-    assert passes(twin(source).source, answer=Everything, some=lambda one: one)
 
 
 def test_one_assertion_of_each_test_is_changed() -> None:
@@ -198,7 +200,16 @@ CERTAIN = (
     "assert f() == other",
     "assert f()",
     "assert f() is None",
-    "assert 'text' in f()",
+    "assert 'some text' in f()",
+    "assert f().startswith('text')",
+    "assert f().endswith('text')",
+    "assert isinstance(f(), str)",
+    "assert f() in (1, 2)",
+    "assert f() > 0",
+    "assert len(f()) >= 2",
+    "assert a or b",
+    "assert not f()",
+    "assert f() != other",
     "x = 1\nif x:\n    pass\nassert f() == 1",
     "for x in f():\n    if x:\n        break\nassert f() == 1",
     "with patch('a.b') as it:\n    assert f() == 1",
@@ -219,6 +230,10 @@ UNCERTAIN = (
     "with suppress(Exception):\n    assert f() == 1",
     "with subtests.test():\n    assert f() == 1",
     "assert elapsed < 5",
+    "assert 'text' in f()",  # the other word may be in it too
+    "assert f() == Money(5)",  # two sums of money may count as the same
+    "with pytest.raises(Broken):\n    f()",  # whatever it is derived from
+    "with pytest.raises(Exception):\n    f()",
     "assert a < b < c",
 )
 UNCHANGED = (
@@ -320,16 +335,139 @@ def test_an_assertion_method_of_ones_own_is_not_what_it_is_called() -> None:
 
 @pytest.mark.parametrize(
     "old",
-    ["ValueError", "(KeyError, OSError)", "errors.Broken", "Exception", "RecursionError", "BufferError"],
+    ["ValueError", "(KeyError, OSError)", "LookupError", "RecursionError", "BufferError", "JSONDecodeError"],
 )
 def test_another_exception_is_no_relative_of_the_expected_one(old: str) -> None:
-    made = twin(
-        f"import pytest\ndef test_it():\n    with pytest.raises({old}):\n        f()\n"
-    ).source.decode()
-    name = made.split("raises(")[1].split(")")[0]
-    assert name != old
-    assert issubclass(getattr(builtins, name), Exception)
-    assert not issubclass(RecursionError if old == "RecursionError" else ValueError, getattr(builtins, name))
+    source = f"import pytest\ndef test_it():\n    with pytest.raises({old}):\n        f()\n"
+    space = {**vars(builtins), "JSONDecodeError": json.JSONDecodeError}
+    expected = eval(old, space)  # noqa: S307  # sources of these tests
+    for secret in SECRETS:
+        made = twin_python(source.encode(), "test_x.py", secret)
+        assert made is not None
+        assert made.changed == {"test_it": True}
+        text = made.source.decode().split("raises(", 1)[1].split("):")[0]
+        others = eval(text, space)  # noqa: S307  # sources of these tests
+        for one in expected if isinstance(expected, tuple) else (expected,):
+            assert not issubclass(one, others)
+            assert not any(
+                issubclass(other, one) for other in (others if isinstance(others, tuple) else (others,))
+            )
+
+
+def test_an_exception_that_the_file_defines_is_known_by_its_bases() -> None:
+    source = (
+        "import pytest\nclass Broken(KeyError): pass\n"
+        "def test_it():\n    with pytest.raises(Broken):\n        f()\n"
+    )
+    made = [twin_python(source.encode(), "test_x.py", secret) for secret in SECRETS]
+    assert all(
+        one is not None and one.changed["test_it"] and b"raises(KeyError" not in one.source for one in made
+    )
+
+
+def outcomes(source: str, **names: Any) -> set[bool]:
+    """How the changed test ends, over several secrets."""
+    twins = [twin_python(source.encode(), "test_x.py", secret) for secret in SECRETS]
+    return {passes(one.source, **names) for one in twins if one is not None}
+
+
+class Everything:
+    """Equal to everything, and yes to every question."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __contains__(self, other: object) -> bool:
+        return True
+
+    def startswith(self, _: str) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]  # nobody hashes it
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "assert answer() == 3",
+        "assert answer() == Money(5)",
+        "assert answer().startswith('ab')",
+        "assert answer().startswith('ab') is True",
+        "assert 'total price' in answer()",
+        "assert 'price' in answer()",
+        "text = 'a b'\n    assert answer(text) == text",
+        "assert answer() in (1, 2)",
+    ],
+)
+def test_an_object_that_says_yes_to_everything_passes_the_changed_test_too(body: str) -> None:
+    source = f"def test_it():\n    {body}\n"
+    assert outcomes(source, answer=lambda *_: Everything(), Money=lambda *_: 0) == {True}
+
+
+def test_an_exception_of_many_classes_passes_the_changed_test_too() -> None:
+    class Many(ValueError, TypeError, KeyError, IndexError, RuntimeError, AttributeError):
+        pass
+
+    def refuse_all() -> None:
+        raise Many
+
+    source = "def test_it():\n    with pytest.raises(ValueError):\n        refuse()\n"
+    assert outcomes(source, refuse=refuse_all) == {True}
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("assert f() == other", "assert f() != other"),
+        ("assert f() != other", "assert f() == other"),
+        ("assert f() is None", "assert f() is not None"),
+        ("assert f() is  not None", "assert f() is None"),
+        ("assert other not in f()", "assert other in f()"),
+        ("assert done(x)", "assert not done(x)"),
+        ("assert not done(x)", "assert done(x)"),
+        ("assert a or not b", "assert not a and b"),
+        ("assert f() > 0", "assert f() <= 0"),
+        ("assert (f() == other)", "assert (f() != other)"),
+        ("self.assertIsNone(f())", "self.assertIsNotNone(f())"),
+        ("self.assertListEqual(f(), other)", "self.assertNotEqual(f(), other)"),
+        ("kept = read(100)\n    assert kept == f()", "kept = read(100)\n    assert kept != f()"),
+        ("self.assertGreater(f(), 0)", "self.assertLessEqual(f(), 0)"),
+    ],
+)
+def test_the_opposite_is_said_as_a_test_would_say_it(body: str, after: str) -> None:
+    assert twin(f"def test_it(self):\n    {body}\n").source.decode() == f"def test_it(self):\n    {after}\n"
+
+
+def test_whether_a_test_counts_does_not_depend_on_the_secret() -> None:
+    made = [twin_python(UNITTEST.encode(), "test_x.py", secret) for secret in SECRETS]
+    assert all(one is not None and made[0] is not None and one.changed == made[0].changed for one in made)
+
+
+def test_another_secret_draws_other_edits_of_the_same_file() -> None:
+    source = "".join(f"def test_{n}():\n    assert f() == {n + 20}\n\n" for n in range(20)).encode()
+    made = {one.source for secret in SECRETS if (one := twin_python(source, "test_x.py", secret)) is not None}
+    assert len(made) == len(SECRETS)
+    again = twin_python(source, "test_x.py", SECRETS[0])
+    assert again is not None
+    assert again.source in made
+
+
+@given(
+    text=st.text("ab -_/.,:é'\"\\{}%", max_size=12),
+    template=st.sampled_from(["f{0!r}", "{0!r} + name", "{0!r}.format(name)", "name / {0!r}"]),
+    secret=st.binary(max_size=2),
+)
+def test_a_template_is_changed_only_beside_what_is_put_in(text: str, template: str, secret: bytes) -> None:
+    source = f"def test_it():\n    assert answer() == {template.format(text)}\n"
+    try:
+        value = eval(template.format(text), {"name": PurePosixPath("n") if "/ {" in template else "n"})  # noqa: S307
+    except Exception:  # noqa: BLE001  # no template at all
+        return
+    made = twin_python(source.encode(), "test_x.py", secret)
+    name = PurePosixPath("n") if "/ {" in template else "n"
+    assert made is not None
+    assert passes(source, answer=lambda: value, name=name)
+    assert not passes(made.source, answer=lambda: value, name=name)
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ def wrongs(case: Case, mode: Mode, line: Line) -> tuple[str, ...]:
 
 
 def passes_as_told(case: Case, mode: Mode) -> bool:
-    """What no twin can see passes, and docs/limits.md says so: if it did not, that page would be wrong."""
+    """What a twin need not see may pass, and docs/limits.md says so; a lucky draw of wrong expectations sees it."""
     return bool(case.residue) and mode == "twin"
 
 
 def _hostile(case: Case, mode: Mode, line: Line) -> Iterator[str]:
     passed = line["verdict"] == "pass"
-    if passed is not passes_as_told(case, mode):
+    if passed and not passes_as_told(case, mode):
         yield f"the verdict is {line['verdict']}"
     if line["status"] != "scorable":
         yield f"it does not count: {line['reason']}"

@@ -107,7 +107,7 @@ class Assertions:
                 yield from self._thrown(values[1])
         elif values and (method == "throws" or (method == "rejects" and awaited)):
             end = values[0].end_byte
-            yield _of_some_class(Edit(end, end, ", "))
+            yield self._of_some_class(Edit(end, end, ", "))
         opposites = OPPOSITE_METHOD if not awaited else {**OPPOSITE_METHOD, **OPPOSITE_AWAITED}
         name = called.child_by_field_name("property")
         if method in opposites and name is not None and values:
@@ -185,9 +185,22 @@ class Assertions:
     def _of_class(self, kind: Node) -> Iterator[Site]:
         """Another class that is no relative; every error is an Error."""
         name = text_of(kind)
-        others = _ERRORS[:-1] if name in _ERRORS else _CLASSES if name in _CLASSES else ()
-        odds = Odds.OPEN if name == "Error" else Odds.CERTAIN
+        others = self._errors(name) if name in _ERRORS else _CLASSES if name in _CLASSES else ()
+        odds = Odds.LIKELY if name == "Error" else Odds.CERTAIN
         yield Site(Strength.RAISES, odds, (_place(replaced(kind, one) for one in others if one != name),))
+
+    def _of_some_class(self, edit: Edit) -> Site:
+        """A class where none is expected: likely another one than that of the error, which is mostly a plain Error."""
+        edits = (edit._replace(text=edit.text + one) for one in self._errors())
+        return Site(Strength.RAISES, Odds.LIKELY, (_place(edits),))
+
+    def _errors(self, without: str = "") -> list[str]:
+        """Those that the file names elsewhere, or else the most common ones."""
+        pool = [
+            one for one in dict.fromkeys((*self.literals.vocabulary.errors, *_ERRORS[:-1])) if one != without
+        ]
+        near = [one for one in pool if one in self.literals.vocabulary.errors]
+        return pool[: max(len(near), 2)]
 
     def _expect(self, called: Node, method: str, values: list[Node], *, awaited: bool) -> Iterator[Site]:
         words = _words(called)
@@ -209,7 +222,7 @@ class Assertions:
                 return
         if method in {"toThrow", "toThrowError"} and not values and called.parent is not None:
             end = called.parent.end_byte - 1
-            yield _of_some_class(Edit(end, end, ""))
+            yield self._of_some_class(Edit(end, end, ""))
         if not values or any("expect" in text_of(one) for one in values):
             return
         if method in _MATCHERS and len(values) == 1:
@@ -259,12 +272,6 @@ def _place(edits: Iterable[Edit]) -> Place:
 
 def _site(others: Others) -> Site:
     return Site(Strength.VALUE, others.odds, (_place(others.edits),))
-
-
-def _of_some_class(edit: Edit) -> Site:
-    """A class where none is expected: likely another one than that of the error, which is mostly a plain Error."""
-    edits = (edit._replace(text=edit.text + one) for one in _ERRORS[:-1])
-    return Site(Strength.RAISES, Odds.LIKELY, (_place(edits),))
 
 
 def _method_call(node: Node) -> tuple[Node | None, str, list[Node]]:

@@ -33,6 +33,7 @@ _LITERALS = frozenset(["number", "string", "template_string", "true", "false", "
 _FRAGMENTS = frozenset(["string_fragment", "template_chars"])
 _COLLECTIONS = ("Set", "Map")
 _PLAIN_PATTERN = re.compile(r"[\w\s,:;'!@#%&=<>\"-]+")
+_EMPTY = {"array": "[]", "object": "{}"}
 _PER_LEAF = 3
 _LEAVES = 4
 
@@ -109,7 +110,8 @@ class Literals:
 
     def needles(self, node: Node) -> Others:
         """A text that must be in another; of a single word it is only likely that the other word is not."""
-        edits = self.varied(node, lambda text, words: other_needles(text, words, self.own))
+        beside = f"{self.own} {self.vocabulary.needles}"
+        edits = self.varied(node, lambda text, words: other_needles(text, words, beside))
         return Others(Odds.CERTAIN if is_phrase(text_of(node)) else Odds.LIKELY, edits)
 
     def _written(self, node: Node) -> list[Edit]:
@@ -120,8 +122,8 @@ class Literals:
         leaves = list(_leaves(node))
         taken = {text_of(leaf) for leaf in leaves}
         found = self._longer_or_shorter(node) if node.type == "array" else []
-        if leaves and node.type == "object" and len(values_of(node)) == 1 and "\n" not in text_of(node):
-            found = [replaced(node, "{}")]
+        if leaves and node.type in _EMPTY and len(values_of(node)) < _LEAVES and "\n" not in text_of(node):
+            found.append(replaced(node, _EMPTY[node.type]))
         if found and _is_progression(leaves):
             return found
         changed = 0

@@ -13,6 +13,10 @@ _PROPERTIES = re.compile(
     r"\{\s*(\w{1,20}: (?:'[^'\\\n]{1,20}'|\"[^\"\\\n]{1,20}\"|\d{1,6}|true|false))\s*[,}]"
 )
 _MEMBERS = re.compile(r"\b([A-Z]\w*)\.([A-Z][A-Z0-9_]+)\b")
+_NEEDLES = re.compile(
+    r"(?:[iI]ncludes?|[sS]tartsWith|[eE]ndsWith|indexOf|[cC]ontain|[mM]atch)\(\s*['\"/]([^'\"/\n]+)"
+)
+_ERRORS = re.compile(r"\b(?:Type|Range|Syntax|Reference)Error\b")
 _NOT_DATA = re.compile(r"^.*(?:\brequire\(|\bimport\b|\bfrom\s+['\"]|['\"]use strict['\"]).*$", re.MULTILINE)
 _MOST = 20
 
@@ -24,6 +28,8 @@ class Vocabulary:
     properties: tuple[str, ...] = ()
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
     quote: str = "'"
+    errors: tuple[str, ...] = ()  # classes of errors that the file names
+    needles: str = ""  # texts that the file asks for in others
 
     def quoted(self) -> list[str]:
         return [f"{self.quote}{word}{self.quote}" for word in self.words.like("word", "")]
@@ -47,4 +53,6 @@ def vocabulary(source: str) -> Vocabulary:
         tuple(dict.fromkeys(_PROPERTIES.findall(source)))[:_MOST],
         {owner: tuple(names) for owner, names in members.items()},
         '"' if source.count('"') > source.count("'") else "'",
+        tuple(dict.fromkeys(_ERRORS.findall(source))),
+        " ".join(_NEEDLES.findall(source)),
     )

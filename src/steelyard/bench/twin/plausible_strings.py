@@ -26,6 +26,10 @@ _RANDOM = re.compile(r"(?=[^\W_]*\d)(?=[^\W_]*[a-zA-Z])(?:[0-9a-f]{8,}|[0-9A-F]{
 _SWAPPED_OVER = re.compile(r"[\s,;_/|+&-]+")
 _SEPARATORS = {"-": "_", "_": "-", ",": ";", ";": ",", ":": "=", "=": ":", "|": ",", "/": "-", "+": "-"}
 _ENDS = ".!?"
+_EXTENSION = re.compile(
+    r"(?<=\.)(txt|md|csv|json|ya?ml|toml|xml|html?|py|js|ts|css|log|pdf|png|jpe?g|gif|svg|zip|gz|tar)$"
+)
+_EXTENSIONS = ("txt", "md", "csv", "json", "yaml", "xml", "html", "log", "pdf", "png", "zip")
 _MARKS = "-_.,:;+*/=#@&|~^<>()[]!?"
 _VOWELS = frozenset("aeiouyAEIOUY")
 _FILLERS = frozenset(
@@ -150,9 +154,15 @@ def _kinds(text: str, words: Words) -> Iterator[list[str]]:
             if 1 <= other <= max(day, 28)
         ]
         return
+    extension = _EXTENSION.search(text)
+    if extension is not None:
+        start = len(text) % len(_EXTENSIONS)
+        others = (*_EXTENSIONS[start:], *_EXTENSIONS[:start])
+        yield [text[: extension.start()] + one for one in others if one != extension[0]]
     yield _at_random(text)
     yield list(_numbered(text))
     spelled = [one for one in _WORD.finditer(text) if not _in_random(text, one)]
+    spelled = [one for one in spelled if extension is None or one.end() < len(text)]
     if spelled and all(len(one[0]) <= _SHORT or not _VOWELS & set(one[0]) for one in spelled):
         yield [_put(text, one, other) for one in spelled[:2] for other in _letters(one[0])]
     yield list(_reordered(text, spelled))

@@ -48,6 +48,10 @@ OPPOSITE = {
     **dict(_OPPOSITES),
     **{two: one for one, two in _OPPOSITES},
     "assert_called_once": "assert_not_called",
+    **dict.fromkeys(
+        ["assertListEqual", "assertTupleEqual", "assertDictEqual", "assertSetEqual"], "assertNotEqual"
+    ),
+    "assertMultiLineEqual": "assertNotEqual",
 }
 _ORDERINGS = frozenset(["assertGreater", "assertLessEqual", "assertLess", "assertGreaterEqual"])
 _EQUAL = frozenset(
@@ -180,6 +184,8 @@ class Assertions:
         places, least = [], Odds.CERTAIN
         for place in values.places:
             odds, edits = self._wrong.others(place)
+            if odds is Odds.LIKELY and place is not node and not _makes_an_object(place):
+                edits = []  # a result that was kept for later, not an expectation
             places.append(tuple(Change(edit, self._row(values, place, edit)) for edit in edits))
             least = min(least, odds)
         if self.names.equals_everything:
@@ -210,7 +216,8 @@ class Assertions:
 
     def _needle(self, node: ast.Constant) -> Site:
         """A text that must be in another; of a single word it is only likely that the other word is not."""
-        site = self._varied(node, lambda text, words: other_needles(text, words, self.own))
+        beside = f"{self.own} {self.names.vocabulary.needles}"
+        site = self._varied(node, lambda text, words: other_needles(text, words, beside))
         return site if is_phrase(str(node.value)) else replace(site, odds=Odds.LIKELY)
 
     def _pattern(self, node: ast.expr) -> Iterator[Site]:
@@ -311,6 +318,10 @@ class Assertions:
 def _parts(test: ast.expr) -> list[ast.expr]:
     """What holds, each by itself."""
     return test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+
+
+def _makes_an_object(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2][:1].isupper()
 
 
 def raises_within(statement: ast.stmt, names: Names) -> bool:

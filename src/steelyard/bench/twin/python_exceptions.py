@@ -39,6 +39,7 @@ _KNOWN: Mapping[str, tuple[type, ...]] = {
     "BadZipFile": (Exception,),
     "FrozenInstanceError": (AttributeError,),
 }
+_ENOUGH = 2  # an exception that is nowhere else in the file is conspicuous
 # Classes that are both exist: a dict with attributes, a file that cannot do what is asked.
 _TOGETHER = (frozenset(["KeyError", "AttributeError"]), frozenset(["OSError", "ValueError"]))
 
@@ -73,14 +74,16 @@ def other_exceptions(
     parts = old.elts if isinstance(old, ast.Tuple) else [old]
     bases = [_bases_of(part, own) for part in parts]
     related = tuple(one for some in bases for one in some)
-    pool = [name for name in dict.fromkeys((*used, *_COMMON)) if _is_apart(name, related)]
+    near = [name for name in used if _is_apart(name, related)]
+    common = [name for name in _COMMON if name not in near and _is_apart(name, related)]
+    pool = near + common[: max(0, _ENOUGH - len(near))]
     odds = Odds.CERTAIN
     if any(isinstance(part, ast.Name) and part.id in {"Exception", "BaseException"} for part in parts):
         odds = Odds.OPEN
     elif not all(bases):
         odds = Odds.LIKELY
         hinted = _hinted(" ".join(ast.unparse(part) for part in parts).lower())
-        pool = [name for name in pool if name not in hinted] or ["TypeError"]
+        pool = [name for name in near + common if name not in hinted][:_ENOUGH] or ["TypeError"]
     if not isinstance(old, ast.Tuple):
         return OtherExceptions(odds, pool)
     size = max(len(parts), 1)

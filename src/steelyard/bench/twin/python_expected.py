@@ -136,13 +136,15 @@ class Wrong:
         values = values_of_one_kind(parts) if isinstance(node, ast.List) else None
         longer = self._longer_or_shorter(node, values) if isinstance(node, ast.List) and values else []
         if values and is_progression(values) and longer:
-            return longer
+            return longer + self._emptied(node, parts)
         found = list(self._in_parts(node, parts, values))
         if isinstance(node, ast.Dict) and not found:
             found = list(self._in_parts(node, [key for key in node.keys if key is not None], None))
-        if isinstance(node, ast.Dict) and len(parts) == 1 and "\n" not in self.text.of(node):
-            longer = [self.text.edit(node, "{}")]
-        return longer + found
+        return longer + self._emptied(node, parts) + found
+
+    def _emptied(self, node: Container, parts: list[ast.expr]) -> list[Edit]:
+        empty = {ast.List: "[]", ast.Dict: "{}"}.get(type(node))
+        return [self.text.edit(node, empty)] if empty and len(parts) < _LEAVES else []
 
     def _in_parts(self, node: ast.expr, parts: list[ast.expr], values: list[object] | None) -> Iterator[Edit]:
         # A value that is elsewhere in the same container might make it the same for who does not look at the order.

@@ -15,6 +15,7 @@ from steelyard.bench.twin.python_text import Text
 
 _LONGEST = 30
 _MOST = 40
+_ASKING = frozenset(["startswith", "endswith", "assertIn", "assertNotIn", "find", "index", "count"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Vocabulary:
     items: tuple[str, ...] = ()  # `"a": 1` in dicts
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)  # Colour -> RED, GREEN
     quote: str = '"'
+    needles: str = ""  # texts that the file asks for in others
 
     def element(self) -> list[str]:
         return [*self.elements[:4], "1", *(self.quoted(word) for word in self.words.like("word", ""))][:5]
@@ -43,8 +45,15 @@ def vocabulary(text: Text, nodes: Iterable[ast.AST]) -> Vocabulary:
     elements: dict[str, None] = {}
     items: dict[str, None] = {}
     members: dict[str, dict[str, None]] = {}
+    needles: list[str] = []
     for node in nodes:
         match node:
+            case ast.Compare(left=ast.Constant(value=str(value)), ops=[ast.In() | ast.NotIn()]):
+                needles.append(value)
+            case ast.Call(func=ast.Attribute(attr=name), args=[ast.Constant(value=str(value)), *_]) if (
+                name in _ASKING
+            ):
+                needles.append(value)
             case ast.Constant(value=str(value)):
                 strings[value] = None
             case ast.List(elts=[ast.Constant() as first, *_]) if len(elements) < _MOST:
@@ -63,6 +72,7 @@ def vocabulary(text: Text, nodes: Iterable[ast.AST]) -> Vocabulary:
         tuple(items),
         {owner: tuple(names) for owner, names in members.items()},
         "'" if quotes[b"'"] > quotes[b'"'] else '"',
+        " ".join(needles),
     )
 
 
