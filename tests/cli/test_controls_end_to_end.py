@@ -35,8 +35,9 @@ class Desk:
     def grade(
         self, *, work: str, tests: str, patch: str, reference: str = "", **check: Any
     ) -> dict[str, Any]:
-        oracle: dict[str, Any] = {"checks": [{**CHECK, **check}]}
-        files = {"repo/work.py": work, "repo/tests/test_it.py": tests, "repo/tests/__init__.py": ""}
+        hidden = {"inject": [{"src": "hidden/test_it.py", "dest": "tests/test_it.py"}]}
+        oracle: dict[str, Any] = {"checks": [{**CHECK, **hidden, **check}]}
+        files = {"repo/work.py": work, "hidden/test_it.py": tests, "repo/tests/__init__.py": ""}
         if reference:
             oracle["reference"] = "reference.patch"
             files["reference.patch"] = patch_to("work.py", work, reference)
@@ -109,29 +110,42 @@ def test_an_assertion_in_a_loop_counts_with_a_reference_and_only_then(desk: Desk
     assert (told["assurance"]["oracle"], told["assurance"]["control_coverage"]) == ("twin", 1.0)
 
 
-def test_a_suite_that_stops_at_its_first_failure_has_one_control(desk: Desk) -> None:
+def test_a_suite_that_would_stop_at_its_first_failure_is_run_to_its_end(desk: Desk) -> None:
     line = desk.grade(
         work="answer = None\n",
         tests=suite(*["        self.assertEqual(work.answer, 42)"] * 4),
         patch="answer = 42\n",
         cmd="/usr/bin/python3 -m unittest -f tests.test_it",
     )
-    assert (line["verdict"], line["assurance"]["control_coverage"]) == ("pass", 0.25)
+    assert (line["verdict"], line["assurance"]["control_coverage"]) == ("pass", 1.0)
 
 
-def test_a_control_run_that_ends_early_is_said_and_not_held_against_anybody(desk: Desk) -> None:
-    """The test itself ends the process when something is wrong: only the control run meets that."""
-    body = (
-        "        import os\n"
-        "        done = []\n"
-        "        self.addCleanup(lambda: done or os._exit(3))\n"
-        "        self.assertEqual(work.answer, 42)\n"
-        "        done.append(1)"
+ENDS_THE_PROCESS = suite(
+    "        import os\n"
+    "        done = []\n"
+    "        self.addCleanup(lambda: done or os._exit(3))\n"
+    "        self.assertEqual(work.answer, 42)\n"
+    "        done.append(1)"
+)
+
+
+def test_a_suite_that_breaks_when_a_test_fails_is_changed_as_a_whole_and_not_held_against_anybody(
+    desk: Desk,
+) -> None:
+    """The test itself ends the process when something is wrong. The reference shows that this is the suite's way."""
+    fixed = "answer = 42\n"
+    line = desk.grade(
+        work="answer = None\n", tests=ENDS_THE_PROCESS, patch=fixed, reference="answer = 41 + 1\n"
     )
-    line = desk.grade(work="answer = None\n", tests=suite(body), patch="answer = 42\n")
     assert line["verdict"] == "pass"
     assert (line["assurance"]["oracle"], line["assurance"]["control_coverage"]) == ("in_process", 0.0)
     assert [(one["id"], one["severity"]) for one in line["findings"]] == [("no_controls", "warning")]
+
+
+def test_a_run_that_breaks_where_no_trusted_tree_breaks_has_failed(desk: Desk) -> None:
+    """Work that ends the process wherever it finds a changed test gets no run without one."""
+    line = desk.grade(work="answer = None\n", tests=ENDS_THE_PROCESS, patch="answer = 42\n")
+    assert line["verdict"] == "fail"
 
 
 def test_without_assertions_nobody_is_accused(desk: Desk) -> None:

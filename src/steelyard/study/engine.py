@@ -83,7 +83,9 @@ class Engine:
             return fault
         return ground
 
-    def _refuse_absent_agents(self, trials: Sequence[Trial], grounds: Mapping[int, Ground | Exception]) -> None:
+    def _refuse_absent_agents(
+        self, trials: Sequence[Trial], grounds: Mapping[int, Ground | Exception]
+    ) -> None:
         """An agent whose program is in no sandbox is the operator's mistake, found before any other is tried."""
         wanted: dict[int, dict[str, str]] = {}
         for trial in trials:

@@ -83,6 +83,7 @@ class Halves(NamedTuple):
     real: Ran
     changed: Reported
     death: Death
+    problem: str = ""  # of a run that was changed as a whole, and says nothing about the other one
 
 
 def twins_of(bench: Repeatable, paths: Iterable[str], draw: Draw) -> Twins:
@@ -121,11 +122,31 @@ def run_halves(bench: Repeatable, twins: Twins) -> Halves:
 
 
 def join(twins: Twins, runs: tuple[tuple[Ran, Death], tuple[Ran, Death]]) -> Halves:
+    if twins.draw.grain == "suite":
+        return _side_by_side(twins, runs)
     reports = [ran.reported for ran, _ in runs]
     real = _joined(reports, _chosen(twins, reports, changed=False))
     changed = replace(real, results=merged(_chosen(twins, reports, changed=True)))
     finished = _finished([ran.finished for ran, _ in runs], real)
     return Halves(Ran(finished, real), changed, _death([death for _, death in runs]))
+
+
+def _side_by_side(twins: Twins, runs: tuple[tuple[Ran, Death], tuple[Ran, Death]]) -> Halves:
+    """One run is as the author wrote the suite, the other is changed as a whole."""
+    number = twins.draw.changed_in("", "")
+    (real, death), (other, other_death) = runs[1 - number], runs[number]
+    tampering = tuple(dict.fromkeys((*real.reported.tampering, *other.reported.tampering)))
+    reported = replace(real.reported, tampering=tampering)
+    return Halves(real._replace(reported=reported), other.reported, death, _problem(other, other_death))
+
+
+def _problem(ran: Ran, death: Death) -> str:
+    finished, reported = ran
+    if finished.timed_out:
+        return "the control run did not end in time"
+    if finished.lost or finished.not_started or death.oom_kills:
+        return "the control run did not end normally"
+    return f"the control run: {reported.problems[0]}" if reported.problems else ""
 
 
 def _chosen(twins: Twins, reports: list[Reported], *, changed: bool) -> list[Result]:

@@ -88,7 +88,7 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
         more = _further_runs(len(deciding.hidden), oracle.max_chance)
         real = _failed(real, _not_again(oracle, real, deciding.ids, more), NOT_AGAIN)
         rounds += more
-    problem = _unheard(oracle, real, sure, outcomes)
+    problem = halves.problem or _unheard(oracle, real, sure, outcomes)
     return Controlled(
         Controls(
             kind="twin",

@@ -194,7 +194,7 @@ def try_draws(bench: Repeatable, paths: Collection[str], plain: Reported) -> tup
             unsteady |= missed - again
             missed &= again
             unsteady |= {name for name in missed if tried.passes_again(name)}
-        if is_normal and not (missed - unsteady):
+        if is_normal and not (missed - unsteady) and not tried.breaks:
             break
     return Facts(grain, frozenset(unsteady), frozenset(tried.reliable)), is_normal
 
@@ -215,6 +215,11 @@ class _Tried:
     @property
     def is_normal(self) -> bool:
         return all(_is_normal(halves.real, halves.death) for _, halves in self._halves)
+
+    @property
+    def breaks(self) -> bool:
+        """Whether a run with changed tests came to no good end."""
+        return any(halves.real.reported.problems for _, halves in self._halves)
 
     @property
     def passing(self) -> set[str]:
