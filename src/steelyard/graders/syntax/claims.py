@@ -29,7 +29,8 @@ STRENGTH = {
     **dict.fromkeys(("==", "raises", "called with", "not called"), 4),
     **dict.fromkeys(("approx", "call", "has calls"), 3),
     **dict.fromkeys(
-        ("in", "<", "<=", ">", ">=", "match", "isinstance", "either", "falsy", "called once", "partly"), 2
+        ("in", "<", "<=", ">", ">=", "match", "isinstance", "either", "falsy", "called once", "== of a part"),
+        2,
     ),
     **dict.fromkeys(("!=", "not in", "truthy", "defined", "itself", "called"), 1),
     "vacuous": 0,
@@ -143,7 +144,7 @@ def _loosely(left: Tokens, right: Tokens) -> Claim | None:
         return Claim("isinstance", left, right[4:-1])
     if right[:2] == ("expect", ".") and right[2:3] and right[2] in _CONTAINING:
         return Claim("in", left, right[4:-1])
-    return Claim("partly", left, right) if _is_part(left) else None
+    return Claim("== of a part", left, right) if _is_part(left) else None
 
 
 def _is_part(found: Tokens) -> bool:
