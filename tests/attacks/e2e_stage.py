@@ -255,4 +255,4 @@ def found(line: Line) -> set[tuple[str, str]]:
 def printed(line: Line) -> str:
     """What the agent wrote to its stdout and stderr."""
     folder = Path(line["folder"]) / "agent"
-    return "".join((folder / f"{name}.txt").read_text() for name in ("stdout", "stderr"))
+    return "".join((folder / f"{name}.txt").read_text(errors="replace") for name in ("stdout", "stderr"))

@@ -120,7 +120,7 @@ def test_the_agent_of_a_later_step_finds_no_output_of_an_earlier_hidden_check(
     look = "env; find / -xdev -type f -size -200k ! -path '/proc/*' ! -path '/usr/*' 2>/dev/null | xargs -d '\\n' cat 2>/dev/null; true\n"
     said = steelyard("run", folder, "--agent", script(look), "--json")
     assert EXPECTED in json.dumps(json.loads(printed(said, "one.hidden")))
-    second_output = Path(said.line["folder"], "agent/stdout-2.txt").read_text()
+    second_output = Path(said.line["folder"], "agent/stdout-2.txt").read_text(errors="replace")
     assert "STEELYARD_STEP=two" in second_output
     assert "4711" not in second_output
 
