@@ -116,13 +116,17 @@ def test_init_does_not_wait_for_ever_for_a_controller_that_never_speaks() -> Non
     """As in a container whose controller died between start and attach."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        process = subprocess.Popen([str(init_binary()), "patience=200"], stdin=theirs, stdout=theirs)
+        process = subprocess.Popen(
+            [str(init_binary()), "patience=200"], stdin=theirs.fileno(), stdout=theirs.fileno()
+        )
         assert process.wait(timeout=60) == 0
 
 
 def test_init_that_was_spoken_to_waits_as_long_as_it_takes() -> None:
     ours, theirs = socket.socketpair()
-    process = subprocess.Popen([str(init_binary()), "patience=2000"], stdin=theirs, stdout=theirs)
+    process = subprocess.Popen(
+        [str(init_binary()), "patience=2000"], stdin=theirs.fileno(), stdout=theirs.fileno()
+    )
     theirs.close()
     wire = Wire(ours)
     assert wire.ping(60)
