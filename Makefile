@@ -5,7 +5,7 @@ SANDBOX ?= bubblewrap
 export SANDBOX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test attacks check fix docs picture bench lock clean run-env dev-env
+.PHONY: help demo test attacks check fix docs picture bench soak lock clean run-env dev-env
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ picture: dev-env ## draw the demo for README.md again
 
 bench: dev-env ## measure, each thing beside the least it could cost (ROWS="trial cpu" ROUNDS=100 PAGE=FILE)
 	@PYTHONPATH=.:tests:tests/attacks:tests/projects scripts/dockerd.sh $(BIN)/python -m benchmarks $(ROWS) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(PAGE),--page $(PAGE))
+
+soak: dev-env ## kill runs with SIGKILL at random moments, and look for anything that is left (KILLS=100 SEED=1)
+	@$(BIN)/python scripts/soak.py $(or $(KILLS),100) $(SEED)
 
 lock: dev-env ## resolve the dependencies again (UPGRADE=1: to the newest)
 	@scripts/lock.sh

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import socket
+import subprocess
+import time
 
 import pytest
 
 from steelyard.sandboxes import frames
 from steelyard.sandboxes.base import Command
+from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.fake import Answer, FakeSandbox
 from steelyard.sandboxes.frames import Splitter
+from steelyard.sandboxes.wire import Wire
 
 
 def test_a_request_arrives_as_it_was_sent() -> None:
@@ -106,3 +110,27 @@ def test_a_peer_out_of_step_loses_the_sandbox() -> None:
 
     with FakeSandbox(babble) as sandbox:
         assert sandbox.run(Command(("x",))).lost
+
+
+def test_init_does_not_wait_for_ever_for_a_controller_that_never_speaks() -> None:
+    """As in a container whose controller died between start and attach."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(
+            [str(init_binary()), "patience=200"], stdin=theirs.fileno(), stdout=theirs.fileno()
+        )
+        assert process.wait(timeout=60) == 0
+
+
+def test_init_that_was_spoken_to_waits_as_long_as_it_takes() -> None:
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen(
+        [str(init_binary()), "patience=2000"], stdin=theirs.fileno(), stdout=theirs.fileno()
+    )
+    theirs.close()
+    wire = Wire(ours)
+    assert wire.ping(60)
+    time.sleep(2.2)
+    assert wire.ping(60)
+    wire.close()
+    process.wait(timeout=60)
