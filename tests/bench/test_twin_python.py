@@ -435,7 +435,28 @@ def test_an_exception_of_many_classes_passes_the_changed_test_too() -> None:
     ],
 )
 def test_the_opposite_is_said_as_a_test_would_say_it(body: str, after: str) -> None:
-    assert twin(f"def test_it(self):\n    {body}\n").source.decode() == f"def test_it(self):\n    {after}\n"
+    assert f"def test_it(self):\n    {after}\n" in drawn_texts(f"def test_it(self):\n    {body}\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("assert f() == other", "assert f() == [other, other]"),
+        ("assert kept.value == f()", "assert [kept.value, kept.value] == f()"),
+        ("self.assertEqual(f(), other)", "self.assertEqual(f(), [other, other])"),
+    ],
+)
+def test_an_equality_with_an_expression_is_also_made_one_with_a_list_of_it(body: str, after: str) -> None:
+    """An object that equals everything fails `!=` as honest work does, and passes this."""
+    texts = drawn_texts(f"def test_it(self):\n    {body}\n")
+    assert f"def test_it(self):\n    {after}\n" in texts
+    assert len(texts) == 2
+
+
+def drawn_texts(source: str) -> set[str]:
+    """What forty secrets make of a file."""
+    made = [twin_python(source.encode(), "test_x.py", bytes([number])) for number in range(40)]
+    return {one.source.decode() for one in made if one is not None}
 
 
 def test_whether_a_test_counts_does_not_depend_on_the_secret() -> None:

@@ -70,6 +70,9 @@ _ERRORS = ("TypeError", "RangeError", "SyntaxError", "ReferenceError", "Error")
 _CLASSES = ("Array", "Map", "Set", "Date", "Promise")
 
 
+_DEEPLY = frozenset(["toEqual", "toStrictEqual"])
+
+
 @dataclass(frozen=True, slots=True)
 class Assertions:
     """Finds what one expression of a test asserts."""
@@ -211,6 +214,8 @@ class Assertions:
             yield from self._matched(called, method, values)
         if not later and (values or called.type == "member_expression"):
             yield self._opposite(called, method, words, values)
+        if method in _DEEPLY and "not" not in words and not later and len(values) == 1:
+            yield _twice(values[0])
 
     def _matched(self, called: Node, method: str, values: list[Node]) -> Iterator[Site]:
         subject = _subject(called)
@@ -289,6 +294,16 @@ def _method_call(node: Node) -> tuple[Node | None, str, list[Node]]:
 
 def _is_expect(node: Node) -> bool:
     return head_of(node) == "expect" and text_of(node).startswith("expect(")
+
+
+def _twice(expected: Node) -> Site:
+    """`toEqual(other)` -> `toEqual([other, other])`: a value that says it matches everything matches that too."""
+    text = text_of(expected)
+    fits = expected.type in {"identifier", "member_expression", "call_expression"} and "\n" not in text
+    fits = fits and "expect" not in text
+    return Site(
+        Strength.NEGATION, Odds.CERTAIN, fixed(*([replaced(expected, f"[{text}, {text}]")] if fits else []))
+    )
 
 
 def _subject(node: Node) -> Node | None:

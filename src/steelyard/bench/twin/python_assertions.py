@@ -71,6 +71,7 @@ _OF_MOCKS = _CALLED_WITH | {"assert_called", "assert_not_called", "assert_called
 _ENDS: Mapping[str, Vary] = {"startswith": other_beginnings, "endswith": other_ends}
 _SEARCHES = frozenset(["re.search", "re.match", "re.fullmatch"])
 _PLAIN = re.compile(r"[\w\s,:;'!@#%&=<>/\"-]+")  # a pattern that is a text
+_REPEATABLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 _CLASSES = ("str", "int", "list", "dict", "tuple", "float", "set")
 
 
@@ -127,9 +128,17 @@ class Assertions:
                     edits = edits if self.text.reads_with(test, edits) else []
                     odds = Odds.OPEN if depends_on_order(part) else Odds.CERTAIN
                     yield Site(Strength.NEGATION, odds, fixed(*edits))
+                    if (
+                        isinstance(part, ast.Compare)
+                        and isinstance(part.ops[0], ast.Eq)
+                        and len(part.ops) == 1
+                    ):
+                        yield self._twice(expected_side(part.left, part.comparators[0]))
             case ast.Expr(ast.Call(func=ast.Attribute() as name) as call):
                 if name.attr in OPPOSITE and self._is_method(call):
                     yield self._opposite(name, call)
+                if name.attr == "assertEqual" and self._is_method(call) and len(call.args) >= 2:
+                    yield self._twice(expected_side(call.args[0], call.args[1]))
 
     @property
     def _wrong(self) -> Wrong:
@@ -290,6 +299,16 @@ class Assertions:
             reach = numbers.get("delta", 10 ** -numbers.get("places", 7))
             edits = self._wrong.beyond(expected, lambda _old, _new: reach)
             yield Site(Strength.VALUE, Odds.CERTAIN, (self._place(edits),))
+
+    def _twice(self, expected: ast.expr) -> Site:
+        """`== other` -> `== [other, other]`: no value is a list of itself. Reveals what equals everything, as `!=` does not.
+
+        Twice, because a number of numpy's is equal to a list of it alone, and to a longer one neither equal nor not.
+        """
+        text = self.text.of(expected)
+        fits = isinstance(expected, _REPEATABLE) and "\n" not in text and not self.names.equals_everything
+        edits = (self.text.edit(expected, f"[{text}, {text}]"),) if fits else ()
+        return Site(Strength.NEGATION, Odds.CERTAIN, fixed(*edits))
 
     def _opposite(self, name: ast.Attribute, call: ast.Call) -> Site:
         _, end = self.text.span(name)

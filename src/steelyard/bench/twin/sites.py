@@ -8,6 +8,9 @@ Which cheats an edit reveals, from strong to weak:
               startswith("a") -> ("b")  yes          yes                 yes
     RAISES    ValueError -> TypeError   yes          yes                 yes, an exception of many classes
     NEGATION  == other -> != other      yes          no                  no
+              == other -> == [other, other]  yes     yes                 yes
+
+Where only the opposite is left, an equality is made one with a list of the same value twice, half of the time.
 
 A stronger edit is preferred as long as it is likely to make honest work fail. Whether a test counts does not depend on
 the secret: the draw is only among edits of one rank.
