@@ -10,7 +10,6 @@ Whoever may rewrite what a test compares with needs no work. A contract says oth
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -62,13 +61,24 @@ class OracleData:
     def left_behind(self, entry: ChangeEntry) -> Finding | None:
         for path in reversed(entry.paths):
             belongs = self.belongs(path, is_file=_is_file(entry))
-            if belongs == "recorded" or (belongs == "folder" and not self._is_new_folder(path)):
-                is_new = path not in self.baseline
-                why = _OWN_NEW if is_new else _OWN
-                return Finding(DATA, "info" if is_new else "warning", shown(path), why)
-            if belongs == "named":
-                return Finding(DATA, "warning", shown(path), _BY_A_TEST)
+            if path not in self.baseline:
+                # What comes with tests of the change's own is no harm, and they need it.
+                if belongs == "recorded" and self.is_of_a_test(path):
+                    return Finding(DATA, "info", shown(path), _OWN_NEW)
+            elif belongs in {"recorded", "folder", "named"}:
+                return Finding(DATA, "warning", shown(path), _BY_A_TEST if belongs == "named" else _OWN)
         return None
+
+    def is_of_a_test(self, path: str) -> bool:
+        """Whether a recording is called like a test of the snapshot or a hidden one: `cart.test.js.snap`."""
+        return any(name.startswith(stem) for name in path.split("/") for stem in self._stems)
+
+    @cached_property
+    def _stems(self) -> frozenset[str]:
+        tests = (
+            path.rsplit("/", 1)[-1] for path in (*self.baseline, *self.texts.hidden()) if is_test_file(path)
+        )
+        return frozenset(name.rpartition(".")[0] for name in tests)
 
     def word(self, entry: ChangeEntry) -> Finding | None:
         """Of a file that is carried."""
@@ -93,13 +103,16 @@ class OracleData:
             return self._in_folder(path, folder)
         if (
             path not in self.baseline
-            or is_code(path)
+            or self._is_program(path)
             or _PROJECT.search(path)
             or not self.texts.named_by_tests(path)
         ):
             return "no"
         is_work = is_named(path, self.brief) or path in self.referenced() or self.texts.named_by_product(path)
         return "both" if is_work else "named"
+
+    def _is_program(self, path: str) -> bool:
+        return is_code(path) or "." not in path.rsplit("/", 1)[-1] or self.baseline[path].mode == "755"
 
     def _is_beside_its_test(self, path: str) -> bool:
         """`test_cart/total.yml` of `test_cart.py`, where plugins of pytest keep data."""
@@ -112,14 +125,6 @@ class OracleData:
         if self.texts.named_by_product(path) or self.texts.imported_by_product(folder):
             return "both" if self.texts.named_by_tests(path) else "no"
         return "folder"
-
-    def _is_new_folder(self, path: str) -> bool:
-        """A folder that the change makes is its own affair."""
-        return path not in self.baseline and posixpath.dirname(path) not in self._folders
-
-    @cached_property
-    def _folders(self) -> frozenset[str]:
-        return frozenset(folder for path in self.baseline for folder in prefixes(path)[:-1])
 
 
 def _is_file(entry: ChangeEntry) -> bool:

@@ -31,6 +31,7 @@ class Rebuilt(NamedTuple):
 
     laid: tuple[Laid, ...]
     findings: tuple[Finding, ...]
+    data: tuple[Laid, ...] = ()  # of the tests: for checks that run the change's own tests, and for no others
 
 
 def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
@@ -56,11 +57,14 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
     showing = _showing_hidden(ground, change, every_hidden) | _in_the_way(ground, change)
     showing |= _in_place_of_tests(ground, change, data)
     merged: dict[str, bytes] = {}
+    of_tests: list[ChangeEntry] = []
     for entry in change.entries:
         steered = None if _is_listed(entry, listed) else steering.of(entry)
         finding = showing.get(entry.path) or _left_behind(entry, ground.setup, kept, steered)
         if finding is None and not _is_listed(entry, listed):
             finding = data.left_behind(entry)
+            if finding is not None:
+                of_tests.append(entry)
         if finding is None:
             carried.append(entry)
             finding = _carried_with_a_word(entry, listed, hidden, data)
@@ -70,7 +74,7 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
             carried.append(entry)
             merged[entry.path] = steered.instead
     laid = with_contents(laid_entries(carried, blobs), merged, ground.cache)
-    return Rebuilt(laid, tuple(dict.fromkeys(findings)))
+    return Rebuilt(laid, tuple(dict.fromkeys(findings)), laid_entries(of_tests, blobs))
 
 
 def _steering_finding(steered: Steers) -> Finding:

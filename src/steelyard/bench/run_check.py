@@ -19,6 +19,7 @@ from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.kept_output import STREAM_BYTES, OutputStore
 from steelyard.bench.live import LiveTree
 from steelyard.bench.missing_tool import MISSING, NOT_FOUND, EndOn, is_missing_for_all
+from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.bench.run_tests import Executed, oracle_bench, run_tests
@@ -77,6 +78,7 @@ class Bench:
     outputs: OutputStore | None = None  # where long outputs are kept whole
     given: tuple[Laid, ...] = ()  # what the harness brought along with steps: it is under every change
     is_trusted: bool = False  # nobody suspects this change
+    data: tuple[Laid, ...] = ()  # of the tests, as the change has it
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
         """Run one check by the contract's replay rule, telling each execution; one stands for them all."""
@@ -122,7 +124,7 @@ class Bench:
         return bench._execute(entry)  # noqa: SLF001  # one of us
 
     def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
-        finished, death = self._command_on(entry, self.laid, self._on_the_change)
+        finished, death = self._command_on(entry, self._with_own_tests(), self._on_the_change)
         judged = _judge(finished, death, entry.grader)
         if entry.grader.expect_exit != NOT_FOUND:
             judged = self._or_missing(
@@ -132,6 +134,11 @@ class Bench:
                 lambda laid: self._command_on(entry, laid, self._in_a_fresh_sandbox),
             )
         return self._outcome(entry, finished, death, judged, start)
+
+    def _with_own_tests(self) -> tuple[Laid, ...]:
+        """A command or a verifier runs the change's tests where it has some, and those need their data."""
+        tests = OracleFiles(self.ground.baseline)
+        return (*self.laid, *self.data) if any(one.path in tests for one in self.laid) else self.laid
 
     def _command_on(
         self, entry: GraderEntry, laid: tuple[Laid, ...], somewhere: Somewhere
@@ -205,7 +212,8 @@ class Bench:
     def _verified_here(self, entry: GraderEntry, start: int, published: tuple[Laid, ...] = ()) -> Outcome:
         options: VerifierOptions = entry.grader
         contract = self.ground.contract
-        cleared = without_stand_ins(self.ground, self._path_variable(options), self.laid, self._ask)
+        laid = self._with_own_tests()
+        cleared = without_stand_ins(self.ground, self._path_variable(options), laid, self._ask)
         (finished, verified), death = self._on_the_change(
             cleared.laid,
             lambda sandbox: run_verifier(

@@ -71,7 +71,7 @@ class SourceTexts:
     ) -> None:
         self._tree = tree
         self._baseline = baseline
-        self._hidden = hidden
+        self.hidden = hidden
         self.oracle = OracleFiles(baseline)
 
     def named_by_tests(self, path: str) -> bool:
@@ -136,14 +136,14 @@ class SourceTexts:
     @cached_property
     def _of_tests(self) -> list[tuple[str, str]]:
         hidden = {
-            path: data.decode(errors="replace") for path, data in self._hidden().items() if is_code(path)
+            path: data.decode(errors="replace") for path, data in self.hidden().items() if is_code(path)
         }
         own = self._read(lambda path: path in self.oracle or steers(path))
         return [*((path, text) for path, text in own if path not in hidden), *hidden.items()]
 
     @cached_property
     def _product(self) -> dict[str, str]:
-        hidden = self._hidden()
+        hidden = self.hidden()
 
         def is_product(path: str) -> bool:
             is_oracles = path in self.oracle or path in hidden or steers(path)

@@ -37,7 +37,8 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     _note(run, _of_the_bench(checks, rebuilt.findings))
     brought = laid_of(run.brought, run.kept)
     changed = (*brought, *laid_entries(run.change.entries, run.blobs))
-    bench = replace(_bench(run, (*brought, *rebuilt.laid)), changed=changed, given=brought)
+    bench = _bench(run, (*brought, *rebuilt.laid))
+    bench = replace(bench, changed=changed, given=brought, data=rebuilt.data)
     if not run.change.complete:
         # A change too large to import is the agent's failure: it must not become a run that does not count.
         return _each(run, checks, lambda entry: bench.refuse(entry, TOO_LARGE))

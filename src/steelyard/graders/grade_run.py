@@ -151,9 +151,10 @@ class _Grading:
 
     @cached_property
     def _bench(self) -> Bench:
-        laid = rebuild(self.ground(), self.evidence.change, self.evidence.blobs).laid
+        laid, _, data = rebuild(self.ground(), self.evidence.change, self.evidence.blobs)
         brought = laid_of(self._brought, self.evidence.kept_of(None))
-        return Bench(self.ground(), (*brought, *laid), check_environment(self.evidence.seed), given=brought)
+        environment = check_environment(self.evidence.seed)
+        return Bench(self.ground(), (*brought, *laid), environment, given=brought, data=data)
 
     @cached_property
     def _brought(self) -> Brought:
