@@ -64,6 +64,7 @@ class Watcher:
         self.numbers = {}
         self.codes = {}
         self.shapes = {}
+        self.modules = {}  # id -> (parent of tests, module); kept alive, so that no id is used twice
         self.now = None
         self.tracebacks = 0
         self.tripwire = None
@@ -170,7 +171,7 @@ class Watcher:
         self.now = None
         if now.outcome == "passed" and isinstance(item, cases.TestCaseFunction) and not now.succeeded:
             now.worse("error", "unittest reported no success")
-        look(self, False, getattr(item, "module", None))
+        look(self, False, self.module_of(item))
         outcome, detail = now.verdict()
         self.failures += outcome in ("failed", "error")
         say("finish", number, outcome, detail)
@@ -264,8 +265,14 @@ class Watcher:
             if os.path.basename(getattr(plugin, "__file__", None) or "") == "conftest.py":
                 self.tampering(self.names.watch(plugin, shared=True))
         for item in self.items:
-            self.tampering(self.names.watch(getattr(item, "module", None)))
+            if id(item.parent) not in self.modules:
+                self.modules[id(item.parent)] = item.parent, getattr(item, "module", None)
+                self.tampering(self.names.watch(self.module_of(item)))
         self.tampering(self.names.watch_helpers())
+
+    def module_of(self, item):
+        """Found once for all tests of a module or class: pytest takes as long for that as for a small test."""
+        return self.modules.get(id(item.parent), (None, None))[1]
 
     def tampering(self, texts, say=None):
         for text in texts:

@@ -103,7 +103,8 @@ class Tripwire:
 
     def differences(self, everything):
         """What is not as it was, each once."""
-        found = [text for holder in self.holders if holder.has_changed() for text in self.changed_in(holder)]
+        changed = [holder for holder in self.holders if holder.read() != holder.version]
+        found = [text for holder in changed for text in self.changed_in(holder)]
         for reporter, kind, names, entries, label in self.reporters:
             found += [one[-1] for one in _changed(entries)]
             found += [label] if type(reporter) is not kind else []
@@ -159,24 +160,22 @@ class Tripwire:
 class Holder:
     """A dictionary with functions that tests go through."""
 
-    __slots__ = ("before", "entries", "held", "is_everybodys", "label", "version", "versions")
+    __slots__ = ("before", "entries", "held", "is_everybodys", "label", "read", "version")
 
     def __init__(self, held, entries, label, is_everybodys):
         self.held, self.entries, self.label, self.is_everybodys = held, entries, label, is_everybodys
-        self.versions = version_of(held)
+        # Where nothing is counted, each time is another version.
+        self.read = version_of(held).tobytes if VERSIONED else object
         self.accept()
 
     def accept(self):
         self.before = list(self.held.values()) if self.label else None
-        self.version = None if self.versions is None else self.versions.tobytes()
+        self.version = self.read()
 
     def is_as_before(self):
         """Whether a dictionary with another version has the same values."""
         same = len(self.before) == len(self.held) and all(map(operator.is_, self.before, self.held.values()))
-        return same and self.versions is not None
-
-    def has_changed(self):
-        return self.versions is None or self.versions.tobytes() != self.version
+        return same and VERSIONED
 
 
 def _is_class_of(value, module):
