@@ -94,3 +94,17 @@ def test_a_controller_that_stalls_gives_no_more_time(sandbox: Sandbox, line: str
     ticks = sandbox.run(Command(("cat", "ticks"))).stdout.text.split()
     assert int(ticks[-1]) - int(ticks[0]) < 1.5e9
     assert len(sandbox.run(Command(("sh", "-c", "echo /proc/[0-9]*"))).stdout.text.split()) == 2
+
+
+def test_nothing_outlives_a_command_that_ends_all(sandbox: Sandbox, kind: str) -> None:
+    if kind == "local":
+        pytest.skip("without a process namespace init must not kill what is not its own")
+    line = "setsid sh -c 'while :; do date +%N > ticks; done' & sleep 0.2"
+    done = sandbox.run(Command(("sh", "-c", line), timeout_s=30, ends_all=True))
+    assert done.exit_code == 0
+    assert sandbox.run(Command(("pgrep", "-f", "ticks"))).exit_code == 1
+
+
+def test_what_a_command_leaves_running_runs_on_otherwise(sandbox: Sandbox) -> None:
+    sandbox.run(Command(("sh", "-c", "setsid sleep 1000 & true"), timeout_s=30))
+    assert sandbox.run(Command(("pgrep", "-f", "sleep 1000"))).exit_code == 0

@@ -5,7 +5,7 @@
     /logs             empty when it starts, so whatever is there was written while it ran
     /workspace        snapshot, setup and the change, where it runs
 
-When it ends every process is killed before a file is read: nobody writes a reward behind its back. A script that was
+When it ends init kills every other process at once, before anybody is told: nothing writes a reward after it. A script that was
 killed has no reward, and neither has one whose reward could not be written over: the code that it tests may have been
 there first.
 """
@@ -90,6 +90,7 @@ def run_verifier(
         env={**env, **own},
         timeout_s=options.timeout_s,
         whole_bytes=STREAM_BYTES,
+        ends_all=True,
     )
     finished = sandbox.run(command)
     if finished.timed_out or finished.lost or finished.not_started:

@@ -70,16 +70,18 @@ class Splitter:
             yield Frame(kind, number, payload)
 
 
-def pack_request(
+def pack_request(  # noqa: PLR0913  # the fields of a frame
     argv: Sequence[str],
     cwd: str,
     env: Mapping[str, str],
     *,
     wants_input: bool,
     time_s: float | None = None,
+    ends_all: bool = False,
 ) -> bytes:
     """The payload of E. Raises ValueError for what no process can be given."""
-    flags = ("i" if wants_input else "") + (f"t{math.ceil(time_s * 1000)}" if time_s is not None else "")
+    flags = ("i" if wants_input else "") + ("k" if ends_all else "")
+    flags += f"t{math.ceil(time_s * 1000)}" if time_s is not None else ""
     variables = [f"{name}={value}" for name, value in env.items()]
     fields = [flags, cwd, str(len(argv)), *argv, str(len(variables)), *variables]
     encoded = [os.fsencode(field) for field in fields]

@@ -70,6 +70,7 @@ struct job {
     char *pending;
     int64_t deadline_ms; /* on the monotonic clock; 0: none */
     bool expired;
+    bool ends_all; /* nothing outlives it: not even for as long as it takes to tell of its end */
 };
 
 /* A listening socket: whoever connects to it is passed on to the controller. */
@@ -98,6 +99,7 @@ struct process {
 
 struct request {
     bool wants_input;
+    bool ends_all;
     int64_t time_ms; /* 0: as long as it likes */
     char *cwd;
     char **argv, **env;
@@ -536,6 +538,7 @@ static bool parse_request(struct request *request, char *at, char *end) {
     request->cwd = next_field(&at, end);
     if (!flags || !request->cwd) return false;
     request->wants_input = strchr(flags, 'i') != NULL;
+    request->ends_all = strchr(flags, 'k') != NULL;
     char *time = strchr(flags, 't');
     request->time_ms = time ? strtoll(time + 1, NULL, 10) : 0;
     if (request->time_ms < 0 || request->time_ms > MAX_TIME_MS) request->time_ms = MAX_TIME_MS;
@@ -625,6 +628,7 @@ static void start_job(uint32_t id, struct request *request) {
         return;
     }
     job->pid = pid;
+    job->ends_all = request->ends_all;
     if (request->time_ms > 0) job->deadline_ms = now_ms() + request->time_ms;
     job->input = pipes.in[1];
     job->output[0] = pipes.out[0];
@@ -677,6 +681,7 @@ static bool reap(int flags) {
         if (pid <= 0) return pid == 0;
         for (int i = 0; i < job_count; i++)
             if (jobs[i].pid == pid) {
+                if (jobs[i].ends_all && is_process_1) kill(-1, SIGKILL);
                 finish(&jobs[i], status, &usage);
                 break;
             }

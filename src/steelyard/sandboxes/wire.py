@@ -170,7 +170,12 @@ class Wire:
         try:
             time_s = None if command.timeout_s is None else max(command.timeout_s, 0) + _GRACE_S
             request = frames.pack_request(
-                command.argv, cwd, env, wants_input=bool(command.stdin), time_s=time_s
+                command.argv,
+                cwd,
+                env,
+                wants_input=bool(command.stdin),
+                time_s=time_s,
+                ends_all=command.ends_all,
             )
         except ValueError as error:
             job.feed.end()
