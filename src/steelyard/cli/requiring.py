@@ -11,7 +11,7 @@ def add_required(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require-assurance",
         metavar="LABEL",
-        help="refuse verdicts that are worth less: twin, or oracle=twin,isolation=bubblewrap,control_coverage=0.5",
+        help="reject passes below this trust level: twin, or oracle=twin,isolation=bubblewrap,control_coverage=0.5",
     )
 
 
