@@ -160,9 +160,9 @@ def _notes(summaries: Sequence[AgentSummary]) -> Iterator[str]:
     """What the intervals and the bounds above speak of."""
     scopes = {one.passed.scope for one in summaries}
     if "contract" in scopes:
-        yield "interval: what repeats of this one contract would give; it says nothing about other contracts"
+        yield "interval over one contract: it covers repeats of this one contract, not other contracts"
     if "contracts" in scopes:
-        yield "interval: what other contracts like these would give; repeats of one contract count as one cluster"
+        yield "interval over several contracts: repeats of one contract count as one cluster"
     if any(one.undecided for one in summaries):
         yield "bounds: the rate if every trial without a decision had failed, and if every one had passed"
 

@@ -27,7 +27,6 @@ from steelyard.bench.apply_patch import apply_patch
 from steelyard.bench.ground import Ground
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.reported import Reported
-from steelyard.bench.runners.base import Ran
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of, pairs
