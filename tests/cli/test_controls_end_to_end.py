@@ -177,3 +177,29 @@ def test_the_same_files_are_new_in_both_runs(desk: Desk) -> None:
     body = "        import os, time\n        self.assertLess(time.time() - os.stat(__file__).st_mtime, 3600)\n        self.assertEqual(work.answer, 42)"
     line = desk.grade(work="answer = None\n", tests=suite(body), patch="answer = 42\n")
     assert (line["verdict"], line["assurance"]["control_coverage"]) == ("pass", 1.0), line["why"]
+
+
+def test_a_suite_that_times_out_with_the_reference_is_an_error_of_the_contract(desk: Desk) -> None:
+    line = desk.grade(
+        work="def f():\n    return 1\n",
+        tests="import time\n\ntime.sleep(600)\n",
+        patch="def f():\n    return 2\n",
+        reference="def f():\n    return 3\n",
+        timeout_s=1,
+    )
+    assert (line["status"], line["verdict"], line["reward"]) == ("scorable", "error", None)
+    assert "with the reference, the suite timed out after 1 s: raise `timeout_s`" in line["reason"]
+
+
+def test_show_says_that_controls_may_have_changed_what_a_suite_printed(desk: Desk) -> None:
+    line = desk.grade(
+        work="def f():\n    return 1\n",
+        tests=(
+            "import unittest\nimport work\n\n\nclass It(unittest.TestCase):\n"
+            "    def test_f(self):\n        self.assertEqual(work.f(), 3)\n"
+        ),
+        patch="def f():\n    return 2\n",
+        reference="def f():\n    return 3\n",
+    )
+    said = desk.steelyard("show", line["folder"])
+    assert "controls may have changed expectations and file names in it" in said.out

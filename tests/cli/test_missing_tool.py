@@ -39,7 +39,7 @@ def test_a_tool_that_the_reference_lacks_too_is_the_contracts_fault(
 ) -> None:
     line = tried(check)
     assert (line["acceptance"], line["verdict"], line["reward"]) == ("acceptance_error", "error", None)
-    assert "and so with the reference" in line["grades"][1]["why"]
+    assert "also with the reference" in line["grades"][1]["why"]
 
 
 @pytest.mark.parametrize("check", [{"cmd": "sh check.sh"}, {"type": "tests", "cmd": "sh check.sh"}])
@@ -164,5 +164,14 @@ def test_a_reference_that_stalled_excuses_and_accuses_nobody_and_is_not_remember
     said = steelyard("run", contract, "--agent", script("echo exit 127 > check.sh\n"), "--json", env=own)
     assert said.code == 3
     assert {line["status"] for line in said.lines} == {"invalid"}
-    assert "with the reference it did not end in time" in said.lines[-1]["reason"]
+    assert "with the reference it timed out" in said.lines[-1]["reason"]
     assert not list(tmp_path.glob("own/missing/*"))
+
+
+def test_a_misspelt_program_after_pythonpath_is_found_before_anybody_is_tried(
+    author: Author, steelyard: Steelyard
+) -> None:
+    check = {"id": "c", "type": "tests", "cmd": "PYTHONPATH=src pyhton3 -m unittest"}
+    said = steelyard("run", author.write(oracle={"checks": [check]}), "--agent", "noop", "--json")
+    assert (said.code, said.out) == (2, "")
+    assert "there is no `pyhton3` on the bench" in said.err

@@ -72,10 +72,12 @@ REFUSED = [
     ("a: [1\n", "not valid YAML"),
     ("a: b: c\n", "c:1:5: not valid YAML"),
     ("\ta: 1\n", "c:1:1: not valid YAML"),
+    ("a:\n\t- 1\n", "(indent with spaces, not with tabs)"),
     ("a: \x07\n", "not valid YAML"),
     ("a: 1\n---\nb: 2\n", "c:2:1: a second document"),
     ("- 1\n", "a mapping"),
-    ("", "a mapping"),
+    ("", "c: the file is empty"),
+    ("# nothing but this\n", "c: the file is empty"),
     ("just words\n", "a mapping"),
     (f"a: {'[' * 100}{']' * 100}\n", "nested deeper than 64 levels"),
 ]

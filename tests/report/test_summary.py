@@ -46,7 +46,7 @@ def test_invalid_and_ungraded_runs_have_their_own_columns() -> None:
 
 
 def test_repeats_of_one_contract_are_labelled_as_such() -> None:
-    assert "repeats of this contract only" in printed(line("pass"), line("fail"))
+    assert "repeats of this one contract" in printed(line("pass"), line("fail"))
 
 
 def test_repeats_over_contracts_are_clusters() -> None:
@@ -59,7 +59,7 @@ def test_repeats_over_contracts_are_clusters() -> None:
     assert made.passed.clusters == 3
     assert (made.passed.rate.low, made.passed.rate.high) < (pooled.low, 1.0)
     assert made.passed.rate.high - made.passed.rate.low > pooled.high - pooled.low
-    assert "count as a cluster" in printed(*lines)
+    assert "count as one cluster" in printed(*lines)
 
 
 def test_without_anything_undecided_no_bounds_are_printed() -> None:

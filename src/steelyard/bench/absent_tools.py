@@ -35,7 +35,7 @@ _FIRST = re.compile(rf"\s*(?P<before>{_BEFORE})(?P<name>[\w./+-]+)(?=\s|$|[;|&<>
 def first_program(line: str) -> str:
     """The first program that a command line starts; nothing where only a shell could tell."""
     found = _FIRST.match(line)
-    if found is None or "PATH=" in found["before"]:
+    if found is None or re.search(r"\bPATH=", found["before"]):  # PYTHONPATH says nothing about programs
         return ""
     is_elsewhere = "cd " in found["before"] and "/" in found["name"] and not found["name"].startswith("/")
     return "" if is_elsewhere else found["name"]

@@ -15,12 +15,14 @@ from pathlib import Path
 import orjson
 
 from steelyard.bench.ground import Ground
-from steelyard.bench.twin.trusted import reference_change
+from steelyard.bench.twin.trusted import how_badly_ended, reference_change
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import Death, Finished, Laid
 
 NOT_FOUND = 127
-MISSING = f"exit {NOT_FOUND}, and so with the reference: a command is not there on the bench"
+MISSING = (
+    f"exit {NOT_FOUND}, also with the reference: the check starts a command that the bench does not have"
+)
 FORMAT = "steelyard.missing/1"
 EndOn = Callable[[tuple[Laid, ...]], tuple[Finished, Death]]  # a change -> how the check's command ends on it
 
@@ -43,19 +45,9 @@ def _exit(check: str, end_on: EndOn, reference: tuple[Laid, ...]) -> int | None:
         finished, death = end_on(reference)
     except AgentFault:  # of the reference's tree, not of the candidate's
         return None
-    if how := _abnormal(finished, death):
+    if how := how_badly_ended(finished, death):
         raise InfraFault(f"the check {check} ended with exit {NOT_FOUND}, and with the reference it {how}")
     return finished.exit_code
-
-
-def _abnormal(finished: Finished, death: Death) -> str:
-    if finished.timed_out:
-        return "did not end in time"
-    if finished.not_started:
-        return f"could not start: {finished.not_started}"
-    if death.oom_kills:
-        return "ran out of memory"
-    return "lost its sandbox" if finished.lost else ""
 
 
 def _key(ground: Ground, check: str) -> str:

@@ -33,7 +33,7 @@ from steelyard.bench.whose_fault import blamed
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
 from steelyard.contract.tree import is_within
-from steelyard.errors import AgentFault, InfraFault
+from steelyard.errors import AgentFault, GraderFault, InfraFault
 from steelyard.sandboxes.base import (
     Box,
     Command,
@@ -86,10 +86,15 @@ class Bench:
         rule = self.ground.contract.spec.oracle.reruns if entry.is_check else Reruns()
 
         def execute() -> CheckOutcome:
-            outcome = self._execute(entry)
-            if not self.is_trusted:
-                again = partial(self._execute, entry)
-                outcome = blamed(self.ground, entry, outcome, self._on_trusted, again)
+            try:
+                outcome = self._execute(entry)
+                if not self.is_trusted:
+                    again = partial(self._execute, entry)
+                    outcome = blamed(self.ground, entry, outcome, self._on_trusted, again)
+            except (
+                GraderFault
+            ) as fault:  # the check decides nothing with the reference either: no change is to blame
+                outcome = self.refuse(entry, str(fault), "error")
             outcomes.append(outcome)
             executed(outcomes[-1])
             return outcomes[-1].outcome

@@ -22,7 +22,7 @@ from steelyard.bench.ground import Ground
 from steelyard.bench.outcome import Outcome
 from steelyard.bench.twin.trusted import reference_change
 from steelyard.contract.catalogue import GraderEntry
-from steelyard.errors import InfraFault
+from steelyard.errors import GraderFault, InfraFault
 from steelyard.sandboxes.base import Laid
 
 TIMEOUT_SHARE = 0.5  # of a check's time: what the trusted tree may need for a timeout to be the change's
@@ -47,7 +47,7 @@ def blamed(
         tree = _trusted_tree(ground, scratch)
         try:
             there = run_on(_hurried(entry) if outcome.timed_out else entry, tree.laid)
-        except InfraFault:  # of this machine: nothing is known then
+        except (InfraFault, GraderFault):  # the trusted tree decides nothing: nothing is known then
             return outcome
     if there.outcome == "error":
         return outcome

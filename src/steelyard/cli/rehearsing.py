@@ -28,8 +28,8 @@ SHOWN_LINES = 20  # of what a check printed
 CAME = {
     "as_expected": ("as expected", "green"),
     "otherwise": ("NOT as expected", "red"),
-    "error": ("error", "yellow"),
-    "invalid": ("invalid", "magenta"),
+    "error": ("not decided", "yellow"),
+    "invalid": ("does not count", "magenta"),
 }
 
 

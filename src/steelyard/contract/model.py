@@ -100,7 +100,7 @@ class Memory(Strict):
     @model_validator(mode="after")
     def _room(self) -> Memory:
         if self.limit < self.guaranteed:
-            raise ValueError("limit is below guaranteed")
+            raise ValueError(f"limit ({self.limit}) is below guaranteed ({self.guaranteed})")
         return self
 
 

@@ -60,7 +60,9 @@ def read_yaml(path: Path) -> Source:
 def parse_yaml(raw: bytes, file: str) -> Source:
     building = _built(raw, file)
     if not isinstance(building.document, dict):
-        raise _fault(file, "a contract is a mapping of keys, this is something else")
+        if building.document is None:
+            raise _fault(file, "the file is empty")
+        raise _fault(file, "the file must be a mapping of keys to values, such as `id: my-contract`")
     return Source(file, building.document, building.positions)
 
 
@@ -90,7 +92,8 @@ def _built(raw: bytes, file: str) -> _Building:
             building.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise _fault(_at(file, mark), f"not valid YAML: {error.problem or error.context}") from error
+        fix = "indent with spaces, not with tabs" if _is_tab(text, mark) else ""
+        raise _fault(_at(file, mark), f"not valid YAML: {error.problem or error.context}", fix=fix) from error
     except yaml.YAMLError as error:  # a control character: the reader knows a position, but no line
         raise _fault(file, f"not valid YAML: {str(error).splitlines()[0]}") from error
     return building
@@ -235,6 +238,12 @@ def _dotted_parts(place: Place) -> Iterator[str]:
 
 def _at(file: str, mark: Any) -> str:
     return file if mark is None else f"{file}:{mark.line + 1}:{mark.column + 1}"
+
+
+def _is_tab(text: str, mark: Any) -> bool:
+    """Whether the character at `mark` is a tab; libyaml says only that it cannot start any token."""
+    lines = text.split("\n")
+    return mark is not None and mark.line < len(lines) and lines[mark.line][mark.column :].startswith("\t")
 
 
 def _fault(where: str, message: str, *, fix: str = "") -> ContractFault:

@@ -26,6 +26,7 @@ from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_
 TAIL_LINES = 20
 TAIL_BYTES = 64 << 10
 SHOWN_TESTS, SHOWN_CHARS = 10, 2000
+CHANGED = "[the suite printed what follows; controls may have changed expectations and file names in it]"
 MAX_OUTCOME_BYTES = 64 << 20
 
 
@@ -66,7 +67,7 @@ def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
         console.print(_validity(validity))
     if result.get("refused"):
         console.print(Text(f"refused: {result['refused']}", "bold yellow"))
-    console.print(Text(label_of(result["assurance"]), "dim"))
+    console.print(Text(label_of(result["assurance"], result["verdict"]), "dim"))
 
 
 _VERDICTS = {
@@ -124,7 +125,7 @@ def _print_grades(console: Console, result: Mapping[str, Any]) -> None:
     """The card of the checks; of an answer there may be a verifier's word, and nothing else scores."""
     if result["grades"]:
         overall = (result["checks"], COLOURS.get(result["checks"], UNDECIDED))
-        mean = f"  (unweighted mean of the scores below: {number(result.get('mean_score'))})"
+        mean = f"  (unweighted mean of the scores below, without patch: {number(result.get('mean_score'))})"
         console.print(Text.assemble(("\nchecks ", "bold"), overall, mean))
         console.print(table_of_grades(result["grades"]))
     for line in breakdown_of(result):
@@ -200,14 +201,14 @@ def _network(label: Mapping[str, Any]) -> str:
     return ", ".join(named) or str(label["network"])
 
 
-def label_of(label: Mapping[str, Any]) -> str:
+def label_of(label: Mapping[str, Any], verdict: str) -> str:
     """In plain words first, then each part of the label; coverage is said only where there are controls."""
     covered = label.get("control_coverage", 0.0)
     controls = f" (controls on {covered:.0%} of the passed tests)" if label["oracle"] == "twin" else ""
     runner = f", results by {label['runner']}" if "runner" in label else ""
     tree = "live (not tamper-resistant)" if label["tree"] == "live" else label["tree"]
     return (
-        f"trust: {_trust(label)} (assurance: isolation {label['isolation']}, tree {tree}, "
+        f"trust: {_trust(label, verdict)} (assurance: isolation {label['isolation']}, tree {tree}, "
         f"oracle {label['oracle']}{controls}{runner}, network {_network(label)})"
     )
 
@@ -223,8 +224,10 @@ _FAKED = {
 }
 
 
-def _trust(label: Mapping[str, Any]) -> str:
+def _trust(label: Mapping[str, Any], verdict: str) -> str:
     where = "not sandboxed" if label["isolation"] == "none" else "sandboxed"
+    if verdict in {"invalid", "error"}:
+        return f"{where}; there is no decision that could be faked"
     how = {
         "split": "the tests run apart from the tested code",
         "twin": "controls look for faked results",
@@ -243,7 +246,13 @@ def told_by(folder: Path, check: str) -> str:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return ""
     more = [f"and {len(failed) - SHOWN_TESTS} more"] if len(failed) > SHOWN_TESTS else []
-    return "\n".join([*failed[:SHOWN_TESTS], *more, _last_lines(printed)]).strip("\n")
+    note = [CHANGED] if failed and printed.strip() and _may_be_changed(outcome) else []
+    return "\n".join([*failed[:SHOWN_TESTS], *more, *note, _last_lines(printed)]).strip("\n")
+
+
+def _may_be_changed(outcome: Mapping[str, Any]) -> bool:
+    """Whether what a suite printed may be that of a run in which the controls changed tests."""
+    return outcome.get("oracle") != "split" and outcome["reported"]["channel"] != "exit_code"
 
 
 def graded_tail(result: Mapping[str, Any], grade: Mapping[str, Any]) -> str:

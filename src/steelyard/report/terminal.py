@@ -160,11 +160,11 @@ def _notes(summaries: Sequence[AgentSummary]) -> Iterator[str]:
     """What the intervals and the bounds above speak of."""
     scopes = {one.passed.scope for one in summaries}
     if "contract" in scopes:
-        yield "intervals over one contract: repeats of this contract only, not of others like it"
+        yield "interval over one contract: it covers repeats of this one contract, not other contracts"
     if "contracts" in scopes:
-        yield "intervals over contracts: repeats of one contract count as a cluster"
+        yield "interval over several contracts: repeats of one contract count as one cluster"
     if any(one.undecided for one in summaries):
-        yield "bounds: the rate if everything undecided had failed, or had passed"
+        yield "bounds: the rate if every trial without a decision had failed, and if every one had passed"
 
 
 def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:

@@ -18,12 +18,12 @@ from steelyard.bench.ground import Ground
 from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.split.kinds import Kinds
-from steelyard.bench.twin.trusted import reference_change
-from steelyard.errors import AgentFault, InfraFault
-from steelyard.sandboxes.base import Laid
+from steelyard.bench.twin.trusted import how_badly_ended, reference_change, reference_fault
+from steelyard.errors import AgentFault
+from steelyard.sandboxes.base import Death, Laid
 
 FORMAT = "steelyard.split/1"
-ENDED_BADLY = "it did not end normally"
+ENDED_BADLY = "the suite did not end by itself"
 
 
 class TrustedSplit(NamedTuple):
@@ -76,7 +76,7 @@ def _run(run: RunSplit, change: tuple[Laid, ...] | None) -> tuple[TrustedSplit, 
     except AgentFault as fault:  # of this tree, not of the candidate's
         return TrustedSplit(Reported("", "reporter", problems=(str(fault),)), change is not None, {}), False
     if change is not None and (finished.timed_out or finished.lost):
-        raise InfraFault(f"the suite did not end normally with the reference: {ENDED_BADLY}")
+        raise reference_fault(how_badly_ended(finished, Death()), round(finished.wall_ns / 1e9))
     ended = finished.exit_code is not None and not (finished.timed_out or finished.lost) and kinds.whole
     if not ended:
         reported = replace(reported, problems=(*reported.problems, ENDED_BADLY))

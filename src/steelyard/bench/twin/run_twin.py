@@ -37,8 +37,10 @@ AskTrusted = Callable[[Mapping[str, bytes]], Reported]
 UNSTEADY = "it passed with a wrong expectation, and did not pass again"
 NOT_AGAIN = "it passed, and did not pass again with other tests changed"
 UNHEARD = "no test of the hidden files was heard of where it is changed"
-COARSE = "tests of this suite depend on each other, so they were changed all at once"
-READABLE = "the tests that decide have no controls, or are in files that an agent can read"
+COARSE = "the tests depend on each other, so one run changes all of them and the other none; separate them, or use split"
+READABLE = (
+    "an agent can read the tests that decide, or they have no controls; hide them by `inject`, or use split"
+)
 NOTHING_CHANGED = "no expectation of a passed test can be changed"
 MAX_FURTHER = 4  # runs, for the sake of chance
 

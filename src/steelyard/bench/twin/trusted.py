@@ -7,7 +7,8 @@ Asked once for a contract, a command and the hidden files; the answers are kept 
     baseline    what it reports on the bare snapshot                       told.json
     draws       how its tests behave there when halves of them are changed facts.json
 
-A run that timed out, was lost or ran out of memory is the machine's fault, not the tree's: such an answer is never kept.
+A run that timed out, was lost or ran out of memory says nothing about the tree: such an answer is never kept. Where the
+reference itself needs more time or memory than the check has, at both tries, the check is `error` for every change.
 """
 
 from __future__ import annotations
@@ -26,16 +27,15 @@ from steelyard.bench.apply_patch import apply_patch
 from steelyard.bench.ground import Ground
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.reported import Reported
-from steelyard.bench.runners.base import Ran
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of, pairs
-from steelyard.errors import AgentFault, InfraFault
+from steelyard.errors import AgentFault, GraderFault, InfraFault
 from steelyard.evidence.blobs import Blobs
-from steelyard.sandboxes.base import Death, Laid
+from steelyard.sandboxes.base import Death, Finished, Laid
 
 FORMAT = "steelyard.controls/4"
-NOT_NORMAL = "it did not end normally"
+TIMED_OUT, OUT_OF_MEMORY = "timed out", "ran out of memory"
 DRAWS = 2  # tests that depend on each other are told apart by a coin: two draws miss one pair of them in four
 LONG_NS = 20_000_000_000  # a suite that takes longer than this is tried with one draw only
 # Tools whose reports name file and title of each test as their files do.
@@ -98,13 +98,12 @@ class TrustedTree:
 
         def build(folder: Path) -> None:
             with self._reference() as patch:
-                reported, is_normal = _twice(self.on(patch or ()))
+                bench = self.on(patch or ())
+                reported, bad_end = _twice(bench)
             told = Told(reported, patch is not None)
-            if not is_normal and told.has_reference:
-                raise InfraFault(
-                    f"the suite did not end normally with the reference: {reported.problems[-1]}"
-                )
-            if not is_normal:
+            if bad_end and told.has_reference:
+                raise reference_fault(bad_end, bench.suite.timeout_s)
+            if bad_end:
                 once.append(told)
                 raise _NotKeptError
             _write(folder, told)
@@ -119,11 +118,9 @@ class TrustedTree:
         """What the suite reports on the bare snapshot; nothing where it does not end there."""
 
         def build(folder: Path) -> None:
-            reported, is_normal = _twice(self.on(()))
+            reported, bad_end = _twice(self.on(()))
             # Work that mends an endless loop has a snapshot that never ends: nothing passes there, and that is kept.
-            _write(
-                folder, Told(reported if is_normal else replace(reported, results=()), has_reference=False)
-            )
+            _write(folder, Told(replace(reported, results=()) if bad_end else reported, has_reference=False))
 
         if self.ground.contract.reference is None:
             return self.report().reported
@@ -214,7 +211,7 @@ class _Tried:
 
     @property
     def is_normal(self) -> bool:
-        return all(_is_normal(halves.real, halves.death) for _, halves in self._halves)
+        return not any(how_badly_ended(halves.real.finished, halves.death) for _, halves in self._halves)
 
     @property
     def breaks(self) -> bool:
@@ -254,25 +251,43 @@ def _reliable(twins: Twins, halves: Halves) -> set[tuple[str, str]]:
     return {(one.file, key_of(one)) for one in real} - bad
 
 
-def _twice(bench: Repeatable) -> tuple[Reported, bool]:
-    """A report, and whether its run ended normally, at the second try at the latest."""
-    reported, is_normal = _run(bench, {})
-    return (reported, is_normal) if is_normal else _run(bench, {})
+def _twice(bench: Repeatable) -> tuple[Reported, str]:
+    """A report, and how its run ended badly at both tries; empty when one ended normally."""
+    reported, bad_end = _run(bench, {})
+    return _run(bench, {}) if bad_end else (reported, "")
 
 
-def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> tuple[Reported, bool]:
+def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> tuple[Reported, str]:
     try:
         ran, death = bench.run(contents)
     except AgentFault as fault:  # of this tree, not of the candidate's
-        return Reported("", "reporter", problems=(str(fault),)), True
-    if _is_normal(ran, death):
-        return ran.reported, True
-    return replace(ran.reported, problems=(*ran.reported.problems, NOT_NORMAL)), False
+        return Reported("", "reporter", problems=(str(fault),)), ""
+    bad_end = how_badly_ended(ran.finished, death)
+    if not bad_end:
+        return ran.reported, ""
+    return replace(ran.reported, problems=(*ran.reported.problems, f"the suite {bad_end}")), bad_end
 
 
-def _is_normal(ran: Ran, death: Death) -> bool:
-    finished = ran.finished
-    return not (finished.timed_out or finished.lost or finished.not_started or death.oom_kills)
+def how_badly_ended(finished: Finished, death: Death) -> str:
+    """What the time limit, the memory limit or this machine did to a command; empty when it ended by itself."""
+    if finished.timed_out:
+        return TIMED_OUT
+    if finished.not_started:
+        return f"could not start: {finished.not_started}"
+    if death.oom_kills:
+        return OUT_OF_MEMORY
+    return "lost its sandbox" if finished.lost else ""
+
+
+def reference_fault(bad_end: str, timeout_s: float) -> GraderFault | InfraFault:
+    """A limit that the reference does not keep is the contract's: everybody gets `error`. The rest is this machine's."""
+    if bad_end == TIMED_OUT:
+        return GraderFault(
+            f"with the reference, the suite timed out after {timeout_s:g} s: raise `timeout_s`"
+        )
+    if bad_end == OUT_OF_MEMORY:
+        return GraderFault("with the reference, the suite ran out of memory: raise `memory_mb`")
+    return InfraFault(f"with the reference, the suite {bad_end}")
 
 
 def _write(folder: Path, told: Told) -> None:
