@@ -82,8 +82,8 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
     sure = _sure(oracle, twins, real)
     counted = sure & outcomes.keys()
     suspects = {name for name in counted if outcomes[name] == "passed"}
-    certain = {one.id for one in real.passed if twins.is_certain(one)}
-    cleared, forged = _asked_again(oracle, twins, real, suspects, certain)
+    must_fail = {one.id for one in real.passed if twins.is_certain(one)}
+    cleared, forged = _asked_again(oracle, twins, real, suspects, must_fail)
     unsteady = suspects - cleared - forged
     counted -= cleared | unsteady
     real = _failed(real, unsteady, UNSTEADY)
