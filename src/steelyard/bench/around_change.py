@@ -13,18 +13,21 @@ from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.installed_names import InstalledNames, installed_names
 from steelyard.bench.kept_settings import NAMES
 from steelyard.bench.oracle_data import OracleData
+from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.shadowing import Surroundings
 from steelyard.bench.source_texts import SourceTexts
 from steelyard.bench.verifier_names import verifier_folders, verifier_modules
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
-from steelyard.contract.tree import is_within
+from steelyard.contract.tree import is_within, prefixes
 from steelyard.sandboxes.base import WORKSPACE
 
 MAX_REFERENCE_BYTES = 8 << 20
 MAX_SETTINGS_BYTES = 1 << 20
 _PYTHONPATH = re.compile(r"^\s*pythonpath\s*=\s*(.+(?:\n\s+.+)*)$", re.MULTILINE)
 _WORD = re.compile(r"[\w-]+")
+_CHANGES_PATH = re.compile(r"\bsys\.path\b|syspath_prepend|addsitedir")
+_STRING = re.compile(r"""["']([^"'\n]{1,200})["']""")
 _TOUCHED = re.compile(rb"^(?:\+\+\+ b/|--- a/|rename (?:from|to) )(.+?)\s*$", re.MULTILINE)
 
 
@@ -118,8 +121,27 @@ def _of_pytest(contract: Contract) -> Iterator[str]:
             yield from (posixpath.normpath(word) for word in re.findall(r"[\w./-]+", found[1]))
 
 
+def _put_on_the_path(contract: Contract) -> Iterator[str]:
+    """Folders that tests and their conftest files name, or are in, while they change `sys.path`."""
+    entries = contract.snapshot.entries
+    oracle = OracleFiles(entries)
+    own = [
+        path for path in entries if path.endswith(".py") and (path in oracle or path.endswith("conftest.py"))
+    ]
+    texts = {path: _text(contract, path) for path in own}
+    texts |= {path: text.decode(errors="replace") for path, text in hidden_texts(contract).items()}
+    changing = {path: text for path, text in texts.items() if _CHANGES_PATH.search(text)}
+    folders = {folder for path in entries if path.endswith(".py") for folder in prefixes(path)[:-1]}
+    for path, text in changing.items():
+        words = {word for found in _STRING.findall(text) for word in found.split("/")}
+        named = {folder for folder in folders if set(folder.split("/")) <= words}
+        above = set(prefixes(path)[:-1]) if "__file__" in text else set()
+        yield from (one for one in named | above if f"{one}/__init__.py" not in entries)
+
+
 def _roots(ground: Ground) -> Iterator[str]:
     """Folders of the workspace where commands of checks start, and where their PYTHONPATH leads to."""
+    yield from _put_on_the_path(ground.contract)
     yield from (
         root for root in _of_pytest(ground.contract) if root != "." and not root.startswith((".", "/"))
     )

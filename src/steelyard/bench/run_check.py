@@ -182,7 +182,8 @@ class Bench:
                 hidden_files(self.ground.contract, options, scratch),
                 lambda laid, use: self._in_a_fresh_sandbox(laid, use, lambda ran: ran.finished),
             )
-            tested: Executed = run_tests(bench)
+            needs_all = entry.required and entry.pass_threshold >= 1 and not options.declared
+            tested: Executed = run_tests(replace(bench, needs_all=needs_all))
             finished, reported = tested.ran
             decided = decide_tests(options, tested)
             bad_end = _ended_badly(finished, tested.death, options.timeout_s)

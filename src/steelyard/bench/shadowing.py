@@ -7,6 +7,7 @@ shop/json.py, shop/types.py                         inside a package: no, they a
 json/data.txt                                       a folder without __init__ gives way to the library: no
 tests/test_cart/__init__.py, tests/test_cart.so     beside the oracle's tests/test_cart.py: yes, they go first
 tests/__init__.py                                   runs before the tests do: yes, unless there is nothing in it
+app/yaml.py                                         beside app/tests/__init__.py, where pytest takes app for the top: yes
 cases.py, src/cases/__init__.py                     while there is a tests/cases.py that tests import: yes
 """
 
@@ -177,6 +178,19 @@ class Shadows:
         )
 
     @cached_property
+    def _tops(self) -> frozenset[str]:
+        """Where pytest looks for modules: the first folder above a test that is no package, with or without the change."""
+        found: set[str] = set()
+        for folder in self._test_folders:
+            for place in (folder, *reversed(prefixes(folder)[:-1])):
+                package = f"{place}/__init__.py"
+                if package not in self._baseline:
+                    found.add(place)
+                    if package not in self._changed and package not in self._hidden:
+                        break
+        return frozenset(found)
+
+    @cached_property
     def _helpers(self) -> dict[str, str]:
         """Each name, with slashes for dots, by which a module beside tests or a package of it can be imported."""
         found: dict[str, str] = {}
@@ -220,7 +234,7 @@ class Shadows:
         if folder == "" or f"{folder}/x" in self._tests:
             return True
         package = f"{folder}/__init__.py"
-        if folder in self._around.roots:
+        if folder in self._around.roots or folder in self._tops:
             return True
         if (
             folder in {"src", "lib"}

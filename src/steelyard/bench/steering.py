@@ -215,7 +215,7 @@ class Steering:
         is_inside = is_system and any(name in _INSTALLED for name in entry.path.split("/")[:-1])
         if not is_inside and any(steers(path) for path in claimed_paths(entry)):
             yield Steers(entry.path, "steers the test runner; the bench uses the baseline's")
-        installed = next(filter(None, map(self._installed, entry.paths)), None)
+        installed = next(filter(None, map(self._installed, (*entry.paths, *self._linked(entry)))), None)
         if installed is not None and (not is_system or entry.old is not None):
             yield Steers(installed, "is installed, not written; the bench uses its own")
         if "vitest" in self._around.runners and any(map(_VITE.search, entry.paths)):
@@ -350,6 +350,11 @@ class Steering:
                 if (folder not in self._folders and not self._around.is_system) or name in _JUDGES:
                     return folder
         return None
+
+    @staticmethod
+    def _linked(entry: ChangeEntry) -> tuple[str, ...]:
+        """What a link stands for: `node_modules -> mine` is a folder of installed things."""
+        return (f"{entry.path}/x",) if entry.new is not None and entry.new.kind == "symlink" else ()
 
     @cached_property
     def _folders(self) -> frozenset[str]:

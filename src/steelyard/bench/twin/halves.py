@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from steelyard.bench.reported import Reported, Result, merged
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.suite import Suite
-from steelyard.bench.twin.base import Twin
+from steelyard.bench.twin.base import Edit, Twin
 from steelyard.bench.twin.catalogue import has_twin, twin_of
 from steelyard.bench.twin.draw import Draw
 from steelyard.bench.twin.pairs import Rows, key_of
@@ -71,6 +71,11 @@ class Twins:
     def unit(self, result: Result) -> tuple[str, str]:
         twin, key = self.files.get(result.file), key_of(result)
         return result.file, key if twin is None else twin.unit(key)
+
+    def edits(self, result: Result) -> tuple[Edit, ...]:
+        """What is changed in this test."""
+        file, unit = self.unit(result)
+        return self.files[file].edits.get(unit, ()) if file in self.files else ()
 
     def changed_in(self, result: Result) -> int:
         """The run in which a test is changed, or would be: its result is taken from the other one."""

@@ -1,11 +1,14 @@
 """Two runs of a suite, each with another half of its tests changed -> what that says about its results.
 
     a changed test fails                    as it should: the test is counted as controlled
-    it passes, and is certain to fail       suspicious; and on a tree that is trusted?
+    it passes, and must fail                suspicious; and on a tree that is trusted?
         passes there too                    an honest property of the work (it equals everything): not counted
         sometimes passes there unchanged    known to be unsteady: not counted
         passes again, and only here         forged
         does not pass again                 unsteady: no evidence, so it has failed
+    it passes, and is only likely to fail   suspicious as well; and with another change?
+        passes with that one too            forged
+        fails, or there is no other         the work differs from the reference in an honest way: not counted
     the run itself has a problem            no control at all, and the label says so
 
 The trusted tree has the reference's change, or none. It is asked before anybody is accused. A change that is not certain by
@@ -13,7 +16,8 @@ itself counts when it fails with the reference whenever it is tried, and without
 
 Tests that do not pass on the bare snapshot *decide*: work that does nothing cannot pass them. Work that only guesses which
 of them are changed is right with a chance of one in two for each, unless it can read the test beforehand. Where few tests
-decide, the suite is run again with other draws until the chance of guessing is small enough.
+decide, the suite is run again with other draws until the chance of guessing is small enough. Where a part of the tests earns
+something and some have failed, that is the chance of each single test.
 """
 
 from __future__ import annotations
@@ -43,6 +47,8 @@ READABLE = (
 )
 NOTHING_CHANGED = "no expectation of a passed test can be changed"
 MAX_FURTHER = 4  # runs, for the sake of chance
+_BAD = frozenset({"failed", "error"})
+MAX_DRAWS = 32  # without a run, for another change of the same tests
 
 
 class Controlled(NamedTuple):
@@ -64,6 +70,7 @@ class Oracle:
     hidden: frozenset[str] = frozenset()  # those of the files that no agent can have read
     max_chance: float = 1.0
     has_reference: bool = False
+    needs_all: bool = True  # nothing is earned by some of the tests
 
     def draw(self) -> Twins:
         twins = twins_of(self.bench, self.paths, Draw.new(self.facts.grain))
@@ -80,16 +87,20 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
     sure = _sure(oracle, twins, real)
     counted = sure & outcomes.keys()
     suspects = {name for name in counted if outcomes[name] == "passed"}
-    cleared, forged = _asked_again(oracle, twins, real, suspects)
+    must_fail = {one.id for one in real.passed if twins.is_certain(one)}
+    cleared, forged = _asked_again(oracle, twins, real, suspects, must_fail)
     unsteady = suspects - cleared - forged
     counted -= cleared | unsteady
     real = _failed(real, unsteady, UNSTEADY)
     deciding = _deciding(oracle, twins, real, counted)
-    rounds = 1
+    rounds, guesses = 1, len(deciding.hidden)
+    if guesses and not oracle.needs_all and any(one.outcome in _BAD for one in real.results):
+        guesses = 1  # who guesses for a whole run is right about half of its tests, and is paid for those
     if not forged and deciding.hidden:
-        more = _further_runs(len(deciding.hidden), oracle.max_chance)
+        more = _further_runs(guesses, oracle.max_chance)
         real = _failed(real, _not_again(oracle, real, deciding.ids, more), NOT_AGAIN)
         rounds += more
+    counted &= {one.id for one in real.passed}
     problem = halves.problem or _unheard(oracle, real, sure, outcomes)
     return Controlled(
         Controls(
@@ -102,7 +113,7 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
             weak=_weak(oracle, deciding),
             grain=oracle.facts.grain,
             decisive=len(deciding.hidden),
-            chance=2.0 ** -(len(deciding.hidden) * rounds) if deciding.some else None,
+            chance=2.0 ** -(guesses * rounds) if deciding.some else None,
             seed=twins.draw.secret.hex(),
         ),
         real,
@@ -125,19 +136,38 @@ def _sure(oracle: Oracle, twins: Twins, real: Reported) -> set[str]:
 
 
 def _asked_again(
-    oracle: Oracle, twins: Twins, real: Reported, suspects: Collection[str]
+    oracle: Oracle, twins: Twins, real: Reported, suspects: Collection[str], certain: Collection[str]
 ) -> tuple[set[str], set[str]]:
-    """(those whose change passes on the trusted tree too, those whose change passes again here)."""
+    """(those whose change may pass by honest work, those whose change passes again here).
+
+    A change that is only likely to fail may fit work that differs from the reference: an exception with another base, a
+    message in other words. Such a test is forged only where it passes with another change too.
+    """
     if not suspects:
         return set(), set()
     known = _outcomes(twins, real, oracle.ask(twins.all_changed))
     cleared = {name for name in suspects if known.get(name) == "passed"}
     if cleared >= set(suspects):
         return cleared, set()
-    other = oracle.draw()
+    likely = {one.id for one in real.passed if one.id in suspects} - cleared - set(certain)
+    other, unlike = _other_draw(oracle, twins, [one for one in real.passed if one.id in likely])
     halves = run_halves(oracle.bench, other)
     again = _outcomes(other, halves.real.reported, halves.changed)
-    return cleared, {name for name in suspects if name not in cleared and again.get(name) == "passed"}
+    passing = {name for name in suspects if name not in cleared and again.get(name) == "passed"}
+    forged = passing - (likely - unlike)
+    return cleared | (likely - forged), forged
+
+
+def _other_draw(oracle: Oracle, twins: Twins, tests: Collection[Result]) -> tuple[Twins, set[str]]:
+    """A new draw, and those of the tests that it changes in another way; all of them where that is possible."""
+    best = oracle.draw(), set[str]()
+    for _ in range(MAX_DRAWS if tests else 0):
+        other = oracle.draw()
+        unlike = {one.id for one in tests if other.edits(one) != twins.edits(one)}
+        best = max(best, (other, unlike), key=lambda found: len(found[1]))
+        if len(unlike) == len(tests):
+            break
+    return best
 
 
 class _Deciding(NamedTuple):
@@ -169,7 +199,7 @@ def _further_runs(deciding: int, max_chance: float) -> int:
 def _not_again(oracle: Oracle, real: Reported, names: Collection[str], runs: int) -> set[str]:
     """Those of the deciding tests that fail unchanged, or pass changed, in further runs with draws of their own."""
     failed: set[str] = set()
-    while runs > 0 and not failed:
+    while runs > 0 and not (failed and oracle.needs_all):
         draws = [oracle.draw() for _ in range(min(runs, 2))]
         runs -= len(draws)
         started = [lambda twins=twins: _run_half(oracle, twins) for twins in draws]
@@ -199,7 +229,8 @@ def _wrong_in(
     half = replace(real, results=tuple(one for one in real.results if twins.changed_in(one) == 0))
     changed = replace(reported, results=tuple(one for one in reported.results if twins.changed_in(one) == 0))
     outcomes = _outcomes(twins, half, changed)
-    passing = {name for name in names if outcomes.get(name) == "passed"}
+    certain = {one.id for one in real.results if twins.is_certain(one)}
+    passing = {name for name in names if name in certain and outcomes.get(name) == "passed"}
     if passing:
         known = _outcomes(twins, real, oracle.ask(twins.all_changed))
         passing -= {name for name in passing if known.get(name) == "passed"}
