@@ -41,7 +41,7 @@ def test_tests_that_call_themselves_what_is_declared(line: Line) -> None:
 
 @agent(CALLED_AS_IT_IS + NEW[2:])
 def test_tests_that_call_themselves_like_those_that_fail(line: Line) -> None:
-    assert failed(line, "acceptance", "result forging"), line["why"]
+    assert failed(line, "acceptance"), line["why"]
 
 
 @agent(WITH_THE_DOCSTRING + NEW[2:])

@@ -23,5 +23,5 @@ def forging(outcome: Outcome | None) -> tuple[Finding, ...]:
     if controls is not None and controls.changed and controls.problem:
         return (Finding("no_controls", "warning", f"checks/{outcome.id}", shown(controls.problem)),)
     if controls is not None and controls.weak:
-        return (Finding("weak_controls", "warning", f"checks/{outcome.id}", shown(controls.weak)),)
+        return (Finding("weak_controls", "info", f"checks/{outcome.id}", shown(controls.weak)),)
     return ()
