@@ -115,7 +115,7 @@ def test_a_daemon_that_floods_the_pipe_does_not_hold_the_exit(shell: Shell) -> N
 
 
 def test_a_daemon_stays_for_the_next_command(shell: Shell) -> None:
-    shell("sleep 1000 >/dev/null 2>&1 &")
+    shell("sleep 1000 >/dev/null 2>&1 & until pgrep -x sleep; do :; done")
     assert shell("pgrep -c sleep").stdout.text == "1\n"
 
 
