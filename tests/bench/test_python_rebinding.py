@@ -340,3 +340,53 @@ def test_code_under_test_may_rebind_names_of_the_program(python_bench: PythonBen
     }
     ran = python_bench(files, changed=SHOP)
     assert is_a_pass(ran.reported), ran
+
+
+LIBRARY_TEST = """import unittest
+
+import colorsys
+from os.path import exists
+
+from shop import report
+
+
+class Report(unittest.TestCase):
+    def test_is_written(self):
+        self.assertTrue(exists(report()))
+
+    def test_grey(self):
+        self.assertEqual(colorsys.rgb_to_hsv(0.5, 0.5, 0.5)[1], 0.0)
+"""
+PATCHED = {
+    "a function by a lambda": "import os.path\nos.path.exists = lambda path: True\n",
+    "a function that the tests name": "import colorsys\ncolorsys.rgb_to_hsv = lambda *parts: (0, 0.0, 0)\n",
+    "a function by an object": (
+        "import colorsys\nclass Any:\n    def __call__(self, *parts): return (0, 0.0, 0)\ncolorsys.rgb_to_hsv = Any()\n"
+    ),
+    "a function by a partial": (
+        "import colorsys, functools\ndef fine(*parts): return (0, 0.0, 0)\n"
+        "colorsys.rgb_to_hsv = functools.partial(fine)\n"
+    ),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("how", PATCHED)
+def test_a_library_function_that_the_change_replaces_is_tampering(
+    how: str, command: str, python_bench: PythonBench
+) -> None:
+    """The tests check with the library; what the change puts in its place finds everything fine."""
+    work = PATCHED[how] + "\n\ndef report():\n    return '/nowhere'\n"
+    reported = python_bench(
+        {"shop.py": work, "test_shop.py": LIBRARY_TEST}, f"{command} test_shop.py", changed=SHOP
+    ).reported
+    assert any("was replaced by the code under test" in one for one in reported.tampering), reported
+
+
+@BOTH
+def test_a_library_function_that_a_test_replaces_is_its_own_business(
+    command: str, python_bench: PythonBench
+) -> None:
+    text = LIBRARY_TEST + "\n\ncolorsys.rgb_to_hsv = lambda *parts: (0, 0.0, 0)\n"
+    files = {"shop.py": "def report():\n    return '/'\n", "test_shop.py": text}
+    assert is_a_pass(python_bench(files, f"{command} test_shop.py", changed=SHOP).reported)

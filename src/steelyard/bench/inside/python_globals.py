@@ -5,12 +5,15 @@ code makes slow code fast, and no function of `time` was replaced. So the names 
 the modules in folders of tests are remembered when they are loaded and compared after each test. The version that the
 interpreter keeps of each dictionary is compared first: it is cheap, and it also shows names that were put back.
 
+Functions of installed libraries that the tests use are looked at too: none of them may be the change's.
+
 Names that the tests themselves rebind are the author's: `global`, `mock.patch("tests.test_x.name")`, `request.module`.
 """
 
 import ast
 import builtins
 import ctypes
+import functools
 import gc
 import operator
 import os
@@ -38,6 +41,7 @@ OWN_MODULE = (
 )
 OTHER_MODULE = ("module", "__globals__", "f_globals")
 SETTERS = ("setattr", "delattr", "object", "multiple")
+HOOKS = ("excepthook", "displayhook", "unraisablehook", "showwarning")  # there to be replaced
 PUTS_NAMES_INTO_EVERY_MODULE = re.compile(r"freez|pyfakefs|assertWarns")
 
 
@@ -51,6 +55,7 @@ class OracleNames:
         self.files = {}  # file -> the last part of its module's name
         self.known = {}  # (file, module) -> what that file may rebind
         self.said = set()
+        self.libraries = Libraries(origins)
         self.fakes_files = any(name.partition(".")[0] == "pyfakefs" for name in list(sys.modules))
 
     def watch(self, module, shared=False):
@@ -70,7 +75,8 @@ class OracleNames:
         self.spaces[id(held)] = own
         self.files[where] = str(held.get("__name__")).rpartition(".")[2]
         self.shared += own if shared else []
-        return self.strange_imports(held, where)
+        self.libraries.watch(self.text(where))
+        return self.strange_imports(held, where) + self.new(self.libraries.replaced())
 
     def file_of(self, module):
         where = getattr(module, "__file__", None) or ""
@@ -99,7 +105,7 @@ class OracleNames:
         for space in spaces:
             if space.has_changed():
                 found += self.rebound(space)
-        return self.new(found)
+        return self.new(found + self.libraries.replaced())
 
     def new(self, texts):
         new = [text for text in dict.fromkeys(texts) if text not in self.said]
@@ -214,6 +220,69 @@ class OracleNames:
             code = next((code_of(one) for one in vars(value).values() if code_of(one)), None)
         where = self.origins.trusted_file(code) if code is not None else ""
         return bool(where) and (is_installed(where) or not is_within(where, self.origins.root))
+
+
+class Libraries:
+    """Functions and classes of libraries that the tests use: what they check with must not be what they check."""
+
+    def __init__(self, origins):
+        self.origins = origins
+        self.used = {}  # (id of a module, name) -> [module, name, what was there]
+
+    def watch(self, text):
+        """What a file of the oracle imports from a library, or names as a part of one."""
+        for name, module, attribute in imported_names(text):
+            home = sys.modules.get(module)
+            if attribute:
+                self.add(home, attribute, text)
+                continue
+            for dotted in set(re.findall(r"\b%s\.([\w.]+)" % re.escape(name), text)):
+                self.add_path(home, dotted.split("."), text)
+
+    def add_path(self, home, parts, text):
+        for part in parts:
+            inner = vars(home).get(part) if isinstance(home, types.ModuleType) else None
+            if not isinstance(inner, types.ModuleType):
+                self.add(home, part, text)
+                return
+            home = inner
+
+    def add(self, home, name, text):
+        where = getattr(home, "__file__", None) if isinstance(home, types.ModuleType) else None
+        if not isinstance(where, str) or name in HOOKS or not where.endswith(".py"):
+            return
+        if is_within(where, self.origins.root) and not is_installed(where):
+            return
+        own = self.origins.text(where).decode("utf-8", "replace")
+        shapes = r"\b(?:def|class)[ \t]+%s\b|\bimport\b[^\n]*\b%s\b|\bimport[ \t]+\*"
+        assigned = r"\b%s\s*=(?!=)|[.'\"]%s['\"]"
+        word = re.escape(name)
+        if re.search(shapes % (word, word), own) and not re.search(assigned % (word, word), text):
+            self.used.setdefault((id(home), name), [home, name, GONE])
+
+    def replaced(self):
+        found = []
+        for one in self.used.values():
+            home, name, before = one
+            value = vars(home).get(name, GONE)
+            if value is not before:
+                one[2] = value
+                if self.is_the_changes(value):
+                    found.append("`" + home.__name__ + "." + name + "` was replaced by the code under test")
+        return found
+
+    def is_the_changes(self, value):
+        """Whether a function, a class or an object is made by a file of the change."""
+        for _ in range(4):
+            value = value.func if type(value) is functools.partial else value
+        if isinstance(value, types.FunctionType):
+            files = [value.__globals__.get("__file__"), value.__code__.co_filename]
+        else:
+            kind = value if isinstance(value, type) else type(value)
+            files = [getattr(sys.modules.get(kind.__module__), "__file__", None)]
+        return any(
+            isinstance(one, str) and self.origins.relative(one) in self.origins.changed for one in files
+        )
 
 
 class Namespace:
