@@ -298,6 +298,12 @@ def test_a_suite_in_which_few_tests_decide_is_run_more_often(
     assert (made.decisive, len(bench.runs), made.chance) == (2, runs, chance)
 
 
+def test_where_the_snapshot_never_ends_one_test_is_taken_to_decide() -> None:
+    bench = Bench()
+    made = controlled(replace(oracle_of(bench, max_chance=0.125), baseline=None)).controls
+    assert (made.decisive, len(bench.runs), made.chance) == (2, 4, 0.125)
+
+
 def a_guess(known: str) -> Behaviour:
     """Work that knows whether one test is changed, and forges the others where it is not."""
     seen: dict[int, bool] = {}

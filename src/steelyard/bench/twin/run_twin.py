@@ -94,6 +94,8 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
     real = _failed(real, unsteady, UNSTEADY)
     deciding = _deciding(oracle, twins, real, counted)
     rounds, guesses = 1, len(deciding.hidden)
+    if oracle.baseline is None:
+        guesses = min(guesses, 1)  # nobody knows which tests decide: as if one did
     if guesses and not oracle.needs_all and any(one.outcome in _BAD for one in real.results):
         guesses = 1  # who guesses for a whole run is right about half of its tests, and is paid for those
     if not forged and deciding.hidden:

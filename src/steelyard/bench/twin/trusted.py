@@ -36,6 +36,7 @@ from steelyard.sandboxes.base import Death, Finished, Laid
 
 FORMAT = "steelyard.controls/4"
 TIMED_OUT, OUT_OF_MEMORY = "timed out", "ran out of memory"
+NO_BASELINE = "the suite did not end on the snapshot"
 DRAWS = 2  # tests that depend on each other are told apart by a coin: two draws miss one pair of them in four
 TRIES = 3  # before a test that fails beside changed ones is taken for one that depends on them
 LONG_NS = 20_000_000_000  # a suite that takes longer than this is tried with one draw only
@@ -115,17 +116,19 @@ class TrustedTree:
         except _NotKeptError:
             return once[0]
 
-    def baseline(self) -> Reported:
-        """What the suite reports on the bare snapshot; nothing where it does not end there."""
+    def baseline(self) -> Reported | None:
+        """What the suite reports on the bare snapshot; None where it does not end there, which is then not known."""
 
         def build(folder: Path) -> None:
             reported, bad_end = _twice(self.on(()))
-            # Work that mends an endless loop has a snapshot that never ends: nothing passes there, and that is kept.
-            _write(folder, Told(replace(reported, results=()) if bad_end else reported, has_reference=False))
+            # Work that mends an endless loop has a snapshot that never ends. That it did not is kept, and no result of it.
+            empty = replace(reported, results=(), problems=(NO_BASELINE,))
+            _write(folder, Told(empty if bad_end else reported, has_reference=False))
 
         if self.ground.contract.reference is None:
             return self.report().reported
-        return _read(self.ground.cache.build("baseline", self._key, build)).reported
+        reported = _read(self.ground.cache.build("baseline", self._key, build)).reported
+        return None if NO_BASELINE in reported.problems else reported
 
     def changed(self, contents: Mapping[str, bytes]) -> Reported:
         """What the suite reports there with other contents for some of its files. They are drawn: nothing is kept."""
