@@ -443,7 +443,7 @@ def test_the_opposite_is_said_as_a_test_would_say_it(body: str, after: str) -> N
     [
         ("assert f() == other", "assert f() == [other, other]"),
         ("assert kept == f()", "assert [kept, kept] == f()"),
-        ("self.assertEqual(f(), other)", "self.assertEqual(f(), [other, other])"),
+        ("self.assertEqual(f(), other)", "self.assertEqual(f(), (other, other))"),
     ],
 )
 def test_an_equality_with_an_expression_is_also_made_one_with_a_list_of_it(body: str, after: str) -> None:

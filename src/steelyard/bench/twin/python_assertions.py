@@ -138,7 +138,8 @@ class Assertions:
                 if name.attr in OPPOSITE and self._is_method(call):
                     yield self._opposite(name, call)
                 if name.attr == "assertEqual" and self._is_method(call) and len(call.args) >= 2:
-                    yield self._twice(expected_side(call.args[0], call.args[1]))
+                    # A tuple: of two long lists unittest would make a diff that takes minutes.
+                    yield self._twice(expected_side(call.args[0], call.args[1]), "({0}, {0})")
 
     @property
     def _wrong(self) -> Wrong:
@@ -300,14 +301,14 @@ class Assertions:
             edits = self._wrong.beyond(expected, lambda _old, _new: reach)
             yield Site(Strength.VALUE, Odds.CERTAIN, (self._place(edits),))
 
-    def _twice(self, expected: ast.expr) -> Site:
+    def _twice(self, expected: ast.expr, shape: str = "[{0}, {0}]") -> Site:
         """`== other` -> `== [other, other]`: no value is a list of itself. Reveals what equals everything, as `!=` does not.
 
         Twice, because a number of numpy's is equal to a list of it alone, and to a longer one neither equal nor not.
         """
         text = self.text.of(expected)
         fits = isinstance(expected, _REPEATABLE) and "\n" not in text and not self.names.equals_everything
-        edits = (self.text.edit(expected, f"[{text}, {text}]"),) if fits else ()
+        edits = (self.text.edit(expected, shape.replace("{0}", text)),) if fits else ()
         return Site(Strength.NEGATION, Odds.CERTAIN, fixed(*edits))
 
     def _opposite(self, name: ast.Attribute, call: ast.Call) -> Site:
