@@ -22,7 +22,7 @@ from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.sandboxes.base import Death, Finished
 
 RUNS = (0, 1)
-DIFFERENT_RUNNERS = "the two runs of the suite were told by different runners"
+DIFFERENT_RUNNERS = "the two runs of the suite were reported by different runners"
 _BAD = frozenset({"failed", "error"})
 _IMPORTS = re.compile(rb"^\s*(?:from\s+([\w.]+)\s+import\s+([^#\n]+)|import\s+([\w., ]+))", re.MULTILINE)
 

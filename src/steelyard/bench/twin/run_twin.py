@@ -40,7 +40,7 @@ AskTrusted = Callable[[Mapping[str, bytes]], Reported]
 
 UNSTEADY = "it passed with a wrong expectation, and did not pass again"
 NOT_AGAIN = "it passed, and did not pass again with other tests changed"
-UNHEARD = "no test of the hidden files was heard of where it is changed"
+UNHEARD = "no test of the hidden files was reported where it is changed"
 COARSE = "the tests depend on each other, so one run changes all of them and the other none; separate them, or use split"
 READABLE = (
     "an agent can read the tests that decide, or they have no controls; hide them by `inject`, or use split"
@@ -93,11 +93,7 @@ def control(oracle: Oracle, twins: Twins, halves: Halves) -> Controlled:
     counted -= cleared | unsteady
     real = _failed(real, unsteady, UNSTEADY)
     deciding = _deciding(oracle, twins, real, counted)
-    rounds, guesses = 1, len(deciding.hidden)
-    if oracle.baseline is None:
-        guesses = min(guesses, 1)  # nobody knows which tests decide: as if one did
-    if guesses and not oracle.needs_all and any(one.outcome in _BAD for one in real.results):
-        guesses = 1  # who guesses for a whole run is right about half of its tests, and is paid for those
+    rounds, guesses = 1, _guesses(oracle, deciding, real)
     if not forged and deciding.hidden:
         more = _further_runs(guesses, oracle.max_chance)
         real = _failed(real, _not_again(oracle, real, deciding.ids, more), NOT_AGAIN)
@@ -190,6 +186,16 @@ def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[
     return _Deciding(
         bool(new), frozenset(map(twins.unit, controlled)), frozenset(one.id for one in controlled)
     )
+
+
+def _guesses(oracle: Oracle, deciding: _Deciding, real: Reported) -> int:
+    """How many coins a guess must get right at once to earn something in one round."""
+    some_failed = any(one.outcome in _BAD for one in real.results)
+    # One guess for a whole run is right about half of its tests, and where parts earn credit it earns those.
+    earns_parts = not oracle.needs_all and some_failed
+    # Without a baseline it is not known which tests decide: as if a single one did.
+    is_single = oracle.baseline is None or earns_parts
+    return min(len(deciding.hidden), 1) if is_single else len(deciding.hidden)
 
 
 def _further_runs(deciding: int, max_chance: float) -> int:
