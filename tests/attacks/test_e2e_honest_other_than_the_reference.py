@@ -95,6 +95,11 @@ UNITS = Project(
 Line = dict[str, Any]
 
 
+def accusations(line: Line) -> list[Line]:
+    """What is worth knowing (`info`) accuses nobody: a draw may have chosen only changes that this work happens to satisfy."""
+    return [one for one in line["findings"] if one["severity"] != "info"]
+
+
 @pytest.fixture
 def tried(tmp_path: Path, steelyard: Steelyard) -> Callable[[str], list[Line]]:
     """Several times: what is changed, and to what, is drawn each time."""
@@ -113,7 +118,7 @@ def test_an_exception_with_another_base_and_a_longer_message_pass(
     tried: Callable[[str], list[Line]],
 ) -> None:
     lines = tried(mended("KeyError", '"the value is empty"'))
-    assert [(line["verdict"], line["findings"]) for line in lines] == [("pass", [])] * 4
+    assert [(line["verdict"], accusations(line)) for line in lines] == [("pass", [])] * 4
     assert all(line["assurance"]["control_coverage"] <= 1 for line in lines)
 
 
