@@ -46,7 +46,7 @@ lock: dev-env ## resolve the dependencies again (UPGRADE=1: to the newest)
 	@scripts/lock.sh
 
 clean: ## remove what make made; runs in .steelyard stay
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/steelyard/sandboxes/init
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/steelyard/sandboxes/init/init
 
 run-env:
 	@scripts/bootstrap.sh run

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from steelyard.sandboxes.bwrap_arguments import HostLayout
-from steelyard.sandboxes.launching import bwrap_path
+from steelyard.sandboxes.bubblewrap.arguments import HostLayout
+from steelyard.sandboxes.bubblewrap.launcher_client import bwrap_path
 
 TRUE = "/bin/true"
 _SILENT = [(os.POSIX_SPAWN_OPEN, stream, "/dev/null", os.O_RDWR, 0) for stream in (0, 1, 2)]

@@ -14,12 +14,12 @@ from pathlib import Path
 from benchmarks.measure import Measured, Variant, measure, ratio, timed
 from benchmarks.sandbox import SIZES, box
 from benchmarks.workshop import Workshop, tree_file
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.importer import import_workspace
-from steelyard.evidence.remains import Remains
-from steelyard.evidence.render import render_patch
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.evidence.change.importer import import_workspace
+from steelyard.evidence.change.render import render_patch
+from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes.base import Command
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 
 EDITS = "\n".join(
     [f"echo edited >> {tree_file(number * 12)}" for number in range(8)]
@@ -56,24 +56,24 @@ def capture(workshop: Workshop) -> Iterator[Measured]:
     yield Measured.of("capture", what, rounds, ratio("with patch.diff", "walk"))
 
 
-def _edited(workshop: Workshop, files: int, alive: ExitStack) -> Remains:
+def _edited(workshop: Workshop, files: int, alive: ExitStack) -> CapturedTree:
     sandbox = alive.enter_context(BubblewrapBackend().start(box(workshop, files)))
     finished = sandbox.run(Command(("/bin/sh", "-ec", EDITS)))
     assert finished.exit_code == 0, finished.stderr.text
     sandbox.stop()
-    return sandbox.remains()
+    return sandbox.captured_tree()
 
 
-def _compared(remains: Remains) -> None:
-    import_workspace(remains, baseline_root="", blobs=None)
+def _compared(captured_tree: CapturedTree) -> None:
+    import_workspace(captured_tree, baseline_root="", blobs=None)
 
 
-def _importing(workshop: Workshop, remains: Remains, *, render: bool = False) -> Variant:
+def _importing(workshop: Workshop, captured_tree: CapturedTree, *, render: bool = False) -> Variant:
     def variant() -> float:
         with tempfile.TemporaryDirectory(dir=workshop.folder) as folder:  # every run has blobs of its own
             blobs = Blobs(Path(folder))
             start = time.perf_counter()
-            change = import_workspace(remains, baseline_root="", blobs=blobs)
+            change = import_workspace(captured_tree, baseline_root="", blobs=blobs)
             if render:
                 render_patch(change, blobs)
             return time.perf_counter() - start

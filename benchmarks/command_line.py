@@ -10,11 +10,11 @@ from benchmarks.bare import spawn
 from benchmarks.measure import Measured, Variant, measure, ratio, timed
 from benchmarks.workshop import Workshop
 from steelyard.api import run_trial
-from steelyard.evidence.chain import read_events
-from steelyard.evidence.events import EventLog
-from steelyard.evidence.folder import EVENTS, MANIFEST, REPORT, SEAL, RunFolder
-from steelyard.evidence.gradings import append_grading, read_gradings
-from steelyard.evidence.seal import seal
+from steelyard.evidence.folder.folder import EVENTS, MANIFEST, REPORT, SEAL, RunFolder
+from steelyard.evidence.folder.gradings import append_grading, read_gradings
+from steelyard.evidence.folder.seal import seal
+from steelyard.evidence.trace.chain import read_events
+from steelyard.evidence.trace.events import EventLog
 
 RUNS = 2000
 STEELYARD = str(Path(sys.executable).with_name("steelyard"))

@@ -18,7 +18,7 @@ from benchmarks.sandbox import LIMITS
 from benchmarks.workshop import Workshop
 from steelyard.api import run_trial
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.base import Box, Command
+from steelyard.sandboxes.base import Command, SandboxSpec
 from steelyard.sandboxes.docker.api import Engine, engine
 from steelyard.sandboxes.docker.backend import DockerBackend
 from steelyard.sandboxes.docker.image import find_image
@@ -36,7 +36,7 @@ def container(workshop: Workshop) -> Iterator[Measured]:
         sys.stderr.write(f"no rows about containers: {fault}\n")
         return
     yield from _trials(workshop, found, image)
-    box = Box(layers=(workshop.tree(100),), limits=LIMITS, image=image)
+    box = SandboxSpec(layers=(workshop.tree(100),), limits=LIMITS, image=image)
     with DockerBackend().start(box) as sandbox:
         command = Command((TRUE,))
         variants = {"command": timed(lambda: sandbox.run(command)), "bare spawn": timed(spawn_true)}
@@ -67,7 +67,7 @@ def _trials(workshop: Workshop, found: Engine, image: str) -> Iterator[Measured]
     yield Measured.of("container", what, rounds, ratio("trial", "two of the engine alone"), target=1.5)
 
 
-def _teardowns(workshop: Workshop, found: Engine, box: Box) -> Iterator[Measured]:
+def _teardowns(workshop: Workshop, found: Engine, box: SandboxSpec) -> Iterator[Measured]:
     def ours() -> float:
         sandbox = DockerBackend().start(box)
         begin = time.perf_counter()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.measure import Measured, measure, ratio, timed
 from benchmarks.workshop import Workshop
-from steelyard.contract import contents
-from steelyard.contract.cache import Cache
-from steelyard.contract.contents import check_contents
+from steelyard.filesystem import contents
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.contents import check_contents
 
 FILES = 20_000
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from benchmarks.measure import Measured, measure, ratio
 from benchmarks.workshop import Workshop
 from steelyard.cli.check import check
-from steelyard.contract.importing.find import find
-from steelyard.contract.importing.task import Options
-from steelyard.contract.importing.write import write_task
 from steelyard.graders.catalogue import installed_catalogue
+from steelyard.importers.find import find
+from steelyard.importers.task import Options
+from steelyard.importers.write import write_task
 
 TASKS = 100
 FILES = {

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from benchmarks.bare import TRUE, bubblewrap, spawn_true
 from benchmarks.measure import Measured, Variant, measure, ratio, timed
 from benchmarks.workshop import Workshop
-from steelyard.sandboxes.base import Box, Command, Limits
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes.base import Command, Limits, SandboxSpec
+from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 
 LIMITS = Limits(memory_mb=512, guaranteed_mb=64, disk_mb=64)
 SIZES = (100, 1_000, 7_000, 20_000)
 COMMAND = Command((TRUE,))
 
 
-def box(workshop: Workshop, files: int) -> Box:
-    return Box(layers=(workshop.tree(files),), limits=LIMITS)
+def box(workshop: Workshop, files: int) -> SandboxSpec:
+    return SandboxSpec(layers=(workshop.tree(files),), limits=LIMITS)
 
 
 def start(workshop: Workshop) -> Iterator[Measured]:
@@ -54,11 +54,11 @@ def tree(workshop: Workshop) -> Iterator[Measured]:
     empty = workshop.folder / "empty"
     empty.mkdir(exist_ok=True)
 
-    def life(of: Box) -> Variant:
+    def life(of: SandboxSpec) -> Variant:
         return timed(lambda: backend.start(of).close())
 
     variants = {f"{files:,} files": life(box(workshop, files)) for files in SIZES}
-    variants["no files"] = life(Box(layers=(empty,), limits=LIMITS))
+    variants["no files"] = life(SandboxSpec(layers=(empty,), limits=LIMITS))
     variants["bare spawn"] = timed(spawn_true)
     rounds = measure(variants, workshop.rounds(40))
     yield Measured.of(

@@ -18,12 +18,12 @@ from typing import Any
 
 from benchmarks.measure import Measured, Round, measure, ratio, timed
 from benchmarks.workshop import Workshop
-from steelyard.evidence.chain import measure_chain, read_events, verify_chain
-from steelyard.evidence.events import EventLog
 from steelyard.evidence.evidence import load_evidence
-from steelyard.evidence.folder import RunFolder
-from steelyard.evidence.seal import seal
-from steelyard.evidence.summary import summarise_events
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.seal import seal
+from steelyard.evidence.trace.chain import measure_chain, read_events, verify_chain
+from steelyard.evidence.trace.events import EventLog
+from steelyard.evidence.trace.summary import summarise_events
 
 CPU = time.process_time
 BATCH = 2_000

@@ -12,9 +12,9 @@ from benchmarks.measure import Measured, Variant, measure, ratio, timed
 from benchmarks.sandbox import LIMITS
 from benchmarks.workshop import Workshop
 from steelyard.api import run_trial
-from steelyard.sandboxes.base import Box, Command
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
-from steelyard.sandboxes.launching import launcher
+from steelyard.sandboxes.base import Command, SandboxSpec
+from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
+from steelyard.sandboxes.bubblewrap.launcher_client import launcher
 
 SHELL = ("/bin/sh", "-c", "true")
 TRIALS = 10  # in one sample of CPU time: the kernel counts that of a launcher's children in steps of 10 ms
@@ -40,7 +40,7 @@ def cpu(workshop: Workshop) -> Iterator[Measured]:
 
 def _variants(workshop: Workshop) -> dict[str, Variant]:
     contract = workshop.contract("trivial", {"README.md": "nothing\n"}, "true")
-    backend, box = BubblewrapBackend(), Box(layers=(contract.snapshot.tree,), limits=LIMITS)
+    backend, box = BubblewrapBackend(), SandboxSpec(layers=(contract.snapshot.tree,), limits=LIMITS)
 
     def one_trial() -> None:
         result = run_trial(contract, "command:true", out=workshop.folder / "runs")

@@ -14,7 +14,7 @@ import yaml
 
 from steelyard.api import load_contract
 from steelyard.contract.contract import Contract
-from steelyard.contract.owner import run_uid
+from steelyard.filesystem.owner import run_uid
 
 FOLDER_FILES, PACKAGE_FILES = 50, 1000
 LINES = "".join(f"line {number} of a file that nobody reads\n" for number in range(80))  # about 3 kB

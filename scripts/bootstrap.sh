@@ -84,14 +84,14 @@ install_packages() {
 
 fingerprint() {
     # cksum is not for secrecy here: it notices that an input changed.
-    cat "$lock" pyproject.toml hatch_build.py scripts/bootstrap.sh src/steelyard/sandboxes/*.c 2>/dev/null | cksum
+    cat "$lock" pyproject.toml hatch_build.py scripts/bootstrap.sh src/steelyard/sandboxes/init/*.c 2>/dev/null | cksum
     echo "$want $PWD"
 }
 
 stamp=.venv/.steelyard-$want
 ready() {
     [ "${SANDBOX:-}" = local ] || command -v bwrap >/dev/null 2>&1 || return 1
-    [ -f "$stamp" ] && [ -x .venv/bin/steelyard ] && [ -x src/steelyard/sandboxes/init ] || return 1
+    [ -f "$stamp" ] && [ -x .venv/bin/steelyard ] && [ -x src/steelyard/sandboxes/init/init ] || return 1
     [ "$(cat "$stamp")" = "$(fingerprint)" ]
 }
 

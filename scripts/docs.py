@@ -111,7 +111,7 @@ def _not_yet() -> dict[str, dict[str, Callable[[Any], bool]]]:
     spec = import_module("steelyard.contract.model").ContractSpec
     properties = spec.model_json_schema(by_alias=True)["properties"]
     found: dict[str, dict[str, Callable[[Any], bool]]] = {}
-    for row in import_module("steelyard.contract.not_yet").NOT_YET:
+    for row in import_module("steelyard.contract.parse.not_yet").NOT_YET:
         *outer, key = row.place
         model = properties[outer[0]]["$ref"].rpartition("/")[2] if outer else spec.__name__
         found.setdefault(model, {})[key] = row.refused

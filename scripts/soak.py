@@ -21,16 +21,17 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from steelyard.contract.cache import Cache
-from steelyard.contract.owner import is_stale
 from steelyard.errors import InfraFault
-from steelyard.evidence.folder import find_runs
-from steelyard.evidence.gradings import grading_files
-from steelyard.evidence.seal import check_seal
-from steelyard.sandboxes import cgroups, orphans
+from steelyard.evidence.folder.folder import find_runs
+from steelyard.evidence.folder.gradings import grading_files
+from steelyard.evidence.folder.seal import check_seal
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.owner import is_stale
+from steelyard.sandboxes.bubblewrap import orphans
 from steelyard.sandboxes.docker.api import engine
 from steelyard.sandboxes.docker.backend import sweep
-from steelyard.sandboxes.watching import descendants
+from steelyard.sandboxes.limits import cgroups
+from steelyard.sandboxes.limits.watch_usage import descendants
 
 PREY = ("command", "launcher", "group")
 CONTRACT = """
@@ -157,7 +158,9 @@ def _mounts() -> list[str]:
 
 
 def _launchers(pid: int) -> list[int]:
-    return [one for one in descendants(pid) if b"steelyard.sandboxes.launcher" in _command_line(one)]
+    return [
+        one for one in descendants(pid) if b"steelyard.sandboxes.bubblewrap.launcher" in _command_line(one)
+    ]
 
 
 def _command_line(pid: int) -> bytes:

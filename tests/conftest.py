@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from contract_folders import ordinary_user, repository, store, writer  # noqa: F401
 
 from authoring import Author, Said, Steelyard
 from command_line import run_command

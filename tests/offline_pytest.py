@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from steelyard.contract.owner import run_uid
+from steelyard.filesystem.owner import run_uid
 
 ARCHIVE = "tools/pytest.zip"
 LEXERS = ("/__init__.py", "/_mapping.py", "/python.py", "/diff.py", "/special.py")

@@ -9,11 +9,11 @@ from typing import Any
 
 from small_sandbox import planted, small_sandbox
 
-from steelyard.bench.command_words import command_words
-from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
-from steelyard.bench.suite import Suite
+from steelyard.bench.suite.command_words import command_words
+from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import Limits
 
 SMALL = Limits(cpu=2, memory_mb=512, guaranteed_mb=64, disk_mb=32, tmp_mb=16, processes=64)

@@ -41,7 +41,7 @@ BANS = {
 # What `verdict` may know of other rooms: types, nothing that acts.
 VERDICT_KNOWS = (
     *("steelyard.errors", "steelyard.stats", "steelyard.contract"),
-    *("steelyard.evidence.finding", "steelyard.evidence.termination", "steelyard.judge.judgement"),
+    *("steelyard.evidence.finding", "steelyard.evidence.trace.termination", "steelyard.judge.judgement"),
     *("steelyard.graders.grade", "steelyard.verdict"),
 )
 ACTS = {
@@ -93,7 +93,7 @@ def room(module: str) -> str:
     return parts[1] if len(parts) > 1 else parts[0]
 
 
-def doors() -> dict[str, set[str]]:
+def allowed_hosts() -> dict[str, set[str]]:
     """Room -> the rooms that it imports."""
     found: dict[str, set[str]] = {}
     for name in MODULES:
@@ -108,13 +108,13 @@ def inside(name: str) -> list[str]:
 
 
 def test_every_room_is_on_the_list() -> None:
-    assert set(doors()) <= {*ROOMS, *ROOT}
+    assert set(allowed_hosts()) <= {*ROOMS, *ROOT}
 
 
 def test_rooms_import_only_the_rooms_above_them() -> None:
     wrong = [
         f"{name} imports {target}"
-        for name, targets in doors().items()
+        for name, targets in allowed_hosts().items()
         if name in ROOMS
         for target in targets - {name, "steelyard"}
         if target not in ROOMS or ROOMS.index(target) > ROOMS.index(name)
@@ -131,7 +131,7 @@ def test_rooms_do_not_import_the_front_door() -> None:
 
 @pytest.mark.parametrize(("name", "banned"), BANS.items())
 def test_the_code_that_judges_cannot_reach_the_code_that_acts(name: str, banned: set[str]) -> None:
-    assert not doors().get(name, set()) & banned
+    assert not allowed_hosts().get(name, set()) & banned
 
 
 def test_a_verdict_is_made_of_types_alone() -> None:
@@ -198,7 +198,7 @@ def test_nothing_in_the_package_begins_with_test() -> None:
 
 def test_the_rooms_have_no_cycle() -> None:
     assert all(ROOMS.index(above) < ROOMS.index(below) for above, below in pairwise(ROOMS))
-    open_doors = {name: targets - {name} for name, targets in doors().items() if name in ROOMS}
+    open_doors = {name: targets - {name} for name, targets in allowed_hosts().items() if name in ROOMS}
     while leaves := [name for name, targets in open_doors.items() if not targets & set(open_doors)]:
         for name in leaves:
             del open_doors[name]

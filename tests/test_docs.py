@@ -103,7 +103,7 @@ def test_the_example_references_apply(folder: Path, tmp_path: Path) -> None:
 
 
 def test_every_event_type_is_in_the_reference() -> None:
-    from steelyard.evidence.events import EVENT_TYPES
+    from steelyard.evidence.trace.events import EVENT_TYPES
 
     page = (ROOT / "docs/reference/events.md").read_text()
     assert not {name for name in EVENT_TYPES if f"`{name}`" not in page}

@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "init.new"))
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
-    (copy / "src/steelyard/sandboxes/init").unlink(missing_ok=True)
+    (copy / "src/steelyard/sandboxes/init/init").unlink(missing_ok=True)
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
     subprocess.run(build, cwd=copy, check=True, capture_output=True)
     return zipfile.ZipFile(next((copy / "dist").glob("*.whl")))
@@ -36,7 +36,7 @@ def test_the_wheel_has_every_module(wheel: zipfile.ZipFile) -> None:
 
 
 def test_the_wheel_has_the_init_executable(wheel: zipfile.ZipFile) -> None:
-    mode = wheel.getinfo("steelyard/sandboxes/init").external_attr >> 16
+    mode = wheel.getinfo("steelyard/sandboxes/init/init").external_attr >> 16
     assert mode & 0o111
 
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change
-from steelyard.evidence.importer import import_folder
-from steelyard.evidence.remains import Remains
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.evidence.change.change import Change
+from steelyard.evidence.change.importer import import_folder
+from steelyard.evidence.folder.blobs import Blobs
 
 ROOT = "0" * 64
 FILES = {
@@ -76,7 +76,7 @@ def found(change: Change) -> set[tuple[str, str, str]]:
 
 
 @contextmanager
-def overlay(baseline: Path, scratch: Path, *command: str) -> Iterator[Remains]:
+def overlay(baseline: Path, scratch: Path, *command: str) -> Iterator[CapturedTree]:
     """Mount `baseline` under an overlay in a mount namespace of its own, run `command` there, hand out what remains."""
     ours, theirs = socket.socketpair()
     script = Path(__file__).with_name("overlay_stage.py")
@@ -89,7 +89,7 @@ def overlay(baseline: Path, scratch: Path, *command: str) -> Iterator[Remains]:
         )
         _, fds, _, _ = socket.recv_fds(ours, 1, 3)
     try:
-        yield Remains(workspace=fds[0], baseline=fds[1], touched=fds[2], redirects=REDIRECT)
+        yield CapturedTree(workspace=fds[0], baseline=fds[1], touched=fds[2], redirects=REDIRECT)
     finally:
         for fd in fds:
             os.close(fd)

@@ -23,7 +23,7 @@ from typing import BinaryIO
 import pytest
 
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.base import Box
+from steelyard.sandboxes.base import SandboxSpec
 from steelyard.sandboxes.docker.api import Engine, Refused, engine
 from steelyard.sandboxes.docker.image import Image, find_image
 
@@ -186,7 +186,7 @@ def _npm() -> Path | None:
     return folder if (folder / "node_modules").is_dir() else None
 
 
-def in_image(box: Box) -> Box:
+def in_image(box: SandboxSpec) -> SandboxSpec:
     """The box on the tests' image; skips the test where there is no engine."""
     found = image()
     return replace(box, image=found.id, image_env=found.env)

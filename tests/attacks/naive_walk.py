@@ -7,8 +7,8 @@ import os
 import stat
 from pathlib import Path
 
-from steelyard.contract.tree import Entry
-from steelyard.evidence.change import Change
+from steelyard.evidence.change.change import Change
+from steelyard.filesystem.tree import Entry
 
 Sides = tuple[Entry | None, Entry | None]
 

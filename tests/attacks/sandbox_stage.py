@@ -15,10 +15,20 @@ from typing import Self
 import pytest
 from containers import container_engine, in_image
 
-from steelyard.contract.owner import run_uid
+from steelyard.filesystem.owner import run_uid
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Command, Connection, Death, Door, Facts, Finished, Limits, Sandbox
-from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
+from steelyard.sandboxes.base import (
+    AllowedHost,
+    Command,
+    CommandResult,
+    Connection,
+    ExitStats,
+    Facts,
+    Limits,
+    Sandbox,
+    SandboxSpec,
+)
+from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox
 from steelyard.sandboxes.docker.sandbox import DockerSandbox
 
 _kind = ["bubblewrap"]
@@ -46,7 +56,7 @@ class Stage:
     limits: Limits = SMALL
     toolchains: tuple[Path, ...] = ()
     kind: str = ""
-    doors: tuple[Door, ...] = ()
+    allowed_hosts: tuple[AllowedHost, ...] = ()
     told: list[Connection] = field(default_factory=list)  # of what went through them
     sandbox: Sandbox = field(init=False)
 
@@ -57,15 +67,15 @@ class Stage:
         if os.geteuid() == 0:
             for path in (readme.parent, readme):
                 os.chown(path, run_uid(), run_uid())
-        box = Box(
+        sandbox_spec = SandboxSpec(
             layers=(Path(self._folder.name),),
             limits=self.limits,
             toolchains=self.toolchains,
-            doors=self.doors,
+            allowed_hosts=self.allowed_hosts,
             on_connection=self.told.append,
         )
         kind = self.kind or _kind[0]
-        self.sandbox = backend(kind).start(in_image(box) if kind == "docker" else box)
+        self.sandbox = backend(kind).start(in_image(sandbox_spec) if kind == "docker" else sandbox_spec)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -84,17 +94,17 @@ class Stage:
         assert isinstance(self.sandbox, BubblewrapSandbox)
         return self.sandbox._init.pid
 
-    def sh(self, line: str, timeout_s: float = 60) -> Finished:
+    def sh(self, line: str, timeout_s: float = 60) -> CommandResult:
         return self.sandbox.run(Command(("/bin/sh", "-c", line), timeout_s=timeout_s))
 
-    def python(self, code: str, timeout_s: float = 60) -> Finished:
+    def python(self, code: str, timeout_s: float = 60) -> CommandResult:
         return self.sandbox.run(Command(("/usr/bin/python3", "-I", "-c", code), timeout_s=timeout_s))
 
-    def stop(self) -> Death:
+    def stop(self) -> ExitStats:
         return self.sandbox.stop()
 
 
-def said(done: Finished) -> str:
+def said(done: CommandResult) -> str:
     """Everything it printed, and how it ended, in one line for an assertion."""
     return f"{done.stdout.text}{done.stderr.text}[{done.exit_code}]"
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from containers import in_image
 
-from steelyard.contract.owner import run_uid
+from steelyard.filesystem.owner import run_uid
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Laid, Limits, Sandbox
+from steelyard.sandboxes.base import FileOverlay, Limits, Sandbox, SandboxSpec
 
 SMALL = Limits(cpu=2, memory_mb=512, guaranteed_mb=64, disk_mb=64, tmp_mb=16, processes=64)
 
@@ -39,22 +39,22 @@ def small_sandbox(  # noqa: PLR0913  # what a box is made of
     tree: Path,
     *,
     home: tuple[Path, ...] = (),
-    laid: tuple[Laid, ...] = (),
+    overlays: tuple[FileOverlay, ...] = (),
     limits: Limits = SMALL,
     env: Mapping[str, str] | None = None,
 ) -> Sandbox:
     """Skips the test where there are to be containers and no engine answers."""
     layers = (tree,)
     if kind == "docker":  # a tree in the image would be an image for every test
-        layers, laid = (planted(tree.parent / "nothing", {}),), (*_as_data(tree), *laid)
-    box = Box(layers, home, laid=laid, limits=limits, env=env or {})
-    return backend(kind).start(in_image(box) if kind == "docker" else box)
+        layers, overlays = (planted(tree.parent / "nothing", {}),), (*_as_data(tree), *overlays)
+    sandbox_spec = SandboxSpec(layers, home, overlays=overlays, limits=limits, env=env or {})
+    return backend(kind).start(in_image(sandbox_spec) if kind == "docker" else sandbox_spec)
 
 
-def _as_data(tree: Path) -> Iterator[Laid]:
+def _as_data(tree: Path) -> Iterator[FileOverlay]:
     for path in sorted(tree.rglob("*")):
         name, mode = str(path.relative_to(tree)), f"{stat.S_IMODE(path.lstat().st_mode):o}"
         if path.is_dir():
-            yield Laid(name, "dir", mode)
+            yield FileOverlay(name, "dir", mode)
         else:
-            yield Laid(name, "file", mode, source=path)
+            yield FileOverlay(name, "file", mode, source=path)

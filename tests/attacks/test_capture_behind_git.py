@@ -89,7 +89,7 @@ def test_an_edit_of_the_same_size_and_time_is_seen(stage: Stage) -> None:
 
 def test_a_binary_attribute_does_not_hide_the_text_of_an_edit(stage: Stage) -> None:
     """The agent marks its tests as binary, so that a diff would show nothing readable."""
-    from steelyard.evidence.render import render_patch
+    from steelyard.evidence.change.render import render_patch
 
     (stage.workspace / ".gitattributes").write_text("*.py binary -diff\n")
     weaken(stage)

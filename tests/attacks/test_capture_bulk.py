@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from capture_stage import Stage, changed, found
 
-from steelyard.evidence.importer import Caps
+from steelyard.evidence.change.importer import Caps
 
 
 @pytest.fixture

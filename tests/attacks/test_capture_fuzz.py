@@ -11,9 +11,9 @@ from capture_stage import ROOT, overlay, run_git
 from naive_walk import difference, unfolded, walk
 from random_edits import edit, make_baseline
 
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.importer import import_folder, import_workspace
-from steelyard.evidence.remains import Remains
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.evidence.change.importer import import_folder, import_workspace
+from steelyard.evidence.folder.blobs import Blobs
 
 EDITOR = str(Path(__file__).with_name("random_edits.py"))
 
@@ -37,12 +37,12 @@ def test_no_edit_of_an_overlay_is_missed_or_invented(tmp_path: Path, seed: int) 
     make_baseline(seed, tmp_path / "old")
     (tmp_path / "scratch").mkdir()
     blobs = Blobs(tmp_path / "blobs")
-    with overlay(tmp_path / "old", tmp_path / "scratch", sys.executable, EDITOR, str(seed)) as remains:
-        change = import_workspace(remains, baseline_root=ROOT, blobs=blobs)
+    with overlay(tmp_path / "old", tmp_path / "scratch", sys.executable, EDITOR, str(seed)) as captured_tree:
+        change = import_workspace(captured_tree, baseline_root=ROOT, blobs=blobs)
         unguided = import_workspace(
-            Remains(remains.workspace, remains.baseline), baseline_root=ROOT, blobs=blobs
+            CapturedTree(captured_tree.workspace, captured_tree.baseline), baseline_root=ROOT, blobs=blobs
         )
-        new = walk(Path(f"/proc/self/fd/{remains.workspace}"))
+        new = walk(Path(f"/proc/self/fd/{captured_tree.workspace}"))
     assert unfolded(change) == difference(walk(tmp_path / "old"), new)
     assert change == unguided
     for entry in change.entries:

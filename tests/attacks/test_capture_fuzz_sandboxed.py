@@ -16,12 +16,12 @@ from containers import in_image
 from naive_walk import difference, unfolded, walk
 from random_edits import make_baseline
 
-from steelyard.contract.owner import run_uid
-from steelyard.evidence.change import Change
-from steelyard.evidence.importer import import_workspace
-from steelyard.evidence.remains import Remains
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.evidence.change.change import Change
+from steelyard.evidence.change.importer import import_workspace
+from steelyard.filesystem.owner import run_uid
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Command, Limits
+from steelyard.sandboxes.base import Command, Limits, SandboxSpec
 from steelyard.sandboxes.toolchains import resolve
 
 EDITOR = Path(__file__).with_name("random_edits.py").read_text()
@@ -51,26 +51,26 @@ def test_no_edit_in_a_sandbox_is_missed_or_invented(tmp_path: Path, kind: str, s
         old = tmp_path / str(seed)
         make_baseline(seed, old)
         _own(old)
-        with backend(kind).start(_box(old, kind)) as sandbox:
+        with backend(kind).start(_sandbox_spec(old, kind)) as sandbox:
             done = sandbox.run(Command(("python3", "-c", EDITOR, str(seed))))
             assert done.exit_code == 0, done.stderr.text
             sandbox.stop()
-            remains = sandbox.remains()
-            change = import_workspace(remains, baseline_root=ROOT, blobs=None)
+            captured_tree = sandbox.captured_tree()
+            change = import_workspace(captured_tree, baseline_root=ROOT, blobs=None)
             assert change.complete
-            assert unfolded(change) == difference(walk(old), walk(_path(remains))), seed
-            new = _copied(_path(remains), tmp_path / f"{seed}.new")
+            assert unfolded(change) == difference(walk(old), walk(_path(captured_tree))), seed
+            new = _copied(_path(captured_tree), tmp_path / f"{seed}.new")
         assert _files(change) == _seen_by_git(own, old, new), seed
         for tree in (old, new):
             shutil.rmtree(tree)
 
 
-def _box(layer: Path, kind: str) -> Box:
+def _sandbox_spec(layer: Path, kind: str) -> SandboxSpec:
     if kind == "docker":
-        return in_image(Box(layers=(layer,), limits=SMALL))
+        return in_image(SandboxSpec(layers=(layer,), limits=SMALL))
     (python,) = resolve({"python": "3"})
     prefixes = (python.prefix,) if python.prefix else ()
-    return Box(layers=(layer,), limits=SMALL, toolchains=prefixes, links=python.binaries)
+    return SandboxSpec(layers=(layer,), limits=SMALL, toolchains=prefixes, links=python.binaries)
 
 
 def _own(root: Path) -> None:
@@ -79,8 +79,8 @@ def _own(root: Path) -> None:
             os.chown(path, run_uid(), run_uid(), follow_symlinks=False)
 
 
-def _path(remains: Remains) -> Path:
-    return Path(f"/proc/{os.getpid()}/fd/{remains.workspace}/.")
+def _path(captured_tree: CapturedTree) -> Path:
+    return Path(f"/proc/{os.getpid()}/fd/{captured_tree.workspace}/.")
 
 
 def _files(change: Change) -> set[str]:

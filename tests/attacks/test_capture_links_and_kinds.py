@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from capture_stage import Stage, changed, found
 
-from steelyard.contract.tree import Entry
+from steelyard.filesystem.tree import Entry
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from capture_stage import Stage, changed, found
 
-from steelyard.evidence.change import Change
+from steelyard.evidence.change.change import Change
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_name_that_stands_for_git_elsewhere_is_named_and_does_not_break_the_pa
     stage: Stage, name: str
 ) -> None:
     """The agent writes hooks into a folder that another file system takes for .git."""
-    from steelyard.evidence.render import render_patch
+    from steelyard.evidence.change.render import render_patch
 
     (stage.workspace / name).mkdir()
     (stage.workspace / name / "config").write_text("x\n")

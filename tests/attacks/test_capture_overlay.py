@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from capture_stage import FILES, ROOT, changed, found, overlay
 
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change
-from steelyard.evidence.importer import import_workspace
+from steelyard.evidence.change.change import Change
+from steelyard.evidence.change.importer import import_workspace
+from steelyard.evidence.folder.blobs import Blobs
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def baseline(tmp_path: Path) -> Path:
 
 def capture(baseline: Path, script: str, *prefix: str) -> Change:
     scratch = baseline.parent / "scratch"
-    with overlay(baseline, scratch, *prefix, "/bin/sh", "-ec", script) as remains:
-        return import_workspace(remains, baseline_root=ROOT, blobs=Blobs(baseline.parent / "blobs"))
+    with overlay(baseline, scratch, *prefix, "/bin/sh", "-ec", script) as captured_tree:
+        return import_workspace(captured_tree, baseline_root=ROOT, blobs=Blobs(baseline.parent / "blobs"))
 
 
 def test_an_idle_agent_changed_nothing(baseline: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from capture_stage import Stage
 
-from steelyard.evidence.render import render_patch
+from steelyard.evidence.change.render import render_patch
 
 SETTINGS = {
     "core.fsmonitor": "{program}",

@@ -3,7 +3,7 @@
 The lie is the same in every run, so a test with the opposite limit fails as it should, and the work knows nothing of the
 suite. The names of test modules are compared after each test; in JavaScript, where a module's names cannot be rebound from
 outside, the clocks that all modules share are. Tests that replace clocks themselves are in
-`tests/bench/test_python_rebinding.py` and `tests/bench/test_node_runner.py`; some are here, for honest work.
+`tests/bench/runners/test_python_rebinding.py` and `tests/bench/runners/test_node_runner.py`; some are here, for honest work.
 """
 
 from __future__ import annotations

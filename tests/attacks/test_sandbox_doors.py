@@ -12,7 +12,7 @@ from far_hosts import digest, echo, pour, serving, silence
 from own_engine import eventually
 from sandbox_stage import Stage, each_sandbox, said  # noqa: F401
 
-from steelyard.sandboxes.base import Door
+from steelyard.sandboxes.base import AllowedHost
 
 HOST = "host.internal"
 OPEN = 64  # connections at once
@@ -20,7 +20,7 @@ OPEN = 64  # connections at once
 
 @contextlib.contextmanager
 def behind(*ports: int) -> Iterator[Stage]:
-    with Stage(doors=tuple(Door(HOST, port) for port in ports)) as stage:
+    with Stage(allowed_hosts=tuple(AllowedHost(HOST, port) for port in ports)) as stage:
         yield stage
 
 
@@ -221,5 +221,5 @@ while True:
     with serving(echo) as port, behind(port) as stage:
         for _ in range(5):
             stage.python(code.replace("PORT", str(port)))
-            stage.sandbox.settle()
+            stage.sandbox.kill_processes()
             assert still_works(stage, port)

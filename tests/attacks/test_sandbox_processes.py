@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from sandbox_stage import Stage, each_sandbox, is_running, said  # noqa: F401
 
-from steelyard.sandboxes.watching import descendants
+from steelyard.sandboxes.limits.watch_usage import descendants
 
 
 def test_looking_for_secrets_in_host_processes() -> None:

@@ -181,5 +181,5 @@ def test_the_sandboxs_files_belong_to_no_user_of_the_host() -> None:
     with Stage() as stage:
         stage.sh("touch made")
         stage.stop()
-        owner = os.stat("made", dir_fd=stage.sandbox.remains().workspace).st_uid
+        owner = os.stat("made", dir_fd=stage.sandbox.captured_tree().workspace).st_uid
         assert owner == stage.facts.run_uid != 0

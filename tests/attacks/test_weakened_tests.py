@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from capture_stage import Stage
 
-from steelyard.evidence.change import Change
-from steelyard.graders.assertions_not_weakened import AssertionsNotWeakened
+from steelyard.evidence.change.change import Change
 from steelyard.graders.base import Case
 from steelyard.graders.grade import Grade
-from steelyard.graders.no_new_skips import NoNewSkips
+from steelyard.graders.tampering.assertions_not_weakened import AssertionsNotWeakened
+from steelyard.graders.tampering.no_new_skips import NoNewSkips
 
 TESTS = """import pytest
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from small_sandbox import planted, small_sandbox
 
-from steelyard.bench.command_words import command_words
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.split.run_split import InSandbox, SplitBench, run_split
-from steelyard.bench.suite import Suite
-from steelyard.sandboxes.base import Death, Laid, Sandbox
+from steelyard.bench.suite.command_words import command_words
+from steelyard.bench.suite.suite import Suite
+from steelyard.sandboxes.base import ExitStats, FileOverlay, Sandbox
 
 PYTEST = "python3 -m pytest -q -p no:cacheprovider tests"
 UNITTEST = "python3 -m unittest discover -s tests"
@@ -60,19 +60,19 @@ class SplitStage:
         return ran
 
     def _in_sandbox(self, tree: Path) -> InSandbox:
-        def run(laid: tuple[Laid, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, Death]:
-            with small_sandbox(self.kind, tree, home=(self.home,), laid=laid) as sandbox:
+        def run(overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, ExitStats]:
+            with small_sandbox(self.kind, tree, home=(self.home,), overlays=overlays) as sandbox:
                 return use(sandbox), sandbox.stop()
 
         return run
 
-    def _laid(self, kind: str, files: Mapping[str, str]) -> tuple[Laid, ...]:
-        laid = []
+    def _laid(self, kind: str, files: Mapping[str, str]) -> tuple[FileOverlay, ...]:
+        overlays = []
         for number, (name, text) in enumerate(files.items()):
             source = self.folder / f"{kind}-{number}"
             source.write_text(text)
-            laid.append(Laid(name, "file", source=source))
-        return tuple(laid)
+            overlays.append(FileOverlay(name, "file", source=source))
+        return tuple(overlays)
 
 
 def outcomes(ran: Ran) -> dict[str, str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.bench.kept_output import Kept, OutputStore
-from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes.base import Captured
-from steelyard.sandboxes.capture import Capture
+from steelyard.sandboxes.init.capture import Capture
 
 
 @pytest.fixture(autouse=True)

@@ -40,17 +40,17 @@ class Here:
         self.limits: list[float] = []
         self.again = 0
         contract = SimpleNamespace(spec=SimpleNamespace(answer_path=None), reference=None)
-        self.ground: Any = SimpleNamespace(contract=contract, cache=self)
+        self.environment: Any = SimpleNamespace(contract=contract, cache=self)
 
     @contextmanager
     def temporary(self) -> Iterator[Path]:
         yield self.folder
 
     def blame(self, outcome: Outcome) -> Outcome:
-        return blamed(self.ground, ENTRY, outcome, self._on_trusted, self._again)
+        return blamed(self.environment, ENTRY, outcome, self._on_trusted, self._again)
 
-    def _on_trusted(self, entry: GraderEntry, laid: Any) -> Outcome:
-        assert laid == ()
+    def _on_trusted(self, entry: GraderEntry, overlays: Any) -> Outcome:
+        assert overlays == ()
         self.limits.append(entry.grader.timeout_s)
         if self.there == "lost":
             raise InfraFault("no sandbox")

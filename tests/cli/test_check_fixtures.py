@@ -13,9 +13,9 @@ import pytest
 from rich.console import Console
 
 from authoring import ROOT, Author, Said, Steelyard
-from steelyard.cli.rehearsing import table
-from steelyard.contract.files import contract_files
-from steelyard.study.rehearse import Tried
+from steelyard.cli.self_test import table
+from steelyard.contract.parse.files import contract_files
+from steelyard.study.self_test import SelfTestResult
 
 # Half a point for a number, all of it for the right one; it crashes where there is no answer.
 VERIFIER = """
@@ -234,8 +234,8 @@ def test_what_was_tried_is_whole_on_a_narrow_terminal() -> None:
     why = "the engine that runs containers went away in the middle of it, and did not come back"
     name = "fixtures/pass/" + "a" * 30
     tried = (
-        Tried(name, "at least 0.95", "0.5", "otherwise"),
-        Tried("noop", "fail", "invalid", "invalid", why),
+        SelfTestResult(name, "at least 0.95", "0.5", "otherwise"),
+        SelfTestResult("noop", "fail", "invalid", "invalid", why),
     )
     file = io.StringIO()
     Console(width=60, file=file).print(table(tried))

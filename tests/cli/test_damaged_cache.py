@@ -13,9 +13,9 @@ from authoring import FIX, Author, Steelyard, payloads
 from steelyard.agents.base import Delivery
 from steelyard.agents.catalogue import BUILT_IN
 from steelyard.agents.data import Reference
-from steelyard.bench.ground import Ground
 from steelyard.contract.load import load_contract
-from steelyard.evidence.blobs import Blobs
+from steelyard.environment.prepare import Environment
+from steelyard.evidence.folder.blobs import Blobs
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
@@ -163,11 +163,11 @@ def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_ri
     contract = load_contract(author.write(), installed_catalogue())
 
     class Altering(Reference):
-        def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
+        def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
             file = contract.snapshot.tree / "check.sh"
             if not any((tmp_path / "runs").glob("*/seal.json")):
                 swap(file, b"= 5", b"= 6")
-            return super().deliver(ground, blobs)
+            return super().deliver(environment, blobs)
 
     monkeypatch.setitem(BUILT_IN, "altering", lambda _: Altering())
     ((_, (first, second)),) = Engine(tmp_path / "runs").run([Trial(contract, "altering")])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli import doctor
-from steelyard.contract.cache import Cache
 from steelyard.errors import InfraFault
+from steelyard.filesystem.cache import Cache
 from steelyard.sandboxes import probe
 from steelyard.sandboxes.probe import Reading, can_run
 

@@ -14,12 +14,12 @@ from authoring import Author, Steelyard
 from steelyard.agents.base import Delivery
 from steelyard.agents.catalogue import BUILT_IN
 from steelyard.agents.data import Reference
-from steelyard.bench.ground import Ground
 from steelyard.contract.load import load_contract
+from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.folder import find_runs
-from steelyard.evidence.reserve import FILE_BYTES, FILES, reserved
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.folder.folder import find_runs
+from steelyard.filesystem.disk_reserve import FILE_BYTES, FILES, reserved
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
@@ -94,8 +94,8 @@ def test_a_cache_that_vanishes_during_a_run_costs_that_run_and_is_made_again(
     contract = load_contract(author.write(), installed_catalogue())
 
     class Vanishing(Reference):
-        def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
-            delivered = super().deliver(ground, blobs)
+        def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
+            delivered = super().deliver(environment, blobs)
             if not any(run.state == "sealed" for run in find_runs(runs)):
                 shutil.rmtree(own)
             return delivered
@@ -124,11 +124,11 @@ def test_a_run_whose_grading_cannot_be_written_is_not_left_sealed(
     contract, runs = load_contract(author.write(), installed_catalogue()), tmp_path / "runs"
 
     class Blocking(Reference):
-        def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
+        def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
             (run,) = find_runs(runs)
             run.file("gradings").rmdir()
             run.file("gradings").write_text("in the way")
-            return super().deliver(ground, blobs)
+            return super().deliver(environment, blobs)
 
     monkeypatch.setitem(BUILT_IN, "blocking", lambda _: Blocking())
     ended = []
@@ -179,9 +179,9 @@ FILLING = """
 import subprocess, sys
 from pathlib import Path
 from steelyard.contract.load import load_contract
-from steelyard.evidence import seal
-from steelyard.evidence.folder import find_runs
-from steelyard.evidence.gradings import grading_files
+from steelyard.evidence.folder import seal
+from steelyard.evidence.folder.folder import find_runs
+from steelyard.evidence.folder.gradings import grading_files
 from steelyard.execution import run_trial
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial

@@ -11,8 +11,8 @@ import pytest
 from containers import image
 
 from authoring import FIX, Author, Steelyard
-from steelyard.evidence.folder import RunFolder
-from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.gradings import read_gradings
 
 REWARD = 'mkdir -p /logs/verifier; echo "{\\"reward\\": $1}" > /logs/verifier/reward.json\n'
 HALF = '[ "$(sh add.sh 2 3)" = 5 ] && set -- 1.0 || set -- 0.5\n' + REWARD

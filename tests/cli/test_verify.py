@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from authoring import Author, Steelyard
 from steelyard.cli import verify
-from steelyard.contract.tree import Entry
 from steelyard.errors import OperatorFault
-from steelyard.evidence.change import Change, ChangeEntry
-from steelyard.evidence.events import EventLog
-from steelyard.evidence.folder import RunFolder
-from steelyard.evidence.gradings import append_grading
-from steelyard.evidence.seal import seal
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.gradings import append_grading
+from steelyard.evidence.folder.seal import seal
+from steelyard.evidence.trace.events import EventLog
+from steelyard.filesystem.tree import Entry
 
 GRADING = {
     "schema": "steelyard.grading/1",

@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.contract.catalogue import Catalogue, Doubt, Material
+from steelyard.contract.catalogue import Catalogue, LintWarning, Material
 from steelyard.contract.model import NonEmpty, Under
-from steelyard.contract.tree import Entry
+from steelyard.filesystem.tree import Entry
 
 
 class Plain:
@@ -25,11 +25,11 @@ class Plain:
     def contract_files(self) -> tuple[str, ...]:
         return ()
 
-    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+    def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
         del baseline
         return ()
 
-    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
         del material
         return ()
 
@@ -65,9 +65,11 @@ class AllowedPaths(Plain):
 
     patterns: Annotated[tuple[NonEmpty, ...], Field(min_length=1)]
 
-    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+    def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
         return tuple(
-            Doubt(f"patterns[{number}]", f"{pattern} matches nothing", fatal=pattern.startswith("fatal"))
+            LintWarning(
+                f"patterns[{number}]", f"{pattern} matches nothing", fatal=pattern.startswith("fatal")
+            )
             for number, pattern in enumerate(self.patterns)
             if not any(path.startswith(pattern.rstrip("*")) for path in baseline)
         )

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 import yaml
+from contract_folders import Git, Writer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from small_catalogue import SMALL
 
-from steelyard.contract.cache import Cache
 from steelyard.contract.load import load_contract
-
-from .conftest import Git, Writer
-from .small_catalogue import SMALL
+from steelyard.filesystem.cache import Cache
 
 FILES = {
     "repo/a.py": "print(1)\n",

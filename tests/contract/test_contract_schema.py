@@ -8,13 +8,12 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from small_catalogue import SMALL
+from test_contract_digest import FULL
+from test_load_contract import MISTAKES
 
 from steelyard.contract.schema import contract_schema
 from steelyard.graders.catalogue import CATALOGUE
-
-from .small_catalogue import SMALL
-from .test_contract_digest import FULL
-from .test_load_contract import MISTAKES
 
 SCHEMA = contract_schema(SMALL)
 # What only the loader can know: names, files, and how keys agree with each other.

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
+from contract_folders import Git, Writer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from small_catalogue import SMALL, AllowedPaths, Command
 
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.load import find_contracts, load_contract
 from steelyard.errors import ContractFault, OperatorFault
-
-from .conftest import Git, Writer
-from .small_catalogue import SMALL, AllowedPaths, Command
 
 CHECK: dict[str, Any] = {"id": "accept", "cmd": "make test"}
 

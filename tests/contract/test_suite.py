@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from .conftest import Writer
+from contract_folders import Writer
 
 
 def share(writer: Writer, text: str) -> None:

@@ -6,11 +6,11 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from steelyard.contract.tree import Entry
-from steelyard.evidence.change import Change, ChangeEntry
-from steelyard.evidence.events import EventLog
-from steelyard.evidence.folder import RunFolder
-from steelyard.evidence.seal import seal
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.seal import seal
+from steelyard.evidence.trace.events import EventLog
+from steelyard.filesystem.tree import Entry
 
 CONTENT = b"print(1)\n"
 CONTRACT = {"id": "c", "digest": "c" * 64}

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from sealed_run import make_run, make_sealed_run
 
-from steelyard.evidence.events import EventLog, read_events
 from steelyard.evidence.evidence import load_evidence
-from steelyard.evidence.folder import RunFolder
-from steelyard.evidence.seal import seal
-from steelyard.evidence.summary import summarise_events
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.seal import seal
+from steelyard.evidence.trace.events import EventLog, read_events
+from steelyard.evidence.trace.summary import summarise_events
 
 
 def test_a_sealed_run_is_read_whole(tmp_path: Path) -> None:

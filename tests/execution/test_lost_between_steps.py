@@ -10,7 +10,7 @@ from steelyard.bench.live import LiveTree
 from steelyard.contract.model import Ready
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.execution.ready import unready
-from steelyard.sandboxes.base import Death, Laid
+from steelyard.sandboxes.base import ExitStats, FileOverlay
 from steelyard.sandboxes.fake import Answer, FakeSandbox
 
 
@@ -23,7 +23,7 @@ def dead() -> Iterator[FakeSandbox]:
 
 def test_files_that_a_dead_sandbox_does_not_take(dead: FakeSandbox) -> None:
     with pytest.raises(InfraFault, match="died"):
-        LiveTree(dead).lay((Laid("given", "dir"),), ())
+        LiveTree(dead).lay((FileOverlay("given", "dir"),), ())
 
 
 def test_a_dead_sandbox_that_is_never_ready(dead: FakeSandbox) -> None:
@@ -32,8 +32,8 @@ def test_a_dead_sandbox_that_is_never_ready(dead: FakeSandbox) -> None:
 
 
 def test_a_sandbox_that_the_agent_left_no_memory_in_is_its_failure() -> None:
-    with FakeSandbox(lambda _: Answer(), Death(oom_kills=1)) as full:
+    with FakeSandbox(lambda _: Answer(), ExitStats(oom_kills=1)) as full:
         full.init.die()
         assert "never ready" in unready(full, Ready(cmd="true"))
         with pytest.raises(AgentFault):
-            LiveTree(full).lay((Laid("given", "dir"),), ())
+            LiveTree(full).lay((FileOverlay("given", "dir"),), ())

@@ -48,29 +48,29 @@ def test_an_agent_reaches_what_the_contract_names_and_checks_do_not(
     kind: str, port: int, author: Author, steelyard: Steelyard
 ) -> None:
     """The door is the agent's alone; the record says what went through it, and claims less for the run."""
-    doors = [f"{HOST}:{port}"]
+    allowed_hosts = [f"{HOST}:{port}"]
     contract = author.write(
         {"repo/say": SAY},
-        environment=environment(kind, network=doors),
+        environment=environment(kind, network=allowed_hosts),
         oracle={"checks": [check(f"grep -q word said && ! sh say {port} x")]},
     )
     said = steelyard("run", contract, "--agent", f"command:sh say {port} word > said", "--json")
     assert (said.line["verdict"], said.line["assurance"]["network"]) == ("pass", "doors"), said
-    assert said.line["assurance"]["doors"] == {"agent": doors}
+    assert said.line["assurance"]["doors"] == {"agent": allowed_hosts}
     assert said.line["cost"]["usd"] is None
     (one,) = payloads(said.line, "network.connection")
     assert one.pop("opened") > 0
     assert one == {
-        "by": "agent", "to": doors[0], "out_bytes": 4, "in_bytes": 4, "failed": None, "count": 1, "refused": 0,
+        "by": "agent", "to": allowed_hosts[0], "out_bytes": 4, "in_bytes": 4, "failed": None, "count": 1, "refused": 0,
     }  # fmt: skip
     (brief,) = payloads(said.line, "brief")
-    assert brief["obligations"]["network"] == doors
+    assert brief["obligations"]["network"] == allowed_hosts
     manifest = json.loads(Path(said.line["folder"], "manifest.json").read_bytes())
-    assert manifest["environment"]["network"] == doors
+    assert manifest["environment"]["network"] == allowed_hosts
     report = json.loads(next(Path(said.line["folder"]).rglob("report.json")).read_bytes())
     assert report["replayable"] is False
     shown = steelyard("show", said.line["folder"])
-    assert f"network agent {doors[0]}" in " ".join(shown.out.split())
+    assert f"network agent {allowed_hosts[0]}" in " ".join(shown.out.split())
 
 
 def test_setup_reaches_what_it_names_and_agents_do_not(
@@ -234,14 +234,17 @@ def test_steps_each_find_the_door_again(port: int, author: Author, steelyard: St
 
 def test_a_live_bench_has_the_agents_doors(port: int, author: Author, steelyard: Steelyard) -> None:
     """The contract has to say so twice; shut in between, they are open for its checks."""
-    doors = [f"{HOST}:{port}"]
+    allowed_hosts = [f"{HOST}:{port}"]
     contract = author.write(
         {"repo/say": SAY},
         bench="live",
-        environment={**LIMITS, "network": doors},
-        oracle={"checks": [check(f"sh check.sh && sh say {port} tool | grep -q tool")], "network": doors},
+        environment={**LIMITS, "network": allowed_hosts},
+        oracle={
+            "checks": [check(f"sh check.sh && sh say {port} tool | grep -q tool")],
+            "network": allowed_hosts,
+        },
     )
     said = steelyard("run", contract, "--agent", f"command:{FIX}sh say {port} word", "--json")
     assert (said.line["verdict"], said.line["assurance"]["tree"]) == ("pass", "live"), said
-    assert said.line["assurance"]["doors"] == {"agent": doors, "checks": doors}
+    assert said.line["assurance"]["doors"] == {"agent": allowed_hosts, "checks": allowed_hosts}
     assert len(payloads(said.line, "network.connection")) == 2

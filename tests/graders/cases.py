@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.bench.final_tree import FinalTree
-from steelyard.contract.tree import Entry
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case
 
 

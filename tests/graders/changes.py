@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cases import case, change
 
-from steelyard.contract.tree import Entry
-from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case
 
 Texts = Mapping[str, str | bytes]

@@ -9,11 +9,11 @@ import pytest
 from cases import case, file, link
 
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
-from steelyard.contract.tree import Entry
-from steelyard.evidence.blobs import Blobs
-from steelyard.graders.command import Command
-from steelyard.graders.file_exists import FileExists
-from steelyard.graders.inject import Inject
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.tree import Entry
+from steelyard.graders.checks.command import Command
+from steelyard.graders.checks.inject import Inject
+from steelyard.graders.files.file_exists import FileExists
 from steelyard.graders.patch_validity import PatchValidity
 
 BASELINE = {"src/a.py": file("a"), "docs/up": link("../src"), "docs/out": link("/etc"), "loop": link("loop")}

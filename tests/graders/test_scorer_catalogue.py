@@ -10,13 +10,13 @@ import pytest
 import yaml
 from changes import edited
 
-from steelyard.contract.cache import Cache
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, Problem
+from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import CATALOGUE, PLANNED
-from steelyard.graders.changed_tests import TEST_GLOBSET
 from steelyard.graders.grade import Graded
+from steelyard.graders.tampering.changed_tests import TEST_GLOBSET
 from steelyard.verdict.status import Status
 from steelyard.verdict.verdict import Rule, decide
 

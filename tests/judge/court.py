@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from steelyard.judge.ask import Panel, judged
-from steelyard.judge.case import Told
+from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.judgement import Judgement
+from steelyard.judge.provider import RetryPolicy
 from steelyard.judge.scripted import Replies, ScriptedModel
-from steelyard.judge.wire import Patience
 
 Sits = Callable[[Replies], "Court"]
-QUICK = Patience(total_s=20, backoff_s=0.01)
+QUICK = RetryPolicy(total_s=20, backoff_s=0.01)
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,14 @@ class Court:
 
     model: ScriptedModel
     env: dict[str, str]
-    patience: Patience = QUICK
+    retry_policy: RetryPolicy = QUICK
 
     def panel(self, *models: str) -> Panel:
         panel = Panel.from_environment(models, self.env)
         assert isinstance(panel, Panel)
-        return replace(panel, patience=self.patience)
+        return replace(panel, retry_policy=self.retry_policy)
 
-    def judge(self, told: Told, *models: str) -> Judgement:
+    def judge(self, told: JudgeInput, *models: str) -> Judgement:
         return judged(told, self.panel(*(models or ("claude-test",))))
 
     @property

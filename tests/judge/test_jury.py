@@ -13,12 +13,12 @@ import pytest
 from court import QUICK, Sits
 
 from steelyard.judge.ask import Panel, judged, question
-from steelyard.judge.case import Line, Told
+from steelyard.judge.judge_input import JudgeInput, Line
 from steelyard.judge.judgement import Judgement, Opinion
 from steelyard.judge.panel import NO_KEY
 from steelyard.judge.scripted import FAIL, PASS
 
-TOLD = Told("Add two numbers.", diff="diff --git a/x b/x\n+a\n", files_changed=1)
+TOLD = JudgeInput("Add two numbers.", diff="diff --git a/x b/x\n+a\n", files_changed=1)
 SECRET = "sk-very-secret-0123456789"  # noqa: S105  # of nothing
 
 
@@ -210,7 +210,7 @@ def test_what_is_no_answer_is_unparseable_with_the_reason(
 
 @pytest.mark.parametrize("how", [{"delay_s": 60}, {"drip_s": 0.05}])
 def test_a_slow_server_ends_with_the_patience(court: Sits, how: dict[str, float]) -> None:
-    here = replace(court([{**PASS, **how}]), patience=replace(QUICK, total_s=0.3))
+    here = replace(court([{**PASS, **how}]), retry_policy=replace(QUICK, total_s=0.3))
     judgement = here.judge(TOLD)
     assert judgement.verdict == "UNPARSEABLE"
     assert "took too long" in judgement.why or "timed out" in judgement.why
@@ -232,7 +232,7 @@ def test_a_server_that_drips_its_headers_is_left_behind() -> None:
         env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"http://127.0.0.1:{server.getsockname()[1]}"}
         panel = Panel.from_environment(("gpt-a",), env)
         assert isinstance(panel, Panel)
-        judgement = judged(TOLD, replace(panel, patience=replace(QUICK, total_s=0.3)))
+        judgement = judged(TOLD, replace(panel, retry_policy=replace(QUICK, total_s=0.3)))
     assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "it took too long")
 
 
@@ -240,7 +240,7 @@ def test_nobody_listening_is_unparseable() -> None:
     env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"}
     panel = Panel.from_environment(("gpt-a",), env)
     assert isinstance(panel, Panel)
-    judgement = judged(TOLD, replace(panel, patience=QUICK))
+    judgement = judged(TOLD, replace(panel, retry_policy=QUICK))
     assert judgement.verdict == "UNPARSEABLE"
     assert "refused" in judgement.why
 

@@ -14,18 +14,18 @@ from court import Court, Sits
 
 from authoring import FIX, Author, Steelyard
 from steelyard.bench.final_tree import FinalTree
-from steelyard.contract.cache import Cache
-from steelyard.contract.importing import touchstone
-from steelyard.contract.importing.task import Options
 from steelyard.contract.load import load_contract
-from steelyard.contract.tree import Entry
 from steelyard.errors import ContractFault
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case
 from steelyard.graders.catalogue import CATALOGUE
 from steelyard.graders.grade import Grade
-from steelyard.graders.model_judge import ModelJudge
+from steelyard.graders.judged.model_judge import ModelJudge
+from steelyard.importers.task import Options
+from steelyard.importers.touchstone import case as touchstone
 from steelyard.judge.score import scored
 from steelyard.judge.scoring import Produced
 from steelyard.judge.scripted import Reply

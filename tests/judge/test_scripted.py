@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.judge.ask import Panel, judged
-from steelyard.judge.case import Told
+from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.scripted import FAIL, PASS, read_replies
 
 
@@ -22,7 +22,7 @@ def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path)
         lines = [server.stdout.readline().removeprefix("export ").strip() for _ in range(4)]
         panel = Panel.from_environment((), dict(line.split("=", 1) for line in lines))
         assert isinstance(panel, Panel)
-        assert judged(Told("Add two numbers."), panel).verdict == "PASS"
+        assert judged(JudgeInput("Add two numbers."), panel).verdict == "PASS"
         server.terminate()
     (request,) = map(json.loads, (tmp_path / "asked.jsonl").read_text().splitlines())
     assert request["headers"]["x-api-key"] == "given"

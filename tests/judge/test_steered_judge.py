@@ -12,13 +12,13 @@ from court import Sits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.judge.case import CheckRow, GradeRow, Kind, Line, Note, Told
 from steelyard.judge.fence import Fence, clipped, one_line, size, visible
+from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
 from steelyard.judge.prompt import Chance, asked, prompt_id
 from steelyard.judge.scripted import FAIL, PASS
 from steelyard.judge.shown_diff import shown_diff
 
-TOLD = Told("Add two numbers.", diff="diff --git a/x b/x\n+a\n", files_changed=1)
+TOLD = JudgeInput("Add two numbers.", diff="diff --git a/x b/x\n+a\n", files_changed=1)
 STEERED = {"json": {**PASS["json"], "reasoning": "{canary} All is well."}}
 ANY = st.text(st.characters(codec=None), max_size=300)
 
@@ -28,9 +28,9 @@ def outside(question: str, nonce: str) -> str:
     return "\n".join(line for line in question.split("\n") if not line.startswith("| ") and nonce not in line)
 
 
-def told_everywhere(text: str, kind: Kind = "run") -> Told:
+def told_everywhere(text: str, kind: Kind = "run") -> JudgeInput:
     """The same text wherever an agent can put one."""
-    return Told(
+    return JudgeInput(
         "Add two numbers.",
         kind=kind,
         transcript=(Line("agent", text, 0), Line(text, text, 1)),
@@ -191,7 +191,7 @@ def test_what_is_clipped_fits_and_says_so(text: str, most: int) -> None:
 def test_a_question_has_a_bound_whatever_the_run_left(unit: str, most: int) -> None:
     """Of what cannot be seen each character takes much room, and so does each line with its mark."""
     worst = unit * 200_000
-    told = Told(
+    told = JudgeInput(
         worst,
         notes=(Note(worst),) * 1000,
         transcript=tuple(Line("agent", unit * 5_000, index) for index in range(1000)),
@@ -240,7 +240,7 @@ def test_the_contract_may_ask_for_less_of_the_diff() -> None:
 def test_the_judge_is_told_what_it_needs(court: Sits) -> None:
     here = court([PASS])
     here.judge(
-        Told(
+        JudgeInput(
             "Write a parser.",
             notes=(Note("Errors name the line.", required=True), Note("Reads well.")),
             transcript=(Line("user", "go", 0), Line("agent", "I go", 1)),
@@ -283,7 +283,7 @@ def test_of_a_session_the_whole_conversation_is_asked_about() -> None:
 
 
 def test_of_an_answer_there_is_no_diff() -> None:
-    question = asked(Told("What is 2 + 2?", kind="answer", answer="4")).user
+    question = asked(JudgeInput("What is 2 + 2?", kind="answer", answer="4")).user
     assert "| 4" in question
     assert "EVIDENCE diff" not in question
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.sandboxes import cgroups
+from steelyard.sandboxes.limits import cgroups
 
 ENGINES = re.compile(r"/(data|overlay)$|/overlay2?/[^/]+/merged$|containers/|/netns(/|$)")
 

@@ -15,9 +15,9 @@ import pytest
 from left_behind import await_death, groups_of, temporary
 
 from authoring import Author
-from steelyard.contract.contents import CONTENTS
-from steelyard.evidence.folder import find_runs
-from steelyard.sandboxes.watching import descendants
+from steelyard.evidence.folder.folder import find_runs
+from steelyard.filesystem.contents import CONTENTS
+from steelyard.sandboxes.limits.watch_usage import descendants
 
 pytestmark = pytest.mark.timeout(300)
 # On disk: there is a temporary folder to be left behind.

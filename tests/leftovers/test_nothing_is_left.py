@@ -17,11 +17,11 @@ import pytest
 from left_behind import await_death, groups_of, mounts, temporary
 
 from authoring import Author, Steelyard
-from steelyard.contract.cache import Cache
 from steelyard.evidence.evidence import load_evidence
-from steelyard.evidence.folder import find_runs
-from steelyard.evidence.gradings import read_gradings
-from steelyard.sandboxes.watching import descendants
+from steelyard.evidence.folder.folder import find_runs
+from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.filesystem.cache import Cache
+from steelyard.sandboxes.limits.watch_usage import descendants
 
 pytestmark = pytest.mark.timeout(300)
 CONTROLLER = Path(__file__).with_name("controller.py")
@@ -129,7 +129,7 @@ def victims(process: subprocess.Popen[str], kind: str) -> list[int]:
         with suppress(OSError):
             line = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             name = line[0].rsplit(b"/", 1)[-1].decode(errors="replace")
-            is_launcher = any(b"steelyard.sandboxes.launcher" in word for word in line)
+            is_launcher = any(b"steelyard.sandboxes.bubblewrap.launcher" in word for word in line)
             if {"launcher": is_launcher, "bwrap": name == "bwrap", "agent": name in {"sh", "sleep"}}[kind]:
                 found.append(pid)
     return found

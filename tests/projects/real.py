@@ -26,8 +26,8 @@ import yaml
 from corpus.tasks import pytest_archive
 
 from steelyard import api
-from steelyard.bench.ground import lay_ground
 from steelyard.contract.contract import Contract
+from steelyard.environment.prepare import prepare_environment
 from steelyard.sandboxes.base import Command
 
 DOWNLOAD_S = 240
@@ -212,8 +212,8 @@ class Shop:
 
     def bare_s(self, contract: Contract) -> float:
         """How long the suite takes in a sandbox without anybody watching it."""
-        ground = lay_ground(contract)
-        with ground.backend.start(ground.box()) as sandbox:
+        environment = prepare_environment(contract)
+        with environment.backend.start(environment.sandbox_spec()) as sandbox:
             return sandbox.run(Command(("/bin/sh", "-c", self.project.command), timeout_s=120)).wall_ns / 1e9
 
     def _keys(self, mode: str, check: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 from containers import in_image
 
-from steelyard.contract.owner import run_uid
+from steelyard.filesystem.owner import run_uid
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Command, Finished, Limits, Sandbox
-from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox
+from steelyard.sandboxes.base import Command, CommandResult, Limits, Sandbox, SandboxSpec
+from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox
 
 SMALL = Limits(cpu=2, memory_mb=256, guaranteed_mb=64, disk_mb=16, tmp_mb=4, processes=64)
 
 Tree = Callable[..., Path]
 Start = Callable[..., Sandbox]
 StartBubblewrap = Callable[..., BubblewrapSandbox]
-Shell = Callable[..., Finished]
+Shell = Callable[..., CommandResult]
 
 
 @pytest.fixture(autouse=True)
@@ -74,8 +74,8 @@ def start(tree: Tree, kind: str) -> Iterator[Start]:
     def begin(**fields: object) -> Sandbox:
         fields.setdefault("limits", SMALL)
         fields.setdefault("layers", (tree(readme="hello\n"),))
-        box = Box(**fields)  # type: ignore[arg-type]
-        started.append(backend(kind).start(in_image(box) if kind == "docker" else box))
+        spec = SandboxSpec(**fields)  # type: ignore[arg-type]
+        started.append(backend(kind).start(in_image(spec) if kind == "docker" else spec))
         return started[-1]
 
     yield begin
@@ -92,7 +92,7 @@ def sandbox(start: Start) -> Sandbox:
 def shell(sandbox: Sandbox) -> Shell:
     """Run a line of shell in the sandbox."""
 
-    def run(line: str, **fields: object) -> Finished:
+    def run(line: str, **fields: object) -> CommandResult:
         return sandbox.run(Command(("/bin/sh", "-c", line), **fields))  # type: ignore[arg-type]
 
     return run

@@ -13,7 +13,7 @@ import pytest
 
 from steelyard.errors import InfraFault
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Command, Death, Laid, Limits
+from steelyard.sandboxes.base import Command, ExitStats, FileOverlay, Limits, SandboxSpec
 from steelyard.sandboxes.local import LocalBackend, LocalSandbox
 from steelyard.sandboxes.toolchains import resolve
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def sandbox(tree: Tree) -> Iterator[LocalSandbox]:
-    with LocalBackend().start(Box(layers=(tree(a="upper"), tree(a="lower", b="2")))) as started:
+    with LocalBackend().start(SandboxSpec(layers=(tree(a="upper"), tree(a="lower", b="2")))) as started:
         yield started
 
 
@@ -80,23 +80,23 @@ def test_a_killed_init_is_not_passed_over(sandbox: LocalSandbox) -> None:
     with pytest.raises(InfraFault, match="may still be running"):
         sandbox.stop()
     os.kill(int(b"".join(told)), signal.SIGKILL)  # the one that was left, by its own number
-    sandbox._death = Death()  # nothing more to say when it is closed
+    sandbox._exit_stats = ExitStats()  # nothing more to say when it is closed
 
 
 def test_the_remains_are_compared_in_full(sandbox: LocalSandbox) -> None:
     sh(sandbox, "echo new > c; rm b")
     sandbox.stop()
-    remains = sandbox.remains()
-    assert names(remains.workspace) == {"a", "c"}
-    assert names(remains.baseline) == {"a", "b"}
-    assert remains.touched is None
+    captured_tree = sandbox.captured_tree()
+    assert names(captured_tree.workspace) == {"a", "c"}
+    assert names(captured_tree.baseline) == {"a", "b"}
+    assert captured_tree.touched is None
 
 
 def test_a_kept_copy_is_complete(tree: Tree, tmp_path: Path) -> None:
     base, keep = tree(a="1", gone="2"), tmp_path / "keep"
-    with LocalBackend().start(Box(layers=(base,), keep=keep)) as first:
+    with LocalBackend().start(SandboxSpec(layers=(base,), keep=keep)) as first:
         sh(first, "rm gone; touch made")
-    with LocalBackend().start(Box(layers=(keep / "workspace", base))) as second:
+    with LocalBackend().start(SandboxSpec(layers=(keep / "workspace", base))) as second:
         assert sh(second, "ls") == "a\nmade\n"
 
 
@@ -108,19 +108,19 @@ def test_its_folder_is_gone_afterwards(sandbox: LocalSandbox) -> None:
 
 def test_links_and_laid_data_are_there(tree: Tree, tmp_path: Path) -> None:
     (tmp_path / "s").write_text("laid")
-    box = Box(
+    spec = SandboxSpec(
         layers=(tree(a="1"),),
-        laid=(Laid("x/y", "file", source=tmp_path / "s"),),
+        overlays=(FileOverlay("x/y", "file", source=tmp_path / "s"),),
         links={"say": Path("/bin/echo")},
     )
-    with LocalBackend().start(box) as sandbox:
+    with LocalBackend().start(spec) as sandbox:
         assert sh(sandbox, "cat x/y; say hi") == "laidhi\n"
 
 
 def test_a_virtual_environment_points_to_the_real_python(tree: Tree) -> None:
     """The folder with the box's programs is gone when the sandbox is; what setup made must outlive it."""
     (python,) = resolve({"python": "3"})
-    with LocalBackend().start(Box(layers=(tree(a="1"),), links=dict(python.binaries))) as sandbox:
+    with LocalBackend().start(SandboxSpec(layers=(tree(a="1"),), links=dict(python.binaries))) as sandbox:
         made = sh(sandbox, "python3 -m venv --without-pip v && readlink -f v/bin/python3 && cat v/pyvenv.cfg")
     real = python.binaries["python3"]
     assert made.startswith(f"{real}\nhome = {real.parent}\n")
@@ -132,7 +132,7 @@ def test_too_much_memory_is_noticed(tree: Tree) -> None:
         "import mmap, time; m = mmap.mmap(-1, 1); l = [b'x' * 20_000_000 for _ in range(2)]; time.sleep(30)"
     )
     line = f'for i in 1 2 3; do python3 -c "{code}" & done; wait'
-    with LocalBackend().start(Box(layers=(tree(a="1"),), limits=limits)) as sandbox:
+    with LocalBackend().start(SandboxSpec(layers=(tree(a="1"),), limits=limits)) as sandbox:
         assert sandbox.run(Command(("sh", "-c", line))).signal == 9
         assert sandbox.stop().oom_kills >= 1
 

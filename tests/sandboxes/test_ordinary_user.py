@@ -39,9 +39,12 @@ def can_run_as_nobody() -> bool:
 @pytest.mark.parametrize(
     "files",
     [
-        ["tests/sandboxes/test_init_commands.py", "tests/sandboxes/test_init_timeouts.py"],
-        ["tests/sandboxes/test_sandboxed_workspace.py", "tests/sandboxes/test_launcher_lifetime.py"],
-        ["tests/sandboxes/test_local_sandbox.py", "tests/sandboxes/test_orphans.py"],
+        ["tests/sandboxes/init/test_init_commands.py", "tests/sandboxes/init/test_init_timeouts.py"],
+        [
+            "tests/sandboxes/test_sandboxed_workspace.py",
+            "tests/sandboxes/bubblewrap/test_launcher_lifetime.py",
+        ],
+        ["tests/sandboxes/test_local_sandbox.py", "tests/sandboxes/bubblewrap/test_orphans.py"],
         [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/attacks/test_sandbox_*.py"))],
     ],
     ids=["commands", "workspace_and_lifetime", "local_and_orphans", "attacks"],

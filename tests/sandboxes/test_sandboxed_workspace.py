@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.base import Box, Command, Laid, Limits, Sandbox
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes.base import Command, FileOverlay, Limits, Sandbox, SandboxSpec
+from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 from steelyard.sandboxes.toolchains import resolve
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ def test_the_remains_are_the_workspace_as_it_was_left(start: Start, tree: Tree) 
     sandbox = start(layers=(tree(kept="1", gone="2", folder__x="3"),))
     sh(sandbox, "rm gone; echo new > made; rm -r folder; mkdir folder; echo 4 > folder/y")
     sandbox.stop()
-    remains = sandbox.remains()
-    assert names(remains.workspace) == {"kept", "made", "folder"}
-    assert [path.name for path in Path(f"/proc/self/fd/{remains.workspace}/folder").iterdir()] == ["y"]
-    assert read(remains.workspace, "made") == "new\n"
+    captured_tree = sandbox.captured_tree()
+    assert names(captured_tree.workspace) == {"kept", "made", "folder"}
+    assert [path.name for path in Path(f"/proc/self/fd/{captured_tree.workspace}/folder").iterdir()] == ["y"]
+    assert read(captured_tree.workspace, "made") == "new\n"
 
 
 @both
@@ -64,7 +64,7 @@ def test_the_baseline_is_all_layers_and_no_change(start: Start, tree: Tree) -> N
     sandbox = start(layers=(tree(a="upper"), tree(a="lower", b="2")))
     sh(sandbox, "rm a b; touch new")
     sandbox.stop()
-    baseline = sandbox.remains().baseline
+    baseline = sandbox.captured_tree().baseline
     assert names(baseline) == {"a", "b"}
     assert read(baseline, "a") == "upper"
 
@@ -74,7 +74,7 @@ def test_what_may_differ_is_in_touched(start: Start, tree: Tree) -> None:
     sandbox = start(layers=(tree(same="1", changed="1", gone="1"),))
     sh(sandbox, "echo 2 > changed; rm gone; touch made")
     sandbox.stop()
-    touched = sandbox.remains().touched
+    touched = sandbox.captured_tree().touched
     assert touched is not None
     assert names(touched) == {"changed", "gone", "made"}
 
@@ -84,8 +84,8 @@ def test_root_can_rename_a_folder_of_a_layer(start: Start, tree: Tree) -> None:
     sandbox = start(layers=(tree(old__x="1"),))
     assert sh(sandbox, 'python3 -c \'import os; os.rename("old", "new")\'') == ""
     sandbox.stop()
-    assert read(sandbox.remains().workspace, "new/x") == "1"
-    assert sandbox.remains().redirects == "trusted.overlay.redirect"
+    assert read(sandbox.captured_tree().workspace, "new/x") == "1"
+    assert sandbox.captured_tree().redirects == "trusted.overlay.redirect"
 
 
 def test_a_box_that_wants_every_rename_gets_it(start: Start, tree: Tree) -> None:
@@ -97,7 +97,7 @@ def test_a_box_that_wants_every_rename_gets_it(start: Start, tree: Tree) -> None
 @both
 def test_remains_are_refused_while_something_could_run(sandbox: Sandbox) -> None:
     with pytest.raises(RuntimeError):
-        sandbox.remains()
+        sandbox.captured_tree()
 
 
 @both
@@ -142,7 +142,7 @@ def test_a_big_disk_is_on_disk_and_gone_afterwards(start: Start, tmp_path: Path)
     sandbox = start(limits=replace(SMALL, disk_mb=4096))
     sh(sandbox, "mkdir locked; touch locked/x; chmod 000 locked; touch new")
     sandbox.stop()
-    assert "new" in names(sandbox.remains().workspace)
+    assert "new" in names(sandbox.captured_tree().workspace)
     sandbox.close()
     assert list((tmp_path / "cache" / "tmp").iterdir()) == []
 
@@ -156,7 +156,7 @@ def test_kept_uppers_are_a_layer_for_the_next(start: Start, tree: Tree, tmp_path
     second = start(layers=(keep / "workspace", base), home_layers=(keep / "home",))
     assert sh(second, "ls; ls folder; cat ~/.rc") == "a\nfolder\nmade\ny\nrc\n"
     second.stop()
-    assert names(second.remains().baseline) == {"a", "folder", "made"}
+    assert names(second.captured_tree().baseline) == {"a", "folder", "made"}
 
 
 @both
@@ -166,13 +166,13 @@ def test_laid_pieces_replace_whatever_stands_there(start: Start, tree: Tree, tmp
     layer = tree(file="1", folder__x="2", gone="3")
     (layer / "link").symlink_to("/etc")
     pieces = (
-        Laid("link/passwd", "file", source=source),
-        Laid("folder", "file", "755", source),
-        Laid("new/deep/link", "symlink", target="../../file"),
-        Laid("gone", "gone"),
-        Laid("empty", "dir"),
+        FileOverlay("link/passwd", "file", source=source),
+        FileOverlay("folder", "file", "755", source),
+        FileOverlay("new/deep/link", "symlink", target="../../file"),
+        FileOverlay("gone", "gone"),
+        FileOverlay("empty", "dir"),
     )
-    sandbox = start(layers=(layer,), laid=pieces)
+    sandbox = start(layers=(layer,), overlays=pieces)
     assert sh(sandbox, "cat link/passwd new/deep/link; ./folder 2>&1 | wc -l; ls") == (
         "laid\n11\nempty\nfile\nfolder\nlink\nnew\n"
     )
@@ -182,7 +182,9 @@ def test_laid_pieces_replace_whatever_stands_there(start: Start, tree: Tree, tmp
 def test_laid_pieces_belong_to_the_one_who_runs(start: Start, tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_text("x")
-    sandbox = start(laid=(Laid("a/b", "file", source=source), Laid("c", "symlink", target="a/b")))
+    sandbox = start(
+        overlays=(FileOverlay("a/b", "file", source=source), FileOverlay("c", "symlink", target="a/b"))
+    )
     assert (
         sh(sandbox, "stat -c %U . a a/b c; echo more >> a/b && cat a/b")
         == "agent\nagent\nagent\nagent\nxmore\n"
@@ -216,13 +218,13 @@ def test_a_host_file_is_there_and_read_only(start: Start, tmp_path: Path) -> Non
 
 def test_a_layer_that_is_not_there_is_the_machines_fault(tmp_path: Path) -> None:
     with pytest.raises(InfraFault, match="nowhere"):
-        BubblewrapBackend().start(Box(layers=(tmp_path / "nowhere",), limits=SMALL))
+        BubblewrapBackend().start(SandboxSpec(layers=(tmp_path / "nowhere",), limits=SMALL))
 
 
 def test_a_failed_start_leaves_nothing(start: Start, tmp_path: Path) -> None:
     for _ in range(3):
         with pytest.raises(InfraFault):
-            BubblewrapBackend().start(Box(layers=(tmp_path / "nowhere",), limits=SMALL))
+            BubblewrapBackend().start(SandboxSpec(layers=(tmp_path / "nowhere",), limits=SMALL))
     assert sh(start(), "echo fine") == "fine\n"
 
 
@@ -244,7 +246,7 @@ ON_DISK = {
 def test_a_workspace_on_disk_has_a_limit_too(
     start: Start, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    monkeypatch.setattr("steelyard.sandboxes.bubblewrap.ON_DISK_ABOVE_MB", 8)
+    monkeypatch.setattr("steelyard.sandboxes.bubblewrap.backend.ON_DISK_ABOVE_MB", 8)
     sandbox = start(limits=SMALL)
     done = sandbox.run(Command(("sh", "-c", line), timeout_s=60))
     assert not done.timed_out
@@ -252,7 +254,7 @@ def test_a_workspace_on_disk_has_a_limit_too(
 
 
 def test_what_fits_a_workspace_on_disk_is_left_alone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steelyard.sandboxes.bubblewrap.ON_DISK_ABOVE_MB", 8)
+    monkeypatch.setattr("steelyard.sandboxes.bubblewrap.backend.ON_DISK_ABOVE_MB", 8)
     sandbox = start(limits=SMALL)
     line = "for n in 1 2 3; do head -c 3000000 /dev/zero > file$n; done; sleep 1.5; cat file1 | wc -c"
     assert sandbox.run(Command(("sh", "-c", line))).stdout.text.split() == ["3000000"]

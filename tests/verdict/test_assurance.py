@@ -134,11 +134,11 @@ def test_without_any_acceptance_check_the_label_is_the_weakest() -> None:
     ],
 )
 def test_a_door_of_agents_or_of_checks_is_on_the_label(
-    agent: Any, checks: Any, network: str, doors: dict[str, list[str]]
+    agent: Any, checks: Any, network: str, allowed_hosts: dict[str, list[str]]
 ) -> None:
     manifest = {
         "environment": {**MANIFEST["environment"], "network": agent},
         "configuration": {**MANIFEST["configuration"], "oracle_network": checks},
     }
     label = assure(manifest, [checked()], 0).to_json()
-    assert (label["network"], label.get("doors", {})) == (network, doors)
+    assert (label["network"], label.get("doors", {})) == (network, allowed_hosts)

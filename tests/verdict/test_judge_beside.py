@@ -14,10 +14,10 @@ from steelyard.contract.model import Under
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Grade, Graded
 from steelyard.judge.judgement import RUBRIC, Judgement, Opinion, rule
-from steelyard.report.disagreeing import MEANING
+from steelyard.report.disagreement import MEANING
+from steelyard.verdict.auto_fail import Given
 from steelyard.verdict.disagreement import Disagreement
 from steelyard.verdict.evaluation import evaluate
-from steelyard.verdict.forfeit import Given
 from steelyard.verdict.status import Status
 from steelyard.verdict.verdict import Rule, Verdict, decide
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.termination import CLASS_OF, CODES
+from steelyard.evidence.trace.termination import CLASS_OF, CODES
 from steelyard.graders.grade import Grade, Graded
 from steelyard.judge.judgement import Judgement
 from steelyard.report.summary import summarise

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from steelyard.bench.apply_patch import Applied
-from steelyard.bench.ground import Ground
 from steelyard.bench.kept_output import STREAM_BYTES
+from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, InfraFault
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change
-from steelyard.evidence.events import EventLog
-from steelyard.evidence.termination import Termination
-from steelyard.sandboxes.base import Command, Finished, Place, Sandbox
+from steelyard.evidence.change.change import Change
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.trace.events import EventLog
+from steelyard.evidence.trace.termination import Termination
+from steelyard.sandboxes.base import Command, CommandResult, Mount, Sandbox
 
 NOT_FOUND = 127  # what a shell says of a command that is not there
 AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
@@ -31,7 +31,7 @@ class Ending:
 
     code: Termination
     rationale: str
-    finished: Finished | None = None  # the agent's own process, where it is one
+    finished: CommandResult | None = None  # the agent's own process, where it is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Session:
             raise InfraFault(f"{name} could not be given to the agent: {done.stderr.text.strip()}")
         return os.fsdecode(done.stdout.head + done.stdout.tail)
 
-    def run(self, argv: tuple[str, ...]) -> Finished:
+    def run(self, argv: tuple[str, ...]) -> CommandResult:
         """The agent's main process: logged as one tool call, ended by the run's wall-clock budget."""
         call = {
             "kind": "execute",
@@ -111,20 +111,20 @@ class Agent(Protocol):
     def parameters(self) -> Mapping[str, Any]:
         """What the manifest records: digests of scripts, command lines, models."""
 
-    def places(self) -> tuple[Place, ...]:
+    def extra_mounts(self) -> tuple[Mount, ...]:
         """Folders of the agent's own beside the workspace, in its sandbox and in no other."""
 
     def programs(self) -> tuple[str, ...]:
         """What must be in its sandbox for it to start at all, as far as that is known."""
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
+    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery | None:
         """The whole change as data; None from an agent that works in a sandbox."""
 
     def work(self, session: Session) -> Ending:
         """Work until done; however it ends, everything it left is killed afterwards."""
 
 
-def ending_of(finished: Finished) -> Ending:
+def ending_of(finished: CommandResult) -> Ending:
     """How an agent that is one process ended."""
     if finished.timed_out:
         return Ending("wall_time", "the wall-clock budget of the run was used up", finished)

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 from steelyard.agents.base import Delivery, Ending, Session
 from steelyard.bench.apply_patch import apply_patch
-from steelyard.bench.ground import Ground
-from steelyard.contract.tree import Entry, shown
+from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, OperatorFault, Problem
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change, ChangeEntry
-from steelyard.evidence.importer import import_folder
-from steelyard.sandboxes.base import Place
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.change.importer import import_folder
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.tree import Entry, shown
+from steelyard.sandboxes.base import Mount
 
 
 class DataAgent:
@@ -27,14 +27,14 @@ class DataAgent:
     def parameters(self) -> Mapping[str, Any]:
         return {}
 
-    def places(self) -> tuple[Place, ...]:
+    def extra_mounts(self) -> tuple[Mount, ...]:
         return ()
 
     def programs(self) -> tuple[str, ...]:
         return ()
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery | None:
-        del ground, blobs
+    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery | None:
+        del environment, blobs
         return None
 
     def work(self, session: Session) -> Ending:
@@ -62,8 +62,8 @@ class Patch(DataAgent):
     def parameters(self) -> Mapping[str, Any]:
         return {"patch": {"sha256": hashlib.sha256(_content(self.path)).hexdigest()}}
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
-        applied = apply_patch(ground, _content(self.path), blobs)
+    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
+        applied = apply_patch(environment, _content(self.path), blobs)
         return Delivery(applied.change, applied)
 
 
@@ -73,12 +73,12 @@ class Reference(DataAgent):
 
     name: str = "reference"
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
-        return self.deliver_until(ground, blobs, 1)
+    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
+        return self.deliver_until(environment, blobs, 1)
 
-    def deliver_until(self, ground: Ground, blobs: Blobs, step: int) -> Delivery:
+    def deliver_until(self, environment: Environment, blobs: Blobs, step: int) -> Delivery:
         """The solution as it is after that many steps: their patches, one upon the other."""
-        contract = ground.contract
+        contract = environment.contract
         steps = [one.reference for one in contract.steps[:step]]
         patches = [one for one in (contract.reference, *steps) if isinstance(one, Path)]
         field = "steps.reference" if any(one.reference for one in contract.steps) else "oracle.reference"
@@ -89,8 +89,8 @@ class Reference(DataAgent):
         content = b"\n".join(_content(path) for path in patches)
         answer = contract.spec.answer_path
         if answer is not None:
-            return Delivery(_answered(answer, content, ground, blobs))
-        applied = apply_patch(ground, content, blobs)
+            return Delivery(_answered(answer, content, environment, blobs))
+        applied = apply_patch(environment, content, blobs)
         if applied.refused:
             raise ContractFault(Problem(str(patches[-1]), field, f"does not apply: {applied.refused}"))
         return Delivery(applied.change, applied)
@@ -103,25 +103,25 @@ class Tree(DataAgent):
     path: Path
     name: str = "tree"
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> Delivery:
+    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
         if not self.path.is_dir():
             raise OperatorFault(f"{self.path} is not a folder")
-        snapshot = ground.contract.snapshot
+        snapshot = environment.contract.snapshot
         change = import_folder(
             self.path,
             baseline=snapshot.tree,
             baseline_root=snapshot.root,
             blobs=blobs,
-            generated=ground.contract.spec.generated,
+            generated=environment.contract.spec.generated,
         )
         return Delivery(change)
 
 
-def _answered(path: str, content: bytes, ground: Ground, blobs: Blobs) -> Change:
+def _answered(path: str, content: bytes, environment: Environment, blobs: Blobs) -> Change:
     """A reference of a contract without a workspace is the right answer itself."""
     stored = blobs.put_bytes(content)
     entry = ChangeEntry(path, None, Entry("file", "644", stored.size, stored.sha256))
-    return Change(ground.contract.snapshot.root, (entry,))
+    return Change(environment.contract.snapshot.root, (entry,))
 
 
 def _content(path: Path) -> bytes:

@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 from steelyard.agents.base import Ending, Session, ending_of
 from steelyard.bench.absent_tools import first_program
-from steelyard.bench.ground import Ground
-from steelyard.bench.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
-from steelyard.contract.line_ends import CRLF, ends_in_crlf, interpreters
+from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf, interpreters
 from steelyard.contract.model import ScriptReference
+from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
-from steelyard.evidence.blobs import Blobs
-from steelyard.sandboxes.base import Place
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.sandboxes.base import Mount
 
 SOLUTION = "/solution"
 PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed", "turn", "step")
@@ -30,14 +30,14 @@ _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 class ProcessAgent:
     in_sandbox: ClassVar[bool] = True
 
-    def places(self) -> tuple[Place, ...]:
+    def extra_mounts(self) -> tuple[Mount, ...]:
         return ()
 
     def programs(self) -> tuple[str, ...]:
         return ()
 
-    def deliver(self, ground: Ground, blobs: Blobs) -> None:
-        del ground, blobs
+    def deliver(self, environment: Environment, blobs: Blobs) -> None:
+        del environment, blobs
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Solution(ProcessAgent):
     def parameters(self) -> Mapping[str, Any]:
         return {"script": {"sha256": self.contract.files[self.reference.script].sha256}}
 
-    def places(self) -> tuple[Place, ...]:
+    def extra_mounts(self) -> tuple[Mount, ...]:
         return (
-            Place(SOLUTION, laid_files(self.contract.files_beside(self.reference.script)), read_only=True),
+            Mount(SOLUTION, laid_files(self.contract.files_beside(self.reference.script)), read_only=True),
         )
 
     def work(self, session: Session) -> Ending:

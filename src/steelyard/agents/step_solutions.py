@@ -8,11 +8,11 @@ from typing import Any
 
 from steelyard.agents.base import Ending, Session
 from steelyard.agents.process import SOLUTION, ProcessAgent, Solution
-from steelyard.bench.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.base import Command, Place
+from steelyard.sandboxes.base import Command, Mount
 
 ALL = "/solutions"  # one folder a step, by its number
 _BRING = 'rm -rf -- "$2"/* "$2"/.[!.]* && cp -a "$1/." "$2/"'
@@ -33,13 +33,13 @@ class StepSolutions(ProcessAgent):
         files = self.contract.files
         return {"scripts": {str(at): files[one.script].sha256 for at, one in self._scripts().items()}}
 
-    def places(self) -> tuple[Place, ...]:
-        laid = tuple(
+    def extra_mounts(self) -> tuple[Mount, ...]:
+        overlays = tuple(
             replace(piece, path=f"{number}/{piece.path}")
             for number, one in self._scripts().items()
             for piece in laid_files(self.contract.files_beside(one.script))
         )
-        return Place(ALL, laid, read_only=True), Place(SOLUTION)
+        return Mount(ALL, overlays, read_only=True), Mount(SOLUTION)
 
     def work(self, session: Session) -> Ending:
         reference = self._scripts().get(session.turn)

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import orjson
 
-from steelyard.bench.ground import Ground
 from steelyard.bench.missing_tool import NOT_FOUND
-from steelyard.bench.run_tests import suite_of
 from steelyard.bench.runners.catalogue import runner_for
-from steelyard.bench.stand_ins import is_in_tree
+from steelyard.bench.suite.run_tests import suite_of
+from steelyard.bench.transfer.path_hijacks import is_in_tree
 from steelyard.contract.catalogue import GraderEntry
+from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.base import Command
 
@@ -41,13 +41,13 @@ def first_program(line: str) -> str:
     return "" if is_elsewhere else found["name"]
 
 
-def absent(ground: Ground, names: Sequence[str]) -> list[str]:
+def absent(environment: Environment, names: Sequence[str]) -> list[str]:
     """Those of the names that mean no program in a fresh sandbox of the ground; none where nobody answers.
 
     A sandbox that does not start is told by the run, which keeps a record of it.
     """
     try:
-        with ground.backend.start(ground.box()) as sandbox:
+        with environment.backend.start(environment.sandbox_spec()) as sandbox:
             done = sandbox.run(Command(("/bin/sh", "-c", _LOOK, "look", *names), timeout_s=LOOK_S))
     except InfraFault:
         return []
@@ -57,42 +57,42 @@ def absent(ground: Ground, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in told]
 
 
-def refuse_absent_tools(ground: Ground) -> None:
+def refuse_absent_tools(environment: Environment) -> None:
     """Raises ContractFault for a check whose program is not on the bench. What was found once is not looked for again."""
-    named = dict(_named(ground))
+    named = dict(_named(environment))
     if not named:
         return
     names = sorted(set(named.values()))
 
     def build(folder: Path) -> None:
-        missing = absent(ground, names)
+        missing = absent(environment, names)
         if missing:
-            wrong = [_problem(ground, place, name) for place, name in named.items() if name in missing]
+            wrong = [_problem(environment, place, name) for place, name in named.items() if name in missing]
             raise ContractFault(wrong)
         (folder / "found.json").write_bytes(orjson.dumps(names))
 
-    material = [FORMAT, *ground.identity, names]
-    ground.cache.build("tools", hashlib.sha256(orjson.dumps(material)).hexdigest(), build)
+    material = [FORMAT, *environment.identity, names]
+    environment.cache.build("tools", hashlib.sha256(orjson.dumps(material)).hexdigest(), build)
 
 
-def _problem(ground: Ground, place: str, name: str) -> Problem:
-    where = str(ground.contract.folder / "contract.yaml")
+def _problem(environment: Environment, place: str, name: str) -> Problem:
+    where = str(environment.contract.folder / "contract.yaml")
     fix = "correct the name, install it in `setup`, or name its toolchain"
     return Problem(where, place, f"there is no `{name}` on the bench, so nobody could pass", fix)
 
 
-def _named(ground: Ground) -> Iterator[tuple[str, str]]:
+def _named(environment: Environment) -> Iterator[tuple[str, str]]:
     """Field -> the program, of each check and grader whose command runs as it is written."""
-    spec = ground.contract.spec
-    path = ground.path_variable(spec.environment.env)
+    spec = environment.contract.spec
+    path = environment.path_variable(spec.environment.env)
     leads_in = bool(path) and any(is_in_tree(folder) for folder in path.split(":"))
     if leads_in or spec.environment.scope == "system" or spec.bench == "live":
         return
-    for number, entry in enumerate(ground.contract.checks):
+    for number, entry in enumerate(environment.contract.checks):
         name = _program(entry)
         if name and "/" not in name:
             yield f"oracle.checks[{number}].cmd" if entry.step is None else f"{entry.name}.cmd", name
-    for number, entry in enumerate(ground.contract.graders):
+    for number, entry in enumerate(environment.contract.graders):
         counts = entry.executes and (entry.required or entry.weight > 0)
         name = _program(entry) if counts else ""
         if name and "/" not in name:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from steelyard.bench.ground import Ground
+from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change
-from steelyard.evidence.importer import import_workspace
+from steelyard.evidence.change.change import Change
+from steelyard.evidence.change.importer import import_workspace
+from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes import backend
 from steelyard.sandboxes.base import Command, Sandbox
 
@@ -42,12 +42,12 @@ class Applied:
     end: int
 
 
-def apply_patch(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
-    root = ground.contract.snapshot.root
+def apply_patch(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
+    root = environment.contract.snapshot.root
     start = time.monotonic_ns()
     if not patch.strip():
         return Applied(Change(root), "", "git apply", 0, "", start, start)
-    with _with_git(ground) as sandbox:
+    with _with_git(environment) as sandbox:
         finished = sandbox.run(Command(("/bin/sh", "-c", SCRIPT), stdin=patch, timeout_s=TIMEOUT_S))
         sandbox.stop()
         log = finished.stderr.text.strip()
@@ -59,16 +59,24 @@ def apply_patch(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
             Change(root)
             if refused
             else import_workspace(
-                sandbox.remains(), baseline_root=root, blobs=blobs, generated=ground.contract.spec.generated
+                sandbox.captured_tree(),
+                baseline_root=root,
+                blobs=blobs,
+                generated=environment.contract.spec.generated,
             )
         )
     return Applied(change, refused, "git apply", finished.exit_code, log, start, time.monotonic_ns())
 
 
-def _with_git(ground: Ground) -> Sandbox:
+def _with_git(environment: Environment) -> Sandbox:
     """A sandbox of the ground's tree; an image need not have git, and a patch is the same in any sandbox that has."""
-    sandbox = ground.backend.start(ground.box())
-    if ground.image is None or sandbox.run(Command(("git", "--version"), timeout_s=TIMEOUT_S)).exit_code == 0:
+    sandbox = environment.backend.start(environment.sandbox_spec())
+    if (
+        environment.image is None
+        or sandbox.run(Command(("git", "--version"), timeout_s=TIMEOUT_S)).exit_code == 0
+    ):
         return sandbox
     sandbox.close()
-    return backend("bubblewrap").start(replace(ground.box(), image="", workdir="", read_only=False))
+    return backend("bubblewrap").start(
+        replace(environment.sandbox_spec(), image="", workdir="", read_only=False)
+    )

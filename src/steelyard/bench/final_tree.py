@@ -5,8 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping, Sequence
 
-from steelyard.contract.tree import Entry, prefixes
-from steelyard.evidence.change import Change
+from steelyard.evidence.change.change import Change
+from steelyard.filesystem.tree import Entry, prefixes
 
 MAX_LINKS = 40
 

@@ -10,7 +10,7 @@ import os
 import threading
 from typing import NamedTuple
 
-from steelyard.evidence.blobs import Blobs
+from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes.base import Captured
 
 STREAM_BYTES = 64 << 20

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from steelyard.errors import AgentFault, InfraFault
-from steelyard.sandboxes.base import Command, Finished, Laid, Place, Sandbox
+from steelyard.sandboxes.base import Command, CommandResult, FileOverlay, Mount, Sandbox
 
 LAY_S = 60.0
 OWN_PATH = {"PATH": "/usr/bin:/bin"}
@@ -27,16 +27,16 @@ class LiveTree:
 
     sandbox: Sandbox
 
-    def lay(self, laid: tuple[Laid, ...], places: tuple[Place, ...]) -> None:
+    def lay(self, overlays: tuple[FileOverlay, ...], extra_mounts: tuple[Mount, ...]) -> None:
         """Hidden files over the workspace, and the folders of a verifier, emptied first."""
-        for place in places:
-            self._write(_EMPTY, place.path)
-            for piece in place.laid:
-                self._piece(replace(piece, path=f"{place.path}/{piece.path}"))
-        for piece in laid:
+        for mount in extra_mounts:
+            self._write(_EMPTY, mount.path)
+            for piece in mount.overlays:
+                self._piece(replace(piece, path=f"{mount.path}/{piece.path}"))
+        for piece in overlays:
             self._piece(replace(piece, path=f"./{piece.path}"))
 
-    def _piece(self, piece: Laid) -> None:
+    def _piece(self, piece: FileOverlay) -> None:
         if piece.kind == "file":
             content = piece.source.read_bytes() if piece.source is not None else b""
             self._write(_PUT, piece.path, piece.mode, content=content)
@@ -47,7 +47,7 @@ class LiveTree:
 
     def _write(self, script: str, *words: str, content: bytes = b"") -> None:
         argv = ("/bin/sh", "-c", f"umask 022; {script}", "lay", *words)
-        done: Finished = self.sandbox.run(Command(argv, env=OWN_PATH, stdin=content, timeout_s=LAY_S))
+        done: CommandResult = self.sandbox.run(Command(argv, env=OWN_PATH, stdin=content, timeout_s=LAY_S))
         if done.lost and not self.sandbox.stop().oom_kills:  # what the agent left in it takes up room
             raise InfraFault(f"the sandbox died while {words[0]} was laid in it")
         if done.exit_code != 0:

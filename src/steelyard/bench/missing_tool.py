@@ -14,46 +14,48 @@ from pathlib import Path
 
 import orjson
 
-from steelyard.bench.ground import Ground
 from steelyard.bench.twin.trusted import how_badly_ended, reference_change
+from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, InfraFault
-from steelyard.sandboxes.base import Death, Finished, Laid
+from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay
 
 NOT_FOUND = 127
 MISSING = (
     f"exit {NOT_FOUND}, also with the reference: the check starts a command that the bench does not have"
 )
 FORMAT = "steelyard.missing/1"
-EndOn = Callable[[tuple[Laid, ...]], tuple[Finished, Death]]  # a change -> how the check's command ends on it
+EndOn = Callable[
+    [tuple[FileOverlay, ...]], tuple[CommandResult, ExitStats]
+]  # a change -> how the check's command ends on it
 
 
-def is_missing_for_all(ground: Ground, check: str, end_on: EndOn) -> bool:
+def is_missing_for_all(environment: Environment, check: str, end_on: EndOn) -> bool:
     """Asked once for a check of a contract; the answer is kept in the cache. Raises InfraFault when there is none."""
 
     def build(folder: Path) -> None:
-        with ground.cache.temporary() as scratch:
-            reference = reference_change(ground, scratch)
+        with environment.cache.temporary() as scratch:
+            reference = reference_change(environment, scratch)
             code = None if reference is None else _exit(check, end_on, reference)
         (folder / "exit.json").write_bytes(orjson.dumps(code))
 
-    kept = ground.cache.build("missing", _key(ground, check), build)
+    kept = environment.cache.build("missing", _key(environment, check), build)
     return bool(orjson.loads((kept / "exit.json").read_bytes()) == NOT_FOUND)
 
 
-def _exit(check: str, end_on: EndOn, reference: tuple[Laid, ...]) -> int | None:
+def _exit(check: str, end_on: EndOn, reference: tuple[FileOverlay, ...]) -> int | None:
     try:
-        finished, death = end_on(reference)
+        finished, exit_stats = end_on(reference)
     except AgentFault:  # of the reference's tree, not of the candidate's
         return None
-    if how := how_badly_ended(finished, death):
+    if how := how_badly_ended(finished, exit_stats):
         raise InfraFault(f"the check {check} ended with exit {NOT_FOUND}, and with the reference it {how}")
     return finished.exit_code
 
 
-def _key(ground: Ground, check: str) -> str:
+def _key(environment: Environment, check: str) -> str:
     material = [
         FORMAT,
-        *ground.identity,
+        *environment.identity,
         check,
     ]
     return hashlib.sha256(orjson.dumps(material)).hexdigest()

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from steelyard.bench.controls import Controls
 from steelyard.bench.kept_output import OutputStore
-from steelyard.bench.reported import Reported
-from steelyard.bench.verified import Verified
+from steelyard.bench.suite.controls import Controls
+from steelyard.bench.suite.reported import Reported
+from steelyard.bench.verifier.reward_files import RewardFiles
 from steelyard.evidence.output_view import SHOWN_BYTES
 from steelyard.sandboxes.base import Captured
 
@@ -88,7 +88,7 @@ class Outcome:
     score: float | None = None  # the share of the credit that the tests earned
     reported: Reported | None = None
     controls: Controls | None = None
-    verified: Verified | None = None
+    verified: RewardFiles | None = None
     timed_out: bool = False
 
     @property
@@ -137,5 +137,5 @@ class Outcome:
         if fields.get("controls") is not None:
             fields["controls"] = Controls.from_json(fields["controls"])
         if fields.get("verified") is not None:
-            fields["verified"] = Verified.from_json(fields["verified"])
+            fields["verified"] = RewardFiles.from_json(fields["verified"])
         return cls(**fields)

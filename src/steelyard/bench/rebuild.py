@@ -6,61 +6,63 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from steelyard.bench.around_change import oracle_data, surroundings
-from steelyard.bench.ground import Ground
-from steelyard.bench.hidden_files import hidden_files
-from steelyard.bench.link_targets import shows_hidden
-from steelyard.bench.merged_settings import with_contents
-from steelyard.bench.oracle_data import OracleData
-from steelyard.bench.setup_layer import SetupLayer
-from steelyard.bench.steering import Steering, Steers, may_steer
-from steelyard.bench.system_policy import system_change
-from steelyard.bench.verifier_names import IN_THE_WAY, copy_targets
+from steelyard.bench.transfer.around_change import oracle_data, surroundings
+from steelyard.bench.transfer.hidden_files import hidden_files
+from steelyard.bench.transfer.link_targets import shows_hidden
+from steelyard.bench.transfer.merged_settings import with_contents
+from steelyard.bench.transfer.names.verifier_names import IN_THE_WAY, copy_targets
+from steelyard.bench.transfer.oracle.data import OracleData
+from steelyard.bench.transfer.steering import Steering, Steers, may_steer
+from steelyard.bench.transfer.system.policy import system_change
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
-from steelyard.contract.tree import is_within, shown
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.environment.prepare import Environment
+from steelyard.environment.setup_layer import SetupLayer
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.change.oddities import escapes
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.oddities import escapes
-from steelyard.sandboxes.base import WORKSPACE, Laid
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.tree import is_within, shown
+from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 
 
 class Rebuilt(NamedTuple):
     """The data that turns a fresh ground into the tree to be graded."""
 
-    laid: tuple[Laid, ...]
+    overlays: tuple[FileOverlay, ...]
     findings: tuple[Finding, ...]
-    data: tuple[Laid, ...] = ()  # of the tests: for checks that run the change's own tests, and for no others
+    data: tuple[
+        FileOverlay, ...
+    ] = ()  # of the tests: for checks that run the change's own tests, and for no others
 
 
-def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
-    if ground.contract.spec.environment.scope == "system":
-        system = system_change(ground, change, blobs)
-        return Rebuilt(system.laid, system.findings)
+def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
+    if environment.contract.spec.environment.scope == "system":
+        system = system_change(environment, change, blobs)
+        return Rebuilt(system.overlays, system.findings)
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
-    spec = ground.contract.spec
+    spec = environment.contract.spec
     # An answer is the work, whatever its name could steer elsewhere.
     listed = (*spec.runner_files, *([spec.answer_path] if spec.answer_path else []))
-    hidden = hidden_places(ground.contract)
-    every_hidden = (*hidden, *hidden_modules(ground.contract))
+    hidden = hidden_places(environment.contract)
+    every_hidden = (*hidden, *hidden_modules(environment.contract))
     steering = Steering(
-        ground.baseline,
+        environment.baseline,
         change.changed_paths,
         every_hidden,
         lambda sha256: blobs.read(sha256) if sha256 in blobs else None,
-        surroundings(ground),
+        surroundings(environment),
     )
-    data = oracle_data(ground)
-    kept = _kept(ground, change, listed, steering, data)
-    showing = _showing_hidden(ground, change, every_hidden) | _in_the_way(ground, change)
-    showing |= _in_place_of_tests(ground, change, data)
+    data = oracle_data(environment)
+    kept = _kept(environment, change, listed, steering, data)
+    showing = _showing_hidden(environment, change, every_hidden) | _in_the_way(environment, change)
+    showing |= _in_place_of_tests(environment, change, data)
     merged: dict[str, bytes] = {}
     of_tests: list[ChangeEntry] = []
     for entry in change.entries:
         steered = None if _is_listed(entry, listed) else steering.of(entry)
-        finding = showing.get(entry.path) or _left_behind(entry, ground.setup, kept, steered)
+        finding = showing.get(entry.path) or _left_behind(entry, environment.setup, kept, steered)
         if finding is None and not _is_listed(entry, listed):
             finding = data.left_behind(entry)
             if finding is not None:
@@ -73,29 +75,29 @@ def rebuild(ground: Ground, change: Change, blobs: Blobs) -> Rebuilt:
         if steered is not None and steered.instead is not None and finding == _steering_finding(steered):
             carried.append(entry)
             merged[entry.path] = steered.instead
-    laid = with_contents(laid_entries(carried, blobs), merged, ground.cache)
-    return Rebuilt(laid, tuple(dict.fromkeys(findings)), laid_entries(of_tests, blobs))
+    overlays = with_contents(laid_entries(carried, blobs), merged, environment.cache)
+    return Rebuilt(overlays, tuple(dict.fromkeys(findings)), laid_entries(of_tests, blobs))
 
 
 def _steering_finding(steered: Steers) -> Finding:
     return Finding("steers_runner", "warning", shown(steered.where), steered.why)
 
 
-def _showing_hidden(ground: Ground, change: Change, hidden: tuple[str, ...]) -> dict[str, Finding]:
+def _showing_hidden(environment: Environment, change: Change, hidden: tuple[str, ...]) -> dict[str, Finding]:
     """Links that would show a check its own hidden files in the place of the work."""
     made = {one.path: one.new.target for one in change.entries if one.new and one.new.kind == "symlink"}
     if not made:
         return {}
-    links = {path: one.target for path, one in ground.baseline.items() if one.kind == "symlink"} | made
+    links = {path: one.target for path, one in environment.baseline.items() if one.kind == "symlink"} | made
     why = "leads to where hidden files go; not on the bench"
     return {
         path: Finding("leads_to_hidden", "warning", shown(path), why)
         for path in made
-        if shows_hidden(path, links, hidden, ground.baseline)
+        if shows_hidden(path, links, hidden, environment.baseline)
     }
 
 
-def _in_place_of_tests(ground: Ground, change: Change, data: OracleData) -> dict[str, Finding]:
+def _in_place_of_tests(environment: Environment, change: Change, data: OracleData) -> dict[str, Finding]:
     """Links and files where the baseline has a folder with tests."""
     turned = [
         entry.path
@@ -106,23 +108,23 @@ def _in_place_of_tests(ground: Ground, change: Change, data: OracleData) -> dict
     return {
         path: Finding("takes_along", "warning", shown(path), why)
         for path in turned
-        if any(is_within(one, path) and one in data.texts.oracle for one in ground.baseline)
+        if any(is_within(one, path) and one in data.texts.oracle for one in environment.baseline)
     }
 
 
-def _in_the_way(ground: Ground, change: Change) -> dict[str, Finding]:
+def _in_the_way(environment: Environment, change: Change) -> dict[str, Finding]:
     """Folders, links and files where a verifier copies its own files to: it would stop, or run something else."""
-    targets = copy_targets(ground.contract, WORKSPACE[1:])
+    targets = copy_targets(environment.contract, WORKSPACE[1:])
     return {
         entry.path: Finding("at_hidden_place", "warning", shown(entry.path), IN_THE_WAY)
         for entry in change.entries
-        if any(targets.stopped_by(entry, f"{top.strip('/')}/{entry.path}") for top in _tops(ground))
+        if any(targets.stopped_by(entry, f"{top.strip('/')}/{entry.path}") for top in _tops(environment))
     }
 
 
-def _tops(ground: Ground) -> tuple[str, ...]:
+def _tops(environment: Environment) -> tuple[str, ...]:
     """The names that the workspace has."""
-    workdir = ground.contract.spec.environment.workdir
+    workdir = environment.contract.spec.environment.workdir
     return (WORKSPACE, workdir) if workdir else (WORKSPACE,)
 
 
@@ -146,10 +148,10 @@ def hidden_modules(contract: Contract) -> set[str]:
     }
 
 
-def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[Laid, ...]:
+def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[FileOverlay, ...]:
     """Entries as data to lay down, deletions first: a file may stand where a folder was."""
-    laid = [one for entry in entries for one in _laid(entry, blobs)]
-    return tuple(sorted(laid, key=lambda one: one.kind != "gone"))
+    overlays = [one for entry in entries for one in _laid(entry, blobs)]
+    return tuple(sorted(overlays, key=lambda one: one.kind != "gone"))
 
 
 def _left_behind(
@@ -180,19 +182,19 @@ def _left_behind(
 
 
 def _kept(
-    ground: Ground, change: Change, listed: tuple[str, ...], steering: Steering, data: OracleData
+    environment: Environment, change: Change, listed: tuple[str, ...], steering: Steering, data: OracleData
 ) -> tuple[str, ...]:
     """What the bench keeps, whatever becomes of the folders around it; asked for only when a folder went."""
     if not any(entry.old is not None and entry.old.kind == "dir" for entry in change.entries):
         return ()
-    tree = ground.contract.snapshot.tree
+    tree = environment.contract.snapshot.tree
     steer = (
         path
-        for path, entry in ground.baseline.items()
+        for path, entry in environment.baseline.items()
         if steering.keeps(path, entry, tree) or data.keeps(path)
     )
     own = (path for path in steer if not any(fnmatchcase(path, pattern) for pattern in listed))
-    return (*(ground.setup.roots if ground.setup else ()), *own)
+    return (*(environment.setup.roots if environment.setup else ()), *own)
 
 
 def _carried_with_a_word(
@@ -216,16 +218,16 @@ def _is_listed(entry: ChangeEntry, listed: tuple[str, ...]) -> bool:
     return all(any(fnmatchcase(path, pattern) for pattern in listed) for path in entry.paths)
 
 
-def _laid(entry: ChangeEntry, blobs: Blobs) -> list[Laid]:
-    gone = [Laid(entry.renamed_from, "gone")] if entry.renamed_from is not None else []
+def _laid(entry: ChangeEntry, blobs: Blobs) -> list[FileOverlay]:
+    gone = [FileOverlay(entry.renamed_from, "gone")] if entry.renamed_from is not None else []
     new = entry.new
     if new is None:
-        return [*gone, Laid(entry.path, "gone")]
+        return [*gone, FileOverlay(entry.path, "gone")]
     if new.kind == "file" and not new.sha256:
         return gone  # over an import cap: there is no content, and the change is not complete
     if new.kind == "file":
-        return [*gone, Laid(entry.path, "file", mode=new.mode, source=blobs.path(new.sha256))]
+        return [*gone, FileOverlay(entry.path, "file", mode=new.mode, source=blobs.path(new.sha256))]
     if new.kind == "symlink":
-        return [*gone, Laid(entry.path, "symlink", target=new.target)]
+        return [*gone, FileOverlay(entry.path, "symlink", target=new.target)]
     # A patch cannot hold an empty folder, and no path rule sees one; a `test/` can still satisfy `make test`.
-    return [*gone, Laid(entry.path, "gone")] if entry.old is not None else gone
+    return [*gone, FileOverlay(entry.path, "gone")] if entry.old is not None else gone

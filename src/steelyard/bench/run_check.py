@@ -13,43 +13,49 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from steelyard.bench.git_settings import git_variables
-from steelyard.bench.ground import Ground
-from steelyard.bench.hidden_files import hidden_files
 from steelyard.bench.kept_output import STREAM_BYTES, OutputStore
 from steelyard.bench.live import LiveTree
 from steelyard.bench.missing_tool import MISSING, NOT_FOUND, EndOn, is_missing_for_all
-from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
-from steelyard.bench.run_tests import Executed, oracle_bench, run_tests
-from steelyard.bench.run_tests import decide as decide_tests
-from steelyard.bench.run_verifier import VerifierOptions, run_verifier, verifier_argv, verifier_places
 from steelyard.bench.runners.base import Ran
-from steelyard.bench.stand_ins import without_stand_ins
-from steelyard.bench.suite import Decision, SuiteOptions
-from steelyard.bench.verified import Verified
+from steelyard.bench.suite.run_tests import Executed, oracle_bench, run_tests
+from steelyard.bench.suite.run_tests import decide as decide_tests
+from steelyard.bench.suite.suite import Decision, SuiteOptions
+from steelyard.bench.transfer.git_settings import git_variables
+from steelyard.bench.transfer.hidden_files import hidden_files
+from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.bench.transfer.path_hijacks import without_path_hijacks
+from steelyard.bench.verifier.reward_files import RewardFiles
+from steelyard.bench.verifier.run_verifier import (
+    VerifierOptions,
+    run_verifier,
+    verifier_argv,
+    verifier_mounts,
+)
 from steelyard.bench.whose_fault import blamed
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
-from steelyard.contract.tree import is_within
+from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, GraderFault, InfraFault
+from steelyard.filesystem.tree import is_within
 from steelyard.sandboxes.base import (
-    Box,
     Command,
-    Death,
-    Finished,
-    Laid,
+    CommandResult,
+    ExitStats,
+    FileOverlay,
+    Mount,
     OnConnection,
-    Place,
     Sandbox,
-    with_doors,
+    SandboxSpec,
+    with_allowed_hosts,
 )
 
 INFRASTRUCTURE_TRIES = 2
 T = TypeVar("T")
 Somewhere = Callable[
-    [tuple[Laid, ...], Callable[[Sandbox], Finished], Callable[[Finished], Finished]], tuple[Finished, Death]
+    [tuple[FileOverlay, ...], Callable[[Sandbox], CommandResult], Callable[[CommandResult], CommandResult]],
+    tuple[CommandResult, ExitStats],
 ]
 
 
@@ -68,29 +74,29 @@ class Executing(Protocol):
 class Bench:
     """A ground with a change on it, ready for checks."""
 
-    ground: Ground
-    laid: tuple[Laid, ...]
+    environment: Environment
+    overlays: tuple[FileOverlay, ...]
     env: dict[str, str]
     clock: Callable[[], int] = time.monotonic_ns  # ns since run start, in a run
     live: LiveTree | None = None  # where the change is already
-    changed: tuple[Laid, ...] | None = None  # all of it, for places where nothing runs
+    changed: tuple[FileOverlay, ...] | None = None  # all of it, for places where nothing runs
     on_connection: OnConnection | None = None
     outputs: OutputStore | None = None  # where long outputs are kept whole
-    given: tuple[Laid, ...] = ()  # what the harness brought along with steps: it is under every change
+    given: tuple[FileOverlay, ...] = ()  # what the harness brought along with steps: it is under every change
     is_trusted: bool = False  # nobody suspects this change
-    data: tuple[Laid, ...] = ()  # of the tests, as the change has it
+    data: tuple[FileOverlay, ...] = ()  # of the tests, as the change has it
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
         """Run one check by the contract's replay rule, telling each execution; one stands for them all."""
         outcomes: list[Outcome] = []
-        rule = self.ground.contract.spec.oracle.reruns if entry.is_check else Reruns()
+        rule = self.environment.contract.spec.oracle.reruns if entry.is_check else Reruns()
 
         def execute() -> CheckOutcome:
             try:
                 outcome = self._execute(entry)
                 if not self.is_trusted:
                     again = partial(self._execute, entry)
-                    outcome = blamed(self.ground, entry, outcome, self._on_trusted, again)
+                    outcome = blamed(self.environment, entry, outcome, self._on_trusted, again)
             except (
                 GraderFault
             ) as fault:  # the check decides nothing with the reference either: no change is to blame
@@ -109,7 +115,7 @@ class Bench:
 
     def refuse(self, entry: GraderEntry, why: str, outcome: CheckOutcome = "fail") -> Outcome:
         """The outcome of a check that the change itself, or how its agent ended, made impossible."""
-        return self._outcome(entry, Finished(None), Death(), (outcome, why), self.clock())
+        return self._outcome(entry, CommandResult(None), ExitStats(), (outcome, why), self.clock())
 
     def _execute(self, entry: GraderEntry) -> Outcome:
         start = self.clock()
@@ -122,76 +128,80 @@ class Bench:
         except AgentFault as fault:
             return self.refuse(entry, str(fault))
 
-    def _on_trusted(self, entry: GraderEntry, laid: tuple[Laid, ...]) -> Outcome:
+    def _on_trusted(self, entry: GraderEntry, overlays: tuple[FileOverlay, ...]) -> Outcome:
         """The same check on a change that nobody suspects, in a sandbox of its own."""
-        laid = (*self.given, *laid)
-        bench = replace(self, laid=laid, changed=laid, live=None, is_trusted=True)
+        overlays = (*self.given, *overlays)
+        bench = replace(self, overlays=overlays, changed=overlays, live=None, is_trusted=True)
         return bench._execute(entry)  # noqa: SLF001  # one of us
 
     def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
-        finished, death = self._command_on(entry, self._with_own_tests(), self._on_the_change)
-        judged = _judge(finished, death, entry.grader)
+        finished, exit_stats = self._command_on(entry, self._with_own_tests(), self._on_the_change)
+        judged = _judge(finished, exit_stats, entry.grader)
         if entry.grader.expect_exit != NOT_FOUND:
             judged = self._or_missing(
                 entry,
                 finished,
                 judged,
-                lambda laid: self._command_on(entry, laid, self._in_a_fresh_sandbox),
+                lambda overlays: self._command_on(entry, overlays, self._in_a_fresh_sandbox),
             )
-        return self._outcome(entry, finished, death, judged, start)
+        return self._outcome(entry, finished, exit_stats, judged, start)
 
-    def _with_own_tests(self) -> tuple[Laid, ...]:
+    def _with_own_tests(self) -> tuple[FileOverlay, ...]:
         """A command or a verifier runs the change's tests where it has some, and those need their data."""
-        tests = OracleFiles(self.ground.baseline)
-        return (*self.laid, *self.data) if any(one.path in tests for one in self.laid) else self.laid
+        tests = OracleFiles(self.environment.baseline)
+        return (
+            (*self.overlays, *self.data) if any(one.path in tests for one in self.overlays) else self.overlays
+        )
 
     def _command_on(
-        self, entry: GraderEntry, laid: tuple[Laid, ...], somewhere: Somewhere
-    ) -> tuple[Finished, Death]:
+        self, entry: GraderEntry, overlays: tuple[FileOverlay, ...], somewhere: Somewhere
+    ) -> tuple[CommandResult, ExitStats]:
         options: Executing = entry.grader
-        places = [dest for _, dest in options.injected]
+        extra_mounts = [dest for _, dest in options.injected]
         # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
-        own = [piece for piece in laid if not any(is_within(piece.path, place) for place in places)]
+        own = [piece for piece in overlays if not any(is_within(piece.path, place) for place in extra_mounts)]
         command = Command(
             _argv(entry),
-            env={**git_environment(self.ground), **self.env},
+            env={**git_environment(self.environment), **self.env},
             timeout_s=options.timeout_s,
             whole_bytes=STREAM_BYTES,
         )
         return somewhere(
-            (*own, *hidden_files(self.ground.contract, options)),
+            (*own, *hidden_files(self.environment.contract, options)),
             lambda sandbox: sandbox.run(command),
             lambda done: done,
         )
 
     def _or_missing(
-        self, entry: GraderEntry, finished: Finished, judged: tuple[CheckOutcome, str], end_on: EndOn
+        self, entry: GraderEntry, finished: CommandResult, judged: tuple[CheckOutcome, str], end_on: EndOn
     ) -> tuple[CheckOutcome, str]:
         """What was judged, unless the contract asks for a command that nobody has."""
         if judged[0] != "fail" or finished.exit_code != NOT_FOUND:
             return judged
-        return ("error", MISSING) if is_missing_for_all(self.ground, entry.name, end_on) else judged
+        return ("error", MISSING) if is_missing_for_all(self.environment, entry.name, end_on) else judged
 
     def _tested(self, entry: GraderEntry, start: int) -> Outcome:
         options: SuiteOptions = entry.grader
-        with self.ground.cache.temporary() as scratch:
+        with self.environment.cache.temporary() as scratch:
             bench = oracle_bench(
-                self.ground,
+                self.environment,
                 options,
-                self.laid,
-                hidden_files(self.ground.contract, options, scratch),
-                lambda laid, use: self._in_a_fresh_sandbox(laid, use, lambda ran: ran.finished),
+                self.overlays,
+                hidden_files(self.environment.contract, options, scratch),
+                lambda overlays, use: self._in_a_fresh_sandbox(overlays, use, lambda ran: ran.finished),
             )
             needs_all = entry.required and entry.pass_threshold >= 1 and not options.declared
             tested: Executed = run_tests(replace(bench, needs_all=needs_all))
             finished, reported = tested.ran
             decided = decide_tests(options, tested)
-            bad_end = _ended_badly(finished, tested.death, options.timeout_s)
+            bad_end = _ended_badly(finished, tested.exit_stats, options.timeout_s)
             judged = bad_end or (decided.at(entry.pass_threshold), decided.why)
             if not reported.passed and not reported.tampering:
-                judged = self._or_missing(entry, finished, judged, lambda laid: _end_of(bench.on(laid).run()))
+                judged = self._or_missing(
+                    entry, finished, judged, lambda overlays: _end_of(bench.on(overlays).run())
+                )
         score = 0.0 if bad_end else decided.score
-        outcome = self._outcome(entry, finished, tested.death, judged, start)
+        outcome = self._outcome(entry, finished, tested.exit_stats, judged, start)
         return replace(
             outcome,
             notes=(*outcome.notes, *tested.notes),
@@ -206,31 +216,35 @@ class Bench:
         options: VerifierOptions = entry.grader
         if options.separate is None:
             return self._verified_here(entry, start)
-        with self.ground.cache.temporary() as scratch:
-            from steelyard.bench.apart import apart  # noqa: PLC0415  # containers, and only for who needs them
+        with self.environment.cache.temporary() as scratch:
+            from steelyard.bench.verifier.container import apart  # noqa: PLC0415  # containers, and only for who needs them
 
-            changed = self.laid if self.changed is None else self.changed
-            other = apart(self.ground, changed, options.separate, scratch)
-            bench = replace(self, ground=other.ground, laid=other.laid, live=None)
+            changed = self.overlays if self.changed is None else self.changed
+            other = apart(self.environment, changed, options.separate, scratch)
+            bench = replace(self, environment=other.environment, overlays=other.overlays, live=None)
             outcome = bench._verified_here(entry, start, other.logs)  # noqa: SLF001  # one of us
         return replace(outcome, notes=(*outcome.notes, *other.notes))
 
-    def _verified_here(self, entry: GraderEntry, start: int, published: tuple[Laid, ...] = ()) -> Outcome:
+    def _verified_here(
+        self, entry: GraderEntry, start: int, published: tuple[FileOverlay, ...] = ()
+    ) -> Outcome:
         options: VerifierOptions = entry.grader
-        contract = self.ground.contract
-        laid = self._with_own_tests()
-        cleared = without_stand_ins(self.ground, self._path_variable(options), laid, self._ask)
-        (finished, verified), death = self._on_the_change(
-            cleared.laid,
+        contract = self.environment.contract
+        overlays = self._with_own_tests()
+        cleared = without_path_hijacks(self.environment, self._path_variable(options), overlays, self._ask)
+        (finished, verified), exit_stats = self._on_the_change(
+            cleared.overlays,
             lambda sandbox: run_verifier(
-                sandbox, contract, options, {**git_environment(self.ground), **self.env}
+                sandbox, contract, options, {**git_environment(self.environment), **self.env}
             ),
             lambda ran: ran.finished,
-            places=verifier_places(contract, options, published),
+            extra_mounts=verifier_mounts(contract, options, published),
             user=str(options.user or ""),
         )
-        judged = _ended_badly(finished, death, options.timeout_s) or _rewarded(verified, entry.pass_threshold)
-        outcome = self._outcome(entry, finished, death, judged, start)
+        judged = _ended_badly(finished, exit_stats, options.timeout_s) or _rewarded(
+            verified, entry.pass_threshold
+        )
+        outcome = self._outcome(entry, finished, exit_stats, judged, start)
         return replace(
             outcome,
             argv=verifier_argv(contract, options),
@@ -240,17 +254,19 @@ class Bench:
         )
 
     def _path_variable(self, options: VerifierOptions) -> str:
-        return self.ground.path_variable({**self.ground.contract.spec.environment.env, **options.env})
+        return self.environment.path_variable(
+            {**self.environment.contract.spec.environment.env, **options.env}
+        )
 
-    def _ask(self, command: Command) -> Finished:
+    def _ask(self, command: Command) -> CommandResult:
         """A question that needs the bench and nothing of the change."""
         return self._in_a_fresh_sandbox((), lambda sandbox: sandbox.run(command), lambda done: done)[0]
 
     def _outcome(
         self,
         entry: GraderEntry,
-        finished: Finished,
-        death: Death,
+        finished: CommandResult,
+        exit_stats: ExitStats,
         judged: tuple[CheckOutcome, str],
         start: int,
     ) -> Outcome:
@@ -270,61 +286,65 @@ class Bench:
             end=self.clock(),
             runs=(judged[0],),
             timed_out=finished.timed_out,
-            notes=("out of memory",) if death.oom_kills else (),
+            notes=("out of memory",) if exit_stats.oom_kills else (),
         )
 
     def _on_the_change(
         self,
-        laid: tuple[Laid, ...],
+        overlays: tuple[FileOverlay, ...],
         use: Callable[[Sandbox], T],
-        finished: Callable[[T], Finished],
-        places: tuple[Place, ...] = (),
+        finished: Callable[[T], CommandResult],
+        extra_mounts: tuple[Mount, ...] = (),
         user: str = "",
-    ) -> tuple[T, Death]:
+    ) -> tuple[T, ExitStats]:
         """A fresh sandbox, or the agent's own when the contract says `bench: live`."""
         if self.live is None:
-            return self._in_a_fresh_sandbox(laid, use, finished, places, user)
-        self.live.lay(laid, places)
+            return self._in_a_fresh_sandbox(overlays, use, finished, extra_mounts, user)
+        self.live.lay(overlays, extra_mounts)
         used = use(self.live.sandbox)
         if not finished(used).lost:
-            self.live.sandbox.settle()
-        return used, Death()
+            self.live.sandbox.kill_processes()
+        return used, ExitStats()
 
     def _in_a_fresh_sandbox(
         self,
-        laid: tuple[Laid, ...],
+        overlays: tuple[FileOverlay, ...],
         use: Callable[[Sandbox], T],
-        finished: Callable[[T], Finished],
-        places: tuple[Place, ...] = (),
+        finished: Callable[[T], CommandResult],
+        extra_mounts: tuple[Mount, ...] = (),
         user: str = "",
-    ) -> tuple[T, Death]:
-        box = self.ground.box(laid=laid, places=places, env=self.env, user=user)
+    ) -> tuple[T, ExitStats]:
+        sandbox_spec = self.environment.sandbox_spec(
+            overlays=overlays, extra_mounts=extra_mounts, env=self.env, user=user
+        )
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:
-                with self.ground.backend.start(self._with_doors(box)) as sandbox:
+                with self.environment.backend.start(self._with_doors(sandbox_spec)) as sandbox:
                     used = use(sandbox)
-                    death = sandbox.stop()
+                    exit_stats = sandbox.stop()
             except InfraFault:
                 if not left:
                     raise
                 continue
             # A sandbox that died of its own memory is the candidate's doing; any other way is ours.
-            if finished(used).lost and not death.oom_kills and left:
+            if finished(used).lost and not exit_stats.oom_kills and left:
                 continue
             break
-        return used, death
+        return used, exit_stats
 
-    def _with_doors(self, box: Box) -> Box:
-        return with_doors(box, self.ground.contract.spec.oracle.network, self.on_connection)
+    def _with_doors(self, sandbox_spec: SandboxSpec) -> SandboxSpec:
+        return with_allowed_hosts(
+            sandbox_spec, self.environment.contract.spec.oracle.network, self.on_connection
+        )
 
 
-def _end_of(ran: tuple[Ran, Death]) -> tuple[Finished, Death]:
+def _end_of(ran: tuple[Ran, ExitStats]) -> tuple[CommandResult, ExitStats]:
     return ran[0].finished, ran[1]
 
 
-def git_environment(ground: Ground) -> Mapping[str, str]:
+def git_environment(environment: Environment) -> Mapping[str, str]:
     """For checks that are believed by their exit code or their word; a contract may have its own."""
-    declared = ground.contract.spec.environment
+    declared = environment.contract.spec.environment
     return {} if "GIT_CONFIG_COUNT" in declared.env else git_variables(declared.scope)
 
 
@@ -343,30 +363,34 @@ def _argv(entry: GraderEntry) -> tuple[str, ...]:
     return ("/bin/sh", "-c", getattr(entry.grader, "command", None) or entry.grader.cmd)
 
 
-def _rewarded(verified: Verified, threshold: float) -> tuple[CheckOutcome, str]:
+def _rewarded(verified: RewardFiles, threshold: float) -> tuple[CheckOutcome, str]:
     if verified.reward is None:
         return "error", verified.errors[0]
     why = f"reward {verified.reward:g}"
     return Decision("pass", verified.reward, why).at(threshold), why
 
 
-def _judge(finished: Finished, death: Death, options: Executing) -> tuple[CheckOutcome, str]:
-    ended_badly = _ended_badly(finished, death, options.timeout_s)
+def _judge(finished: CommandResult, exit_stats: ExitStats, options: Executing) -> tuple[CheckOutcome, str]:
+    ended_badly = _ended_badly(finished, exit_stats, options.timeout_s)
     if ended_badly is not None:
         return ended_badly
     if finished.signal is not None:
-        memory = ", out of memory" if death.oom_kills else ""
+        memory = ", out of memory" if exit_stats.oom_kills else ""
         return "fail", f"killed by signal {finished.signal}{memory}"
     if finished.exit_code == options.expect_exit:
         return "pass", f"exit {finished.exit_code}"
     return "fail", f"exit {finished.exit_code}, expected {options.expect_exit}"
 
 
-def _ended_badly(finished: Finished, death: Death, timeout_s: float) -> tuple[CheckOutcome, str] | None:
+def _ended_badly(
+    finished: CommandResult, exit_stats: ExitStats, timeout_s: float
+) -> tuple[CheckOutcome, str] | None:
     if finished.timed_out:
         return "error", f"timed out after {timeout_s:g} s"
     if finished.not_started:
         return "error", f"could not start: {finished.not_started}"
     if finished.lost:
-        return ("fail", "ran out of memory") if death.oom_kills else ("error", "the sandbox died under it")
+        return (
+            ("fail", "ran out of memory") if exit_stats.oom_kills else ("error", "the sandbox died under it")
+        )
     return None

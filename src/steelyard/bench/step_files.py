@@ -5,7 +5,7 @@
     brought, and gone             gone, and on no bench
     brought, the old one back     nothing happened: the bench has the old one
 
-What was kept stands in `brought.json` beside `change.json`, since a change alone cannot tell.
+What was kept stands in `step_files.json` beside `change.json`, since a change alone cannot tell.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from steelyard.bench.ground import Ground
-from steelyard.bench.hidden_files import laid_files
+from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract, Step
-from steelyard.contract.tree import Entry
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change, ChangeEntry
-from steelyard.sandboxes.base import Laid
+from steelyard.environment.prepare import Environment
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.tree import Entry
+from steelyard.sandboxes.base import FileOverlay
 
-Brought = Mapping[str, ContractFile]  # by the path in the tree that is captured
+StepFiles = Mapping[str, ContractFile]  # by the path in the tree that is captured
 
 
 class Parted(NamedTuple):
@@ -35,32 +35,34 @@ class Parted(NamedTuple):
     kept: frozenset[str]
 
 
-def brought_by(ground: Ground, steps: Collection[Step]) -> Brought:
+def step_files_of(environment: Environment, steps: Collection[Step]) -> StepFiles:
     """Of several steps the last word counts."""
-    below = _folder(ground)
+    below = _folder(environment)
     return {f"{below}{name}": file for step in steps for name, file in step.files.items()}
 
 
-def _folder(ground: Ground) -> str:
+def _folder(environment: Environment) -> str:
     """Where the agent works, below what is captured: of a whole system that is a folder of it."""
-    if ground.contract.spec.environment.scope != "system":
+    if environment.contract.spec.environment.scope != "system":
         return ""
-    place = ground.box().workdir.strip("/")
+    place = environment.sandbox_spec().workdir.strip("/")
     return f"{place}/" if place else ""
 
 
-def part(change: Change, brought: Brought, contract: Contract, blobs: Blobs, *, was_laid: bool) -> Parted:
+def part(
+    change: Change, step_files: StepFiles, contract: Contract, blobs: Blobs, *, was_laid: bool
+) -> Parted:
     """`was_laid`: whether the agent had them; who hands over data never saw them, and so has removed none."""
-    if not brought:
+    if not step_files:
         return Parted(change, frozenset())
-    for one in brought.values():
+    for one in step_files.values():
         if one.mode != "link":
             blobs.put_bytes(one.path.read_bytes())
     entries: list[ChangeEntry] = []
     kept: set[str] = set()
     seen: set[str] = set()
-    for entry in _unfolded(change, brought):
-        file = brought.get(entry.path)
+    for entry in _unfolded(change, step_files):
+        file = step_files.get(entry.path)
         if file is None:
             entries.append(entry)
             continue
@@ -70,19 +72,19 @@ def part(change: Change, brought: Brought, contract: Contract, blobs: Blobs, *, 
             kept.add(entry.path)
         else:
             entries.append(replace(entry, old=old))
-    for path in sorted(brought.keys() - seen):
+    for path in sorted(step_files.keys() - seen):
         if not was_laid or any(fnmatchcase(path, pattern) for pattern in contract.spec.generated):
             kept.add(path)
         elif contract.spec.environment.scope != "system" and path not in contract.snapshot.entries:
-            entries.append(ChangeEntry(path, _entry(brought[path]), None))
+            entries.append(ChangeEntry(path, _entry(step_files[path]), None))
     ordered = sorted(entries, key=lambda one: os.fsencode(one.path))
     return Parted(replace(change, entries=tuple(ordered)), frozenset(kept))
 
 
-def _unfolded(change: Change, brought: Brought) -> Iterator[ChangeEntry]:
+def _unfolded(change: Change, step_files: StepFiles) -> Iterator[ChangeEntry]:
     """A file with the same bytes as one that came is no rename of it."""
     for entry in change.entries:
-        if entry.renamed_from is not None and not brought.keys().isdisjoint(entry.paths):
+        if entry.renamed_from is not None and not step_files.keys().isdisjoint(entry.paths):
             yield ChangeEntry(entry.renamed_from, entry.old, None)
             yield ChangeEntry(entry.path, None, entry.new)
         else:
@@ -95,11 +97,13 @@ def _entry(file: ContractFile) -> Entry:
     return Entry("file", file.mode, file.path.stat().st_size, file.sha256)
 
 
-def laid_of(brought: Brought, kept: Collection[str]) -> tuple[Laid, ...]:
-    return laid_files({path: file for path, file in brought.items() if path in kept})
+def overlays_of(step_files: StepFiles, kept: Collection[str]) -> tuple[FileOverlay, ...]:
+    return laid_files({path: file for path, file in step_files.items() if path in kept})
 
 
-def kept_as_change(brought: Brought, kept: Collection[str]) -> Change:
+def kept_as_change(step_files: StepFiles, kept: Collection[str]) -> Change:
     """Brought files as something that a tree can be made of; their bytes are blobs since the capture."""
-    entries = (ChangeEntry(path, None, _entry(brought[path])) for path in sorted(kept) if path in brought)
+    entries = (
+        ChangeEntry(path, None, _entry(step_files[path])) for path in sorted(kept) if path in step_files
+    )
     return Change("", tuple(entries))

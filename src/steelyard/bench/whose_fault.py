@@ -18,24 +18,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from steelyard.bench.ground import Ground
 from steelyard.bench.outcome import Outcome
 from steelyard.bench.twin.trusted import reference_change
 from steelyard.contract.catalogue import GraderEntry
+from steelyard.environment.prepare import Environment
 from steelyard.errors import GraderFault, InfraFault
-from steelyard.sandboxes.base import Laid
+from steelyard.sandboxes.base import FileOverlay
 
 TIMEOUT_SHARE = 0.5  # of a check's time: what the trusted tree may need for a timeout to be the change's
-RunOn = Callable[[GraderEntry, tuple[Laid, ...]], Outcome]  # the check on another change
+RunOn = Callable[[GraderEntry, tuple[FileOverlay, ...]], Outcome]  # the check on another change
 
 
 class TrustedTree(NamedTuple):
     name: str  # for a person: "the reference", "the unchanged snapshot"
-    laid: tuple[Laid, ...]
+    overlays: tuple[FileOverlay, ...]
 
 
 def blamed(
-    ground: Ground, entry: GraderEntry, outcome: Outcome, run_on: RunOn, again: Callable[[], Outcome]
+    environment: Environment,
+    entry: GraderEntry,
+    outcome: Outcome,
+    run_on: RunOn,
+    again: Callable[[], Outcome],
 ) -> Outcome:
     """The outcome as it is, or as a failure where the trusted tree shows that the change made the difference.
 
@@ -43,10 +47,10 @@ def blamed(
     """
     if outcome.outcome != "error":
         return outcome
-    with ground.cache.temporary() as scratch:
-        tree = _trusted_tree(ground, scratch)
+    with environment.cache.temporary() as scratch:
+        tree = _trusted_tree(environment, scratch)
         try:
-            there = run_on(_hurried(entry) if outcome.timed_out else entry, tree.laid)
+            there = run_on(_hurried(entry) if outcome.timed_out else entry, tree.overlays)
         except (InfraFault, GraderFault):  # the trusted tree decides nothing: nothing is known then
             return outcome
     if there.outcome == "error":
@@ -61,12 +65,12 @@ def _hurried(entry: GraderEntry) -> GraderEntry:
     return replace(entry, grader=replace(entry.grader, timeout_s=entry.grader.timeout_s * TIMEOUT_SHARE))
 
 
-def _trusted_tree(ground: Ground, scratch: Path) -> TrustedTree:
-    contract = ground.contract
+def _trusted_tree(environment: Environment, scratch: Path) -> TrustedTree:
+    contract = environment.contract
     answer = contract.spec.answer_path
     if answer is not None and contract.reference is not None:
-        return TrustedTree("the reference", (Laid(answer, "file", source=contract.reference),))
-    reference = reference_change(ground, scratch)
+        return TrustedTree("the reference", (FileOverlay(answer, "file", source=contract.reference),))
+    reference = reference_change(environment, scratch)
     if reference is None:
         return TrustedTree("the unchanged snapshot", ())
     return TrustedTree("the reference", reference)

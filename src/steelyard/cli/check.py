@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
-from steelyard.contract.exposed import WORKSPACE, exposed_verifiers
-from steelyard.contract.importing.direct import as_typed, contract_at, find_folders
+from steelyard.contract.lint.exposed_verifiers import WORKSPACE, exposed_verifiers
+from steelyard.contract.lint.offline_verifiers import fetching_verifiers
+from steelyard.contract.lint.reference import reference_problems
+from steelyard.contract.lint.syntax import unparsed
 from steelyard.contract.load import examine_contract
-from steelyard.contract.offline import fetching_verifiers
-from steelyard.contract.reference import reference_problems
-from steelyard.contract.syntax import unparsed
-from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
+from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.graders.verifier import Verifier
+from steelyard.graders.checks.verifier import Verifier
+from steelyard.importers.direct import as_typed, contract_at, find_folders
 from steelyard.report.plain import problem_lines
 
 if TYPE_CHECKING:
-    from steelyard.study.rehearse import Tried
+    from steelyard.study.self_test import SelfTestResult
 
 HELP = "find mistakes in contracts before anything is spent"
 SCHEMA = "steelyard.check/1"
@@ -59,7 +59,7 @@ class Checked(NamedTuple):
     digest: str | None
     faults: list[Problem]
     warnings: list[Problem]
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[SelfTestResult, ...] = ()
     outputs: tuple[ExpectedOutput, ...] = ()
 
     @property
@@ -99,7 +99,7 @@ class Checked(NamedTuple):
     def lines(self) -> list[str]:
         head = f"ok     {self.id}  {self.digest}" if self.ok else f"wrong  {self.path}"
         told = [line for problem in self.faults for line in problem_lines(problem)]
-        doubts = [f"warning: {line}" for problem in self.warnings for line in problem_lines(problem)]
+        lint_warnings = [f"warning: {line}" for problem in self.warnings for line in problem_lines(problem)]
         outputs = [
             f"{one.check} expects its output at {one.path}"
             + (" (inferred from the brief)" if one.inferred else "")
@@ -108,7 +108,7 @@ class Checked(NamedTuple):
         return [
             shown(head),
             *(f"  {shown(line)}" for line in outputs),
-            *(f"  {line}" for line in (*told, *doubts)),
+            *(f"  {line}" for line in (*told, *lint_warnings)),
         ]
 
 
@@ -163,16 +163,16 @@ def _tell(checked: Checked, *, as_json: bool) -> None:
     sys.stdout.flush()  # a large suite takes a while
     if checked.tried and not as_json:
         from steelyard.cli.output import console  # noqa: PLC0415  # loaded already, since something was tried
-        from steelyard.cli.rehearsing import table  # noqa: PLC0415  # see above
+        from steelyard.cli.self_test import table  # noqa: PLC0415  # see above
 
         console().print(table(checked.tried))
 
 
 def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
-    from steelyard.cli.rehearsing import rehearse  # noqa: PLC0415  # sandboxes, which reading a contract needs not
+    from steelyard.cli.self_test import self_test  # noqa: PLC0415  # sandboxes, which reading a contract needs not
 
     made = contract_at(checked.path, task_options(args))
-    tried, faults = rehearse(made, catalogue, args)
+    tried, faults = self_test(made, catalogue, args)
     return checked._replace(tried=tried, faults=[as_typed(one, {made: checked.path}) for one in faults])
 
 
@@ -219,13 +219,13 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         contract, warnings = examine_contract(path, catalogue, to_run=False)
     except ContractFault as fault:
         return Checked(path, None, None, fault.problems, [])
-    doubts = [*unparsed(contract), *exposed_verifiers(contract), *fetching_verifiers(contract)]
+    lint_warnings = [*unparsed(contract), *exposed_verifiers(contract), *fetching_verifiers(contract)]
     return Checked(
         path,
         contract.id,
         contract.digest,
         reference_problems(contract),
-        [*warnings, *doubts],
+        [*warnings, *lint_warnings],
         outputs=tuple(_outputs(contract)),
     )
 

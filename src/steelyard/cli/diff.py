@@ -11,7 +11,7 @@ import orjson
 from steelyard.cli.output import console, print_json
 from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder import CHANGE, PATCH, RunFolder, find_run
+from steelyard.evidence.folder.folder import CHANGE, PATCH, RunFolder, find_run
 from steelyard.report.compare import compare_runs
 from steelyard.report.plain import ESCAPED_PATCH, escaped_patch, shown_lines
 from steelyard.report.terminal import print_comparison

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 
-from steelyard.judge.wire import WIRES, default_models, juror_of
+from steelyard.judge.provider import WIRES, default_models, juror_of
 from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
 
 HELP = "tell what this machine can enforce, and how to mend what it cannot"

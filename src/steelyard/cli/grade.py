@@ -11,15 +11,15 @@ from typing import Any
 
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
-from steelyard.cli.requiring import add_required, required_by
+from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.cli.trials import add_run_options, run_trials
-from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
-from steelyard.contract.importing.direct import contract_at, told_as_typed
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
+from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import installed_catalogue
+from steelyard.importers.direct import contract_at, told_as_typed
 from steelyard.plan.trial import Trial
 from steelyard.report.plain import ESCAPED_PATCH
 

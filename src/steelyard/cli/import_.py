@@ -17,12 +17,12 @@ from steelyard.cli.check import Checked, check
 from steelyard.cli.output import check_out
 from steelyard.cli.tasks import add_network_options
 from steelyard.contract.catalogue import Catalogue
-from steelyard.contract.importing.find import FORMATS, Found, find
-from steelyard.contract.importing.task import Options
-from steelyard.contract.importing.write import write_task
-from steelyard.contract.tree import shown
 from steelyard.errors import ContractFault, OperatorFault, Problem
+from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
+from steelyard.importers.find import FORMATS, Found, find
+from steelyard.importers.task import Options
+from steelyard.importers.write import write_task
 
 HELP = "make contracts of other people's tasks"
 SCHEMA = "steelyard.import/1"

@@ -105,16 +105,16 @@ def _end_interrupted(received: list[int]) -> NoReturn:
         print("steelyard: interrupted; runs in flight are lost, every sealed run is kept", file=sys.stderr)  # noqa: T201
         sys.stderr.flush()
     code = 128 + (received[0] if received else signal.SIGINT)
-    if "steelyard.contract.cache" in sys.modules:  # otherwise nothing was begun
+    if "steelyard.filesystem.cache" in sys.modules:  # otherwise nothing was begun
         with suppress(OSError):
-            line = [sys.executable, "-P", "-m", "steelyard.cli.leave", str(code)]
+            line = [sys.executable, "-P", "-m", "steelyard.cli.interrupt", str(code)]
             os.execv(sys.executable, line)  # noqa: S606  # no shell is the point
     os._exit(code)
 
 
 def _tell_what_was_rebuilt() -> None:
     """A damaged cache costs no verdict, but its owner should know."""
-    cache = sys.modules.get("steelyard.contract.cache")
+    cache = sys.modules.get("steelyard.filesystem.cache")
     for note in cache.rebuilt() if cache is not None and not sys.stderr.closed else ():
         print(f"steelyard: note: {note}", file=sys.stderr)  # noqa: T201  # this is the command line
 

@@ -17,18 +17,18 @@ from rich.text import Text
 
 from steelyard.cli.output import console, exit_code, print_json
 from steelyard.cli.reporter import Reporter
-from steelyard.cli.requiring import add_required, required_by
+from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.runs import RUNS
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.contract import Contract
-from steelyard.contract.importing.direct import contract_at, find_folders, told_as_typed
 from steelyard.contract.load import load_contract
-from steelyard.contract.tree import shown
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
-from steelyard.evidence.folder import RunFolder, find_named
-from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.folder.folder import RunFolder, find_named
+from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
+from steelyard.importers.direct import contract_at, find_folders, told_as_typed
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.study.judging import Judging
@@ -85,7 +85,7 @@ class _Chosen(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     required_by(args)  # a wrong word or key is found before anything is spent
     if args.sign:
-        from steelyard.evidence.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
+        from steelyard.evidence.folder.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
 
         check_private_key(args.sign)
     typed = {contract_at(path, task_options(args)): path for path in find_folders(args.contract)}

@@ -10,14 +10,14 @@ from typing import Any
 from steelyard.agents.catalogue import find_agent
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
-from steelyard.cli.requiring import add_required, required_by
+from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.cli.trials import add_jobs, add_run_options, run_trials
 from steelyard.contract.contract import Contract
-from steelyard.contract.importing.direct import contract_at, find_folders, told_as_typed
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.graders.catalogue import installed_catalogue
+from steelyard.importers.direct import contract_at, find_folders, told_as_typed
 from steelyard.plan.trial import plan_trials
 
 HELP = "try agents on contracts"

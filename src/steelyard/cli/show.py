@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard.cli.output import console, print_json
-from steelyard.cli.requiring import add_required, required_by
+from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
-from steelyard.evidence.folder import GRADINGS_HEAD, REPORT, RunFolder, find_run, find_runs
-from steelyard.evidence.glance import glance
-from steelyard.evidence.gradings import grading_files, read_gradings
+from steelyard.evidence.folder.folder import GRADINGS_HEAD, REPORT, RunFolder, find_run, find_runs
+from steelyard.evidence.folder.glance import glance
+from steelyard.evidence.folder.gradings import grading_files, read_gradings
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 
-from steelyard.contract.door_names import checked_door
-from steelyard.contract.importing.task import Options
+from steelyard.contract.allowed_hosts import checked_door
 from steelyard.contract.model import HOST_PORT_PATTERN
+from steelyard.importers.task import Options
 
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
@@ -40,14 +40,14 @@ def add_network_options(group: argparse._ActionsContainer, of_formats: str) -> N
     either.add_argument(
         "--network",
         metavar="HOST:PORT",
-        type=_door,
+        type=_allowed_host,
         action="append",
         default=[],
         help=f"what a task that asks for the whole internet may reach instead{of_formats}; may be repeated",
     )
 
 
-def _door(text: str) -> str:
+def _allowed_host(text: str) -> str:
     if not re.fullmatch(HOST_PORT_PATTERN, text):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
     try:

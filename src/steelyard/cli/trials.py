@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.cli.reporter import Reporter
-from steelyard.cli.requiring import required_by
+from steelyard.cli.require_assurance import required_by
 from steelyard.cli.runs import RUNS
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.plan.trial import Trial
@@ -50,7 +50,7 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
     if args.jobs < 1:
         raise OperatorFault("--jobs is at least 1")
     if args.sign:
-        from steelyard.evidence.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
+        from steelyard.evidence.folder.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
 
         check_private_key(args.sign)  # a wrong key is found before anything is spent
     least = required_by(args)

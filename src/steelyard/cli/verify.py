@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 
 from steelyard.cli.runs import RUNS
-from steelyard.contract.tree import shown
-from steelyard.evidence.change import Change
-from steelyard.evidence.folder import CHANGE, SEAL, RunFolder, find_run
-from steelyard.evidence.gradings import grading_files
-from steelyard.evidence.seal import Break, leftovers
+from steelyard.evidence.change.change import Change
+from steelyard.evidence.folder.folder import CHANGE, SEAL, RunFolder, find_run
+from steelyard.evidence.folder.gradings import grading_files
+from steelyard.evidence.folder.seal import Break, leftovers
+from steelyard.filesystem.tree import shown
 from steelyard.study.verify_record import record_breaks
 
 SCHEMA = "steelyard.verify/1"

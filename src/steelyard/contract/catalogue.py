@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from steelyard.contract.model import Layer, Under
-from steelyard.contract.tree import Entry
+from steelyard.filesystem.tree import Entry
 
 
-class Doubt(NamedTuple):
+class LintWarning(NamedTuple):
     """What an option says against the snapshot: an author's mistake, or only suspicious."""
 
     option: str  # "paths[1]"
@@ -36,10 +36,10 @@ class GraderType(Protocol):
     def contract_files(self) -> tuple[str, ...]:
         """Contract-relative files and folders that the options name; their bytes are in the digest."""
 
-    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+    def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
         """Options that make no sense against this snapshot."""
 
-    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
         """Options that make no sense once the files that they name are read."""
 
 

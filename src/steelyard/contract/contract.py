@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from steelyard.contract.catalogue import ContractFile, GraderEntry
 from steelyard.contract.model import ContractSpec, Ready, ScriptReference
-from steelyard.contract.snapshot import Snapshot
+from steelyard.contract.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

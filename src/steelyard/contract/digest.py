@@ -22,8 +22,8 @@ import rfc8785
 
 from steelyard.contract.catalogue import ContractFile, GraderEntry
 from steelyard.contract.model import ContractSpec
-from steelyard.contract.snapshot import Snapshot
-from steelyard.contract.tree import path_to_json
+from steelyard.contract.snapshot.snapshot import Snapshot
+from steelyard.filesystem.tree import path_to_json
 
 SCHEMA = "steelyard.contract/1"
 

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract
-from steelyard.contract.files import contract_files, inside
-from steelyard.contract.tree import prefixes, shown
+from steelyard.contract.parse.files import contract_files, inside
 from steelyard.errors import ContractFault, Problem
+from steelyard.filesystem.tree import prefixes, shown
 
 FOLDER = "fixtures"
 KINDS = ("pass", "fail")

@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from steelyard.contract.cache import Cache
 from steelyard.contract.catalogue import Catalogue, Material
 from steelyard.contract.contract import Contract, Step
 from steelyard.contract.digest import contract_digest
-from steelyard.contract.entries import Entries, resolve_entries
-from steelyard.contract.explain import explain, known_keys
-from steelyard.contract.lint import doubt_problem, warnings
+from steelyard.contract.lint.warnings import warning_problem, warnings
 from steelyard.contract.model import ContractSpec
-from steelyard.contract.named import Named, files_below, name_files
-from steelyard.contract.not_yet import not_yet
-from steelyard.contract.shapes import shape_problems
-from steelyard.contract.snapshot import Snapshot, look_at, take_snapshot
+from steelyard.contract.parse.entries import Entries, resolve_entries
+from steelyard.contract.parse.explain import explain, known_keys
+from steelyard.contract.parse.named_files import Named, files_below, name_files
+from steelyard.contract.parse.not_yet import not_yet
+from steelyard.contract.parse.shapes import shape_problems
+from steelyard.contract.parse.yaml_source import Source, dotted, read_yaml
+from steelyard.contract.snapshot.snapshot import Snapshot, look_at, take_snapshot
 from steelyard.contract.suite import with_suite
-from steelyard.contract.yaml_source import Source, dotted, read_yaml
 from steelyard.errors import ContractFault, OperatorFault, Problem
+from steelyard.filesystem.cache import Cache
 
 FILE = "contract.yaml"
 
@@ -63,8 +63,8 @@ def examine_contract(
         raise ContractFault(_in_order(problems))
     take = take_snapshot if to_run else look_at
     snapshot = _snapshot(partial(take, spec.repository, folder.absolute(), cache or Cache.default()), source)
-    doubts = _doubts(entries, Material(snapshot.tree, snapshot.entries, named.files))
-    if fatal := [problem for problem, is_fatal in doubts if is_fatal]:
+    lint_warnings = _doubts(entries, Material(snapshot.tree, snapshot.entries, named.files))
+    if fatal := [problem for problem, is_fatal in lint_warnings if is_fatal]:
         raise ContractFault(_in_order(fatal))
     steps = _steps(spec, entries, named)
     briefs = [step.brief for step in steps]
@@ -73,7 +73,9 @@ def examine_contract(
     contract = Contract(
         spec, folder, brief, entries.checks, entries.graders, named.files, snapshot, digest, steps
     )
-    return Examined(contract, _in_order([*(problem for problem, _ in doubts), *warnings(contract, source)]))
+    return Examined(
+        contract, _in_order([*(problem for problem, _ in lint_warnings), *warnings(contract, source)])
+    )
 
 
 def _steps(spec: ContractSpec, entries: Entries, named: Named) -> tuple[Step, ...]:
@@ -185,9 +187,9 @@ def _snapshot(take: Callable[[], Snapshot], source: Source) -> Snapshot:
 
 def _doubts(entries: Entries, material: Material) -> list[tuple[Problem, bool]]:
     return [
-        (doubt_problem(entry, place, doubt, entries.source), doubt.fatal)
+        (warning_problem(entry, place, warning, entries.source), warning.fatal)
         for place, entry in entries.found.items()
-        for doubt in (*entry.grader.doubts(material.baseline), *entry.grader.file_doubts(material))
+        for warning in (*entry.grader.lint_warnings(material.baseline), *entry.grader.file_warnings(material))
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from steelyard.contract.door_names import MOST_DOORS, checked_door, checked_doors
+from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door, checked_doors
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonEmpty = Annotated[str, Field(min_length=1)]
@@ -31,7 +31,7 @@ WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]  # also the name of a folder
 Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
 HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN), AfterValidator(checked_door)]
-Doors = Annotated[
+EgressProxy = Annotated[
     tuple[HostPort, ...],
     Field(max_length=MOST_DOORS, json_schema_extra={"minItems": 1, "uniqueItems": True}),
     AfterValidator(checked_doors),
@@ -122,7 +122,7 @@ class Ready(Strict):
     start_interval_s: Annotated[float, Field(ge=0, le=600)] = 5
 
 
-class Environment(Strict):
+class EnvironmentSpec(Strict):
     sandbox: Literal["bubblewrap", "docker", "local"] = "bubblewrap"
     image: ImageName | None = None
     build: NonEmpty | None = None
@@ -136,7 +136,7 @@ class Environment(Strict):
     memory_mb: Memory = Memory()
     disk_mb: Annotated[int, Field(ge=1)] = 2048
     processes: Annotated[int, Field(ge=8)] = 512
-    network: Literal["none"] | Doors = "none"
+    network: Literal["none"] | EgressProxy = "none"
     rename: Literal["auto", "full"] = "auto"
     scope: Literal["workspace", "system"] = "workspace"
     read_only: bool = False
@@ -148,7 +148,7 @@ class Environment(Strict):
         return "" if self.scope == "system" else "/workspace"
 
     @model_validator(mode="after")
-    def _of_containers(self) -> Environment:
+    def _of_containers(self) -> EnvironmentSpec:
         """What an image needs, and what needs an image."""
         own = {"image": self.image, "build": self.build, "allow_unpinned": self.allow_unpinned,
                "read_only": self.read_only, "user": self.user is not None, "scope: system": self.scope == "system"}  # fmt: skip
@@ -172,7 +172,7 @@ class Environment(Strict):
         return self
 
 
-def _check_workdir(environment: Environment) -> None:
+def _check_workdir(environment: EnvironmentSpec) -> None:
     workdir = environment.workdir
     if workdir is None or environment.scope == "system":
         return
@@ -204,7 +204,7 @@ class Oracle(Strict):
     )
     reruns: Reruns = Reruns()
     reference: NonEmpty | ScriptReference | None = None
-    network: Literal["none"] | Doors = "none"  # what checks may reach
+    network: Literal["none"] | EgressProxy = "none"  # what checks may reach
 
 
 class Step(Strict):
@@ -346,9 +346,9 @@ class ContractSpec(Strict):
     exports: Annotated[tuple[NonEmpty, ...], Field(max_length=MOST_EXPORTS)] = ()
 
     repository: Repository | None = None
-    environment: Environment = Environment()
+    environment: EnvironmentSpec = EnvironmentSpec()
     setup: tuple[NonEmpty, ...] = ()
-    setup_network: Literal["none", "host"] | Doors = "none"
+    setup_network: Literal["none", "host"] | EgressProxy = "none"
     setup_inputs: tuple[NonEmpty, ...] = ()
     oracle: Oracle = Oracle()
     bench: Literal["fresh", "live"] = "fresh"

@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from steelyard.contract.git import GitRefused, git
-from steelyard.contract.git_source import check_commit, check_id, git_dir_of
 from steelyard.contract.model import NAME_PATTERN
+from steelyard.contract.snapshot.git_source import check_commit, check_id, git_dir_of
 from steelyard.errors import OperatorFault
+from steelyard.filesystem.git import GitRefused, git
 
 BRIEF = """\
 Say here what the agent has to do, as you would say it to a colleague who knows the repository.

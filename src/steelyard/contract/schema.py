@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from steelyard.contract.catalogue import Catalogue, GraderType
-from steelyard.contract.entries import CheckKeys, GraderKeys
 from steelyard.contract.model import ContractSpec
+from steelyard.contract.parse.entries import CheckKeys, GraderKeys
 
 _NONE = {"required": ["workspace"], "properties": {"workspace": {"const": "none"}}}
 _STEPS = {"required": ["steps"], "properties": {"steps": {"minItems": 1}}}

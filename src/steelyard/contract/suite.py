@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from steelyard.contract.explain import suggestion
-from steelyard.contract.yaml_source import Place, Source, dotted, read_yaml
+from steelyard.contract.parse.explain import suggestion
+from steelyard.contract.parse.yaml_source import Place, Source, dotted, read_yaml
 from steelyard.errors import ContractFault, Problem
 
 SHARED = ("graders", "judge", "policy", "budget")

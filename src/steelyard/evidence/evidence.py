@@ -12,12 +12,10 @@ from typing import Any
 
 import orjson
 
-from steelyard.contract.tree import path_from_json
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.chain import read_events
-from steelyard.evidence.change import Change
+from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.folder import (
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.folder.folder import (
     BROUGHT,
     CHANGE,
     CHECKS,
@@ -28,8 +26,10 @@ from steelyard.evidence.folder import (
     STEPS,
     RunFolder,
 )
-from steelyard.evidence.seal import check_seal
-from steelyard.evidence.summary import Summary, summarise_events
+from steelyard.evidence.folder.seal import check_seal
+from steelyard.evidence.trace.chain import read_events
+from steelyard.evidence.trace.summary import Summary, summarise_events
+from steelyard.filesystem.tree import path_from_json
 
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError)
 

@@ -12,17 +12,17 @@ from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import laid_entries, rebuild
 from steelyard.bench.run_check import Bench, check_environment, git_environment
-from steelyard.bench.separate import PUBLISHED
-from steelyard.bench.step_files import laid_of
+from steelyard.bench.step_files import overlays_of
+from steelyard.bench.verifier.options import PUBLISHED
 from steelyard.contract.catalogue import GraderEntry
-from steelyard.contract.tree import is_within
+from steelyard.evidence.change.misleading_text import misleading
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.misleading import misleading
 from steelyard.execution.alerts import alerts_of_check
-from steelyard.execution.connected import connection_log
+from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
-from steelyard.execution.tried_doors import try_doors
-from steelyard.sandboxes.base import Laid
+from steelyard.execution.try_allowed_hosts import try_doors
+from steelyard.filesystem.tree import is_within
+from steelyard.sandboxes.base import FileOverlay
 
 NOT_APPLIED = "not run: the patch does not apply"
 TOO_LARGE = "the change is larger than the import allows"
@@ -33,12 +33,12 @@ EXECUTION = frozenset(
 
 def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     """What each check says of the captured change."""
-    rebuilt = rebuild(run.ground, run.change, run.blobs)
+    rebuilt = rebuild(run.environment, run.change, run.blobs)
     _note(run, _of_the_bench(checks, rebuilt.findings))
-    brought = laid_of(run.brought, run.kept)
-    changed = (*brought, *laid_entries(run.change.entries, run.blobs))
-    bench = _bench(run, (*brought, *rebuilt.laid))
-    bench = replace(bench, changed=changed, given=brought, data=rebuilt.data)
+    step_files = overlays_of(run.step_files, run.kept)
+    changed = (*step_files, *laid_entries(run.change.entries, run.blobs))
+    bench = _bench(run, (*step_files, *rebuilt.overlays))
+    bench = replace(bench, changed=changed, given=step_files, data=rebuilt.data)
     if not run.change.complete:
         # A change too large to import is the agent's failure: it must not become a run that does not count.
         return _each(run, checks, lambda entry: bench.refuse(entry, TOO_LARGE))
@@ -63,7 +63,7 @@ def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     try:
         return _each(run, checks, lambda entry: bench.run(entry, partial(_told, run)))
     finally:
-        run.death = run.sandbox.stop()
+        run.exit_stats = run.sandbox.stop()
 
 
 def refuse_all(
@@ -75,11 +75,11 @@ def refuse_all(
     return _each(run, checks, lambda entry: bench.refuse(entry, why, outcome))
 
 
-def _bench(run: LiveRun, laid: tuple[Laid, ...]) -> Bench:
+def _bench(run: LiveRun, overlays: tuple[FileOverlay, ...]) -> Bench:
     environment = check_environment(run.trial.seed)
     return Bench(
-        run.ground,
-        laid,
+        run.environment,
+        overlays,
         environment,
         run.events.now,
         on_connection=connection_log(run.events, "check"),
@@ -120,5 +120,5 @@ def _record(run: LiveRun, outcome: Outcome) -> None:
     )
     env = check_environment(run.trial.seed)
     if outcome.reported is None:
-        env = {**git_environment(run.ground), **env}
+        env = {**git_environment(run.environment), **env}
     run.events.append("check.end", "harness", {**data, "env": env})

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from steelyard.agents.base import Ending
 from steelyard.bench.outcome import Outcome
 from steelyard.execution.live_run import LiveRun
-from steelyard.sandboxes.base import Death
+from steelyard.sandboxes.base import ExitStats
 
 # What follows from a limit: the run's agent is ended, a process is killed, or the kernel refuses a write or a fork.
 Action = Literal["terminate", "kill", "refuse"]
@@ -37,22 +37,28 @@ def alert_of_time(run: LiveRun, ending: Ending, wall_s: float) -> None:
         run.alerts["wall_time"] = raise_alert(run, "wall_time", "write", measured, "terminate")
 
 
-def alerts_of_death(run: LiveRun, death: Death) -> None:
+def alerts_of_exit(run: LiveRun, exit_stats: ExitStats) -> None:
     """What the kernel counted while the agent's sandbox lived, whether the agent ended by it or not."""
     limits = run.trial.contract.spec.environment
     counted: tuple[tuple[str, int, dict[str, Any], dict[str, Any], Action], ...] = (
         (
             "memory",
-            death.oom_kills,
-            {"oom_kills": death.oom_kills, "peak_memory_bytes": death.peak_memory_bytes},
+            exit_stats.oom_kills,
+            {"oom_kills": exit_stats.oom_kills, "peak_memory_bytes": exit_stats.peak_memory_bytes},
             {"limit_mb": limits.memory_mb.limit},
             "kill",
         ),
-        ("disk", death.disk_full, {"disk_full": death.disk_full}, {"disk_mb": limits.disk_mb}, "refuse"),
+        (
+            "disk",
+            exit_stats.disk_full,
+            {"disk_full": exit_stats.disk_full},
+            {"disk_mb": limits.disk_mb},
+            "refuse",
+        ),
         (
             "processes",
-            death.processes_refused,
-            {"processes_refused": death.processes_refused},
+            exit_stats.processes_refused,
+            {"processes_refused": exit_stats.processes_refused},
             {"processes": limits.processes},
             "refuse",
         ),

@@ -9,15 +9,15 @@ import orjson
 
 from steelyard.agents.base import Delivery
 from steelyard.bench.step_files import part
-from steelyard.contract.tree import Entry, path_to_json
 from steelyard.errors import InfraFault
-from steelyard.evidence.blobs import bounded
-from steelyard.evidence.change import Change, ChangeEntry
-from steelyard.evidence.folder import BROUGHT, CHANGE, PATCH, STEPS
-from steelyard.evidence.importer import import_workspace
-from steelyard.evidence.render import render_patch, with_renames
-from steelyard.execution.answered import last_words, only_answer
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.change.importer import import_workspace
+from steelyard.evidence.change.render import render_patch, with_renames
+from steelyard.evidence.folder.blobs import bounded
+from steelyard.evidence.folder.folder import BROUGHT, CHANGE, PATCH, STEPS
+from steelyard.execution.answer_change import last_words, only_answer
 from steelyard.execution.live_run import LiveRun
+from steelyard.filesystem.tree import Entry, path_to_json
 
 SINGLE_ENTRIES = 2000  # changed paths with an event each; those after them share events
 BATCH_ENTRIES = 500  # of a shared event: about 100 KB
@@ -34,7 +34,7 @@ def capture(run: LiveRun, step: str = "") -> None:
     for folder in ("", f"{STEPS}/{step}/") if step else ("",):
         run.folder.write_bytes(f"{folder}{CHANGE}", run.change.to_bytes())
         run.folder.write_bytes(f"{folder}{PATCH}", rendered.patch)
-        if run.brought:
+        if run.step_files:
             kept = {"kept": [path_to_json(path) for path in sorted(run.kept)]}
             run.folder.write_bytes(f"{folder}{BROUGHT}", orjson.dumps(kept))
     _log(run, frozenset() if before is None else frozenset(before.entries))
@@ -43,7 +43,7 @@ def capture(run: LiveRun, step: str = "") -> None:
 def _without_brought(run: LiveRun, change: Change) -> Change:
     """What the harness brought, and is as it came, is nobody's change."""
     contract, was_laid = run.trial.contract, run.delivery is None
-    change, run.kept = part(change, run.brought, contract, run.blobs, was_laid=was_laid)
+    change, run.kept = part(change, run.step_files, contract, run.blobs, was_laid=was_laid)
     return change
 
 
@@ -58,7 +58,7 @@ def _imported(run: LiveRun) -> Change:
     if path is not None and contract.spec.answer is None:
         return last_words(run.answer, path, contract.snapshot.root, run.blobs)
     change = import_workspace(
-        run.sandbox.remains(),
+        run.sandbox.captured_tree(),
         baseline_root=contract.snapshot.root,
         blobs=run.blobs,
         generated=contract.spec.generated,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from steelyard.agents.base import Ending
 from steelyard.contract.catalogue import GraderEntry
-from steelyard.evidence.blobs import bounded
+from steelyard.evidence.folder.blobs import bounded
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import Command
 

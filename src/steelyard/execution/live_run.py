@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.agents.base import Agent, Delivery, Ending
-from steelyard.bench.ground import Ground
 from steelyard.bench.kept_output import OutputStore
 from steelyard.contract.catalogue import ContractFile
-from steelyard.contract.contents import Checked
+from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change
-from steelyard.evidence.events import EventLog
+from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.folder import RunFolder
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.trace.events import EventLog
+from steelyard.filesystem.contents import Checked
 from steelyard.plan.trial import Trial
-from steelyard.sandboxes.base import Captured, Death, Sandbox
+from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
 
 
 @dataclass
@@ -28,20 +28,20 @@ class LiveRun:
 
     trial: Trial
     agent: Agent
-    ground: Ground
+    environment: Environment
     folder: RunFolder
     events: EventLog
     delivery: Delivery | None = None
-    box: Sandbox | None = None
+    sandbox_spec: Sandbox | None = None
     ending: Ending | None = None
-    death: Death = field(default_factory=Death)
+    exit_stats: ExitStats = field(default_factory=ExitStats)
     captured: Change | None = None
     patch_refused: str = ""  # why a patch that was handed over does not apply
     spent_s: float = 0.0  # of the agent's time, over all messages
     answer: Captured | None = None  # the last thing that the agent's process printed
     said: dict[str, Any] | None = None  # the same, as its event has it
     findings: list[Finding] = field(default_factory=list)
-    brought: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
+    step_files: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
     kept: frozenset[str] = frozenset()  # of those, what is as it came
     doors_tried: bool = False  # those of the checks
     checked: dict[Path, Checked] = field(default_factory=dict)  # the folders of the cache under it
@@ -59,9 +59,9 @@ class LiveRun:
 
     @property
     def sandbox(self) -> Sandbox:
-        if self.box is None:
+        if self.sandbox_spec is None:
             raise InfraFault("the sandbox was never started")
-        return self.box
+        return self.sandbox_spec
 
     @property
     def change(self) -> Change:
@@ -71,7 +71,7 @@ class LiveRun:
 
     def is_graded_live(self, ending: Ending) -> bool:
         """Whether the checks run where the agent worked: it has to be there still, and to have ended well."""
-        is_here = self.box is not None and self.delivery is None
+        is_here = self.sandbox_spec is not None and self.delivery is None
         return self.trial.contract.spec.bench == "live" and is_here and ending.code == "completed"
 
     def make_room(self) -> None:
@@ -80,8 +80,8 @@ class LiveRun:
             self.close()
 
     def close(self) -> None:
-        if self.box is not None:
-            self.box.close()
+        if self.sandbox_spec is not None:
+            self.sandbox_spec.close()
 
     def discard(self) -> None:
         self.events.close()

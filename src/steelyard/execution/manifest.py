@@ -17,13 +17,13 @@ import orjson
 
 from steelyard import __version__
 from steelyard.agents.base import Agent
-from steelyard.bench.ground import Ground
 from steelyard.contract.briefing import delivered
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
-from steelyard.contract.tree import path_to_json
+from steelyard.environment.prepare import Environment
+from steelyard.filesystem.tree import path_to_json
 from steelyard.plan.trial import PROTOCOL_SEED, Trial
-from steelyard.sandboxes.base import HOME, WORKSPACE, Door, Facts
+from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, Facts
 from steelyard.sandboxes.package_managers import package_managers
 
 SCHEMA = "steelyard.manifest/1"
@@ -41,14 +41,16 @@ REGISTRY_VARIABLES = (
 _SORTED = orjson.OPT_SORT_KEYS
 
 
-def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, facts: Facts) -> dict[str, Any]:
+def build_manifest(
+    run_id: str, trial: Trial, agent: Agent, environment: Environment, facts: Facts
+) -> dict[str, Any]:
     contract = trial.contract
     return {
         "schema": SCHEMA,
         "run": run_id,
         "contract": {"id": contract.id, "version": contract.spec.version, "digest": contract.digest},
-        "repository": _repository(ground),
-        "environment": _environment(ground, facts),
+        "repository": _repository(environment),
+        "environment": _environment(environment, facts),
         "harness": {
             "name": "steelyard",
             "version": __version__,
@@ -76,7 +78,9 @@ def build_manifest(run_id: str, trial: Trial, agent: Agent, ground: Ground, fact
             "enforced_caps": ["wall_s"],
             "stages": list(contract.spec.policy.stages),
             "digests": _digests(contract),
-            "comparability_class": comparability_class(trial, facts, ground.image.id if ground.image else ""),
+            "comparability_class": comparability_class(
+                trial, facts, environment.image.id if environment.image else ""
+            ),
         },
         "seeds": {"protocol": PROTOCOL_SEED, "repeat": trial.repeat, "grading": trial.seed},
         "machine": _machine(),
@@ -123,12 +127,12 @@ def comparability_class(trial: Trial, facts: Facts, image: str = "") -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _repository(ground: Ground) -> dict[str, Any]:
-    snapshot = ground.contract.snapshot
+def _repository(environment: Environment) -> dict[str, Any]:
+    snapshot = environment.contract.snapshot
     return {
         "commit": snapshot.commit,
         "content_root": snapshot.root,
-        "history": ground.contract.spec.history,
+        "history": environment.contract.spec.history,
         "submodules": [
             {"path": path, "commit": commit, "materialised": there}
             for path, commit, there in snapshot.submodules
@@ -144,9 +148,9 @@ def _repository(ground: Ground) -> dict[str, Any]:
     }
 
 
-def _registries(ground: Ground) -> dict[str, Any]:
+def _registries(environment: Environment) -> dict[str, Any]:
     """Where packages come from: what the repository says, the contract's variables and hosts, and this machine's settings."""
-    spec, snapshot = ground.contract.spec, ground.contract.snapshot
+    spec, snapshot = environment.contract.spec, environment.contract.snapshot
     return {
         "files": [
             {"path": path_to_json(path), "sha256": snapshot.entries[path].sha256}
@@ -158,7 +162,7 @@ def _registries(ground: Ground) -> dict[str, Any]:
         "setup_network": spec.setup_network
         if isinstance(spec.setup_network, str)
         else list(spec.setup_network),
-        "machine": ground.setup.configuration if ground.setup is not None else None,
+        "machine": environment.setup.configuration if environment.setup is not None else None,
     }
 
 
@@ -177,24 +181,24 @@ def _declared_files(contract: Contract) -> list[dict[str, Any]]:
     return [{"path": name, "sha256": file.sha256, "for": who} for who, name, file in given]
 
 
-def _absent(ground: Ground) -> list[str]:
+def _absent(environment: Environment) -> list[str]:
     """What a build may need and this contract declares none of."""
-    spec, registries = ground.contract.spec, _registries(ground)
+    spec, registries = environment.contract.spec, _registries(environment)
     machine = registries["machine"] or {}
     from_elsewhere = any((registries["files"], registries["variables"], *machine.values()))
     declared = {
         "env": spec.environment.env,
-        "files": _declared_files(ground.contract),
+        "files": _declared_files(environment.contract),
         "secrets": spec.environment.secrets,
         "setup": spec.setup,
-        "lock_files": ground.contract.snapshot.lock_files,
+        "lock_files": environment.contract.snapshot.lock_files,
         "registries": from_elsewhere or spec.setup_network != "none",
     }
     return sorted(name for name, value in declared.items() if not value)
 
 
-def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
-    declared, image = ground.contract.spec.environment, ground.image
+def _environment(environment: Environment, facts: Facts) -> dict[str, Any]:
+    declared, image = environment.contract.spec.environment, environment.image
     return {
         "sandbox": facts.kind,
         "isolation": facts.isolation,
@@ -216,31 +220,36 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
         },
         "guaranteed": {"memory_mb": declared.memory_mb.guaranteed},
         "declared_env": dict(declared.env),
-        "declared_files": _declared_files(ground.contract),
-        "declared_absent": _absent(ground),
-        "registries": _registries(ground),
+        "declared_files": _declared_files(environment.contract),
+        "declared_absent": _absent(environment),
+        "registries": _registries(environment),
         "toolchains": [
             {"name": chain.name, "wanted": chain.wanted, "version": chain.version, "digest": chain.digest}
-            for chain in ground.toolchains
+            for chain in environment.toolchains
         ],
-        "package_managers": package_managers(ground.toolchains) if image is None else _in_image(ground),
+        "package_managers": package_managers(environment.toolchains)
+        if image is None
+        else _in_image(environment),
         "system": _system() if image is None else None,
         "setup": None
-        if ground.setup is None
+        if environment.setup is None
         else {
-            "digest": ground.setup.digest,
-            "contents": ground.setup.contents,
-            "network": ground.setup.network,
-            "doors": [str(door) for door in Door.each(ground.contract.spec.setup_network)],
-            "commands": list(ground.contract.spec.setup),
+            "digest": environment.setup.digest,
+            "contents": environment.setup.contents,
+            "network": environment.setup.network,
+            "doors": [
+                str(allowed_host)
+                for allowed_host in AllowedHost.each(environment.contract.spec.setup_network)
+            ],
+            "commands": list(environment.contract.spec.setup),
         },
     }
 
 
-def _in_image(ground: Ground) -> dict[str, str] | None:
-    from steelyard.bench.image_tools import image_package_managers  # noqa: PLC0415  # only for contracts with an image
+def _in_image(environment: Environment) -> dict[str, str] | None:
+    from steelyard.environment.image_tools import image_package_managers  # noqa: PLC0415  # only for contracts with an image
 
-    return image_package_managers(ground)
+    return image_package_managers(environment)
 
 
 def _system() -> str | None:

@@ -9,57 +9,61 @@ from pathlib import Path
 import orjson
 
 from steelyard.agents.base import Agent
-from steelyard.bench.ground import Ground, build_again
-from steelyard.bench.run_verifier import LOGS, TESTS, TOOLS
-from steelyard.contract.cache import rebuilt
-from steelyard.contract.contents import Checked, check_contents
+from steelyard.bench.verifier.run_verifier import LOGS, TESTS, TOOLS
+from steelyard.environment.prepare import Environment, build_again
 from steelyard.errors import InfraFault, SteelyardError
-from steelyard.evidence.events import EventLog
-from steelyard.evidence.folder import RunFolder, new_run_id
-from steelyard.execution.connected import connection_log
+from steelyard.evidence.folder.folder import RunFolder, new_run_id
+from steelyard.evidence.trace.events import EventLog
+from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
 from steelyard.execution.ready import await_ready
-from steelyard.execution.tried_doors import try_doors_early
+from steelyard.execution.try_allowed_hosts import try_doors_early
+from steelyard.filesystem.cache import rebuilt
+from steelyard.filesystem.contents import Checked, check_contents
 from steelyard.plan.trial import Trial
-from steelyard.sandboxes.base import Place, with_doors
+from steelyard.sandboxes.base import Mount, with_allowed_hosts
 
 
-def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
+def open_run(trial: Trial, agent: Agent, environment: Environment, out: Path) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
-    ground, checked = _sound(ground)
-    box = with_doors(ground.box(git=True), trial.contract.spec.environment.network)
-    facts = ground.backend.facts(box)
+    environment, checked = _sound(environment)
+    sandbox_spec = with_allowed_hosts(
+        environment.sandbox_spec(git=True), trial.contract.spec.environment.network
+    )
+    facts = environment.backend.facts(sandbox_spec)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name))
     manifest = orjson.dumps(
-        build_manifest(folder.run_id, trial, agent, ground, facts),
+        build_manifest(folder.run_id, trial, agent, environment, facts),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)
     events = EventLog(folder.events)
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
-    return LiveRun(trial, agent, ground, folder, events, checked=checked)
+    return LiveRun(trial, agent, environment, folder, events, checked=checked)
 
 
 def prepare(run: LiveRun) -> None:
     tell_rebuilt(run)
     _compare_identity(run)
     try_doors_early(run)
-    run.delivery = run.agent.deliver(run.ground, run.blobs)
+    run.delivery = run.agent.deliver(run.environment, run.blobs)
     if run.delivery is None:
-        places = (*run.agent.places(), *_live_places(run))
+        extra_mounts = (*run.agent.extra_mounts(), *_live_places(run))
         reached = run.trial.contract.spec.environment.network
-        box = run.ground.box(git=_has_git(run), places=places)
-        run.box = run.ground.backend.start(with_doors(box, reached, connection_log(run.events, "agent")))
-        await_ready(run.box, run.trial.contract.spec.environment.ready)
+        sandbox_spec = run.environment.sandbox_spec(git=_has_git(run), extra_mounts=extra_mounts)
+        run.sandbox_spec = run.environment.backend.start(
+            with_allowed_hosts(sandbox_spec, reached, connection_log(run.events, "agent"))
+        )
+        await_ready(run.sandbox_spec, run.trial.contract.spec.environment.ready)
     run.events.append("stage.enter", "harness", {"stage": "write"})
 
 
-def _live_places(run: LiveRun) -> tuple[Place, ...]:
+def _live_places(run: LiveRun) -> tuple[Mount, ...]:
     """Where a verifier's folders will be, when it comes into the agent's own sandbox; nothing is in them yet."""
     spec = run.trial.contract.spec
-    return tuple(Place(path) for path in (TESTS, TOOLS, LOGS)) if spec.bench == "live" else ()
+    return tuple(Mount(path) for path in (TESTS, TOOLS, LOGS)) if spec.bench == "live" else ()
 
 
 def _has_git(run: LiveRun) -> bool:
@@ -67,18 +71,18 @@ def _has_git(run: LiveRun) -> bool:
     return run.trial.contract.spec.workspace == "code"
 
 
-def _checked(ground: Ground) -> dict[Path, Checked]:
-    return {folder: check_contents(folder) for folder in ground.cached}
+def _checked(environment: Environment) -> dict[Path, Checked]:
+    return {folder: check_contents(folder) for folder in environment.cached}
 
 
-def _sound(ground: Ground) -> tuple[Ground, dict[Path, Checked]]:
+def _sound(environment: Environment) -> tuple[Environment, dict[Path, Checked]]:
     """Before the manifest is written: it tells of the setup layer that the run stands on."""
-    checked = _checked(ground)
+    checked = _checked(environment)
     if all(one.wrong is None for one in checked.values()):
-        return ground, checked
+        return environment, checked
     with suppress(SteelyardError):  # the run will end by it, and have a folder to say so in
-        ground = build_again(ground)
-    return ground, _checked(ground)
+        environment = build_again(environment)
+    return environment, _checked(environment)
 
 
 def _compare_identity(run: LiveRun) -> None:

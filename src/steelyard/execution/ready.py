@@ -6,7 +6,7 @@ import time
 
 from steelyard.contract.model import Ready
 from steelyard.errors import ContractFault, InfraFault, Problem
-from steelyard.sandboxes.base import Command, Finished, Sandbox
+from steelyard.sandboxes.base import Command, CommandResult, Sandbox
 
 
 def await_ready(sandbox: Sandbox, ready: Ready | None, field: str = "environment.ready") -> None:
@@ -33,7 +33,7 @@ def unready(sandbox: Sandbox, ready: Ready | None) -> str:
         time.sleep(ready.start_interval_s if is_early else ready.interval_s)
 
 
-def _told(done: Finished) -> str:
+def _told(done: CommandResult) -> str:
     said = (done.stderr.text.strip() or done.stdout.text.strip())[-500:]
     how = "it took too long" if done.timed_out else f"exit code {done.exit_code}"
     return f"{how}{f': {said}' if said else ''}"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from steelyard.agents.base import Ending
 from steelyard.agents.catalogue import agent_for
-from steelyard.bench.ground import Ground
+from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
-from steelyard.evidence.seal import seal
-from steelyard.evidence.termination import CLASS_OF
+from steelyard.evidence.folder.seal import seal
+from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.accept import accept
 from steelyard.execution.capture import capture
 from steelyard.execution.live_run import LiveRun
@@ -25,8 +25,8 @@ from steelyard.execution.watch import converse
 from steelyard.plan.trial import Trial
 
 
-def run_trial(trial: Trial, ground: Ground, out: Path, *, signer: Path | None = None) -> Evidence:
-    run = open_run(trial, agent_for(trial.agent, trial.contract), ground, out)
+def run_trial(trial: Trial, environment: Environment, out: Path, *, signer: Path | None = None) -> Evidence:
+    run = open_run(trial, agent_for(trial.agent, trial.contract), environment, out)
     try:
         prepare(run)
         if trial.contract.steps:
@@ -58,7 +58,7 @@ def _terminate(run: LiveRun) -> None:
     tell_rebuilt(run)
     ending = run.ending or Ending("infrastructure", "the run never reached its agent")
     reached = run.trial.contract.spec.environment.network
-    if run.ground.box().network == "none" and reached == "none":
+    if run.environment.sandbox_spec().network == "none" and reached == "none":
         # No network, no door to a model: nothing can have been spent.
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
     alert = run.alerts.get(ending.code)
@@ -73,5 +73,5 @@ def _terminate(run: LiveRun) -> None:
             "event": alert or run.left,
         },
     )
-    run.events.append("run.end", "harness", {"peak_memory_bytes": run.death.peak_memory_bytes})
+    run.events.append("run.end", "harness", {"peak_memory_bytes": run.exit_stats.peak_memory_bytes})
     run.events.close()

@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 from steelyard.agents.base import Ending
 from steelyard.agents.data import Reference
-from steelyard.bench.hidden_files import laid_files
 from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome
-from steelyard.bench.step_files import brought_by
+from steelyard.bench.step_files import step_files_of
+from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Step
 from steelyard.contract.step_reward import Result, step_reward
 from steelyard.contract.threshold import is_enough
 from steelyard.errors import AgentFault, ContractFault, Problem
-from steelyard.evidence.termination import CLASS_OF
+from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.accept import accept, refuse_all
-from steelyard.execution.alerts import alerts_of_death
+from steelyard.execution.alerts import alerts_of_exit
 from steelyard.execution.capture import capture
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
@@ -53,9 +53,9 @@ class Halt(NamedTuple):
 
 def _pass_over(run: LiveRun, step: Step, halted: Halt) -> None:
     why = halted.why
-    if run.box is not None:
-        run.death = run.box.stop()  # nobody comes back to it
-        alerts_of_death(run, run.death)
+    if run.sandbox_spec is not None:
+        run.exit_stats = run.sandbox_spec.stop()  # nobody comes back to it
+        alerts_of_exit(run, run.exit_stats)
     refuse_all(run, step.checks, halted.outcome, f"not run: {why}")
     if run.ending is not None and run.ending.code == "completed":
         run.ending = Ending("completed", why)
@@ -95,7 +95,7 @@ def _bring(run: LiveRun, number: int, step: Step) -> str:
     Before the first step that is the contract's fault. Later the agent has had the sandbox, and may have locked it.
     """
     if step.files:
-        run.brought |= brought_by(run.ground, [step])
+        run.step_files |= step_files_of(run.environment, [step])
     if run.delivery is not None:
         return ""
     field = f"steps[{number - 1}]"
@@ -115,11 +115,11 @@ def _bring(run: LiveRun, number: int, step: Step) -> str:
 def _watch(run: LiveRun, message: Message, checks: Sequence[GraderEntry]) -> Ending:
     """The agent at work on one step; nothing of it runs any more when this returns."""
     if isinstance(run.agent, Reference):
-        run.delivery = run.agent.deliver_until(run.ground, run.blobs, message.number)
+        run.delivery = run.agent.deliver_until(run.environment, run.blobs, message.number)
     ending = attend(run, message)
     collect(run, checks, ending)
     if run.delivery is None and ending.code == "completed" and message.number < message.of:
-        run.sandbox.settle()
+        run.sandbox.kill_processes()
         leave(run, ending)
     else:
         conclude(run, ending)

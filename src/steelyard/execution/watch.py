@@ -16,11 +16,11 @@ from typing import Any
 from steelyard.agents.base import AGENT_BYTES, Delivery, Ending, Session
 from steelyard.contract.briefing import briefing, obligations
 from steelyard.errors import AgentFault
-from steelyard.evidence.folder import FINAL_RESPONSE
-from steelyard.execution.alerts import alert_of_output, alert_of_time, alerts_of_death
+from steelyard.evidence.folder.folder import FINAL_RESPONSE
+from steelyard.execution.alerts import alert_of_output, alert_of_time, alerts_of_exit
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
-from steelyard.sandboxes.base import WORKSPACE, Captured, Death
+from steelyard.sandboxes.base import WORKSPACE, Captured, ExitStats
 
 BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
 PREFIX_CHARS = 4096  # of an answer in its event; the file that it points to has more
@@ -92,11 +92,11 @@ def _delivered(delivery: Delivery) -> str:
 def conclude(run: LiveRun, ending: Ending) -> None:
     """The end of all work in the sandbox: every process is dead afterwards."""
     if run.is_graded_live(ending):
-        run.sandbox.settle()
+        run.sandbox.kill_processes()
     elif run.delivery is None:
-        run.death = run.sandbox.stop()
-        alerts_of_death(run, run.death)
-        ending = _explained(ending, run.death)
+        run.exit_stats = run.sandbox.stop()
+        alerts_of_exit(run, run.exit_stats)
+        ending = _explained(ending, run.exit_stats)
     leave(run, ending)
 
 
@@ -166,15 +166,15 @@ def _session(run: LiveRun, message: Message, text: str, wall_s: float) -> Sessio
     )
 
 
-def _explained(ending: Ending, death: Death) -> Ending:
+def _explained(ending: Ending, exit_stats: ExitStats) -> Ending:
     """A crash or a lost sandbox with the kernel's own word for why: a resource that ran out is the agent's."""
     if ending.code not in {"agent_crash", "infrastructure"}:
         return ending
-    if death.oom_kills:
+    if exit_stats.oom_kills:
         return replace(ending, code="memory", rationale=f"out of memory; {ending.rationale}")
-    if ending.code == "agent_crash" and death.disk_full:
+    if ending.code == "agent_crash" and exit_stats.disk_full:
         return replace(ending, code="disk", rationale=f"the disk quota is used up; {ending.rationale}")
-    if ending.code == "agent_crash" and death.processes_refused:
+    if ending.code == "agent_crash" and exit_stats.processes_refused:
         return replace(
             ending, code="processes", rationale=f"the process limit was reached; {ending.rationale}"
         )

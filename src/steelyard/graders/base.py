@@ -16,12 +16,12 @@ from pydantic import ConfigDict, Field
 
 from steelyard.bench.final_tree import FinalTree
 from steelyard.bench.outcome import Outcome
-from steelyard.contract.catalogue import ContractFile, Doubt, Material
+from steelyard.contract.catalogue import ContractFile, LintWarning, Material
 from steelyard.contract.model import NonEmpty, Under
-from steelyard.contract.tree import Entry
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change
-from steelyard.evidence.summary import Summary
+from steelyard.evidence.change.change import Change
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.trace.summary import Summary
+from steelyard.filesystem.tree import Entry
 from steelyard.graders.grade import Grade
 from steelyard.sandboxes.base import WORKSPACE
 
@@ -66,12 +66,12 @@ class Grader:
         """Contract-relative files that the options name."""
         return ()
 
-    def doubts(self, baseline: Mapping[str, Entry]) -> tuple[Doubt, ...]:
+    def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
         """Options that make no sense against this snapshot."""
         del baseline
         return ()
 
-    def file_doubts(self, material: Material) -> tuple[Doubt, ...]:
+    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
         """Options that make no sense once the files that they name are read."""
         del material
         return ()

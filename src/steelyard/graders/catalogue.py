@@ -8,25 +8,25 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 
 from steelyard.contract.catalogue import Catalogue
-from steelyard.graders.allowed_paths import AllowedPaths
-from steelyard.graders.assertions_not_weakened import AssertionsNotWeakened
 from steelyard.graders.base import Grader
-from steelyard.graders.command import Command
-from steelyard.graders.efficiency import Efficiency
-from steelyard.graders.file_exists import FileExists
-from steelyard.graders.files import Files
-from steelyard.graders.forbid_paths import ForbidPaths
-from steelyard.graders.forbid_secrets import ForbidSecrets
-from steelyard.graders.implemented import Implemented
-from steelyard.graders.llm_judge import LlmJudge
-from steelyard.graders.max_files_changed import MaxFilesChanged
-from steelyard.graders.model_judge import ModelJudge
-from steelyard.graders.no_new_skips import NoNewSkips
-from steelyard.graders.runs_tests import Pytest, RunsTests
-from steelyard.graders.swebench import SweBench
-from steelyard.graders.trace import Trace
-from steelyard.graders.unmodified import BaselineUnmodified, TestsUnmodified
-from steelyard.graders.verifier import Verifier
+from steelyard.graders.checks.command import Command
+from steelyard.graders.checks.runs_tests import Pytest, RunsTests
+from steelyard.graders.checks.swebench import SweBench
+from steelyard.graders.checks.verifier import Verifier
+from steelyard.graders.conduct.efficiency import Efficiency
+from steelyard.graders.conduct.trace import Trace
+from steelyard.graders.files.allowed_paths import AllowedPaths
+from steelyard.graders.files.contents import Files
+from steelyard.graders.files.file_exists import FileExists
+from steelyard.graders.files.forbid_paths import ForbidPaths
+from steelyard.graders.files.forbid_secrets import ForbidSecrets
+from steelyard.graders.files.max_files_changed import MaxFilesChanged
+from steelyard.graders.files.unmodified import BaselineUnmodified, TestsUnmodified
+from steelyard.graders.judged.llm_judge import LlmJudge
+from steelyard.graders.judged.model_judge import ModelJudge
+from steelyard.graders.tampering.assertions_not_weakened import AssertionsNotWeakened
+from steelyard.graders.tampering.implemented import Implemented
+from steelyard.graders.tampering.no_new_skips import NoNewSkips
 
 BUILT_IN: tuple[type[Grader], ...] = (
     Command,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from steelyard.bench.outcome import Outcome
-from steelyard.contract.tree import shown
 from steelyard.evidence.finding import Finding
+from steelyard.filesystem.tree import shown
 
 RESULT_FORGING = "result_forging"
 NAMED = 10

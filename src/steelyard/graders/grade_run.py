@@ -14,26 +14,26 @@ from typing import Any
 
 from steelyard.bench.apply_patch import apply_patch
 from steelyard.bench.final_tree import FinalTree
-from steelyard.bench.ground import Ground
 from steelyard.bench.outcome import Outcome
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.run_check import Bench, check_environment
-from steelyard.bench.step_files import Brought, brought_by, kept_as_change, laid_of
+from steelyard.bench.step_files import StepFiles, kept_as_change, overlays_of, step_files_of
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
+from steelyard.environment.prepare import Environment
 from steelyard.errors import GraderFault, InfraFault
-from steelyard.evidence.blobs import Blobs
-from steelyard.evidence.change import Change
+from steelyard.evidence.change.change import Change
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.gradings import read_gradings
-from steelyard.graders.advice import advice
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.base import Case
 from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, Graded
 from steelyard.graders.hidden_output import may_show_hidden
 from steelyard.graders.patch_validity import PatchValidity
-from steelyard.graders.special_cased import special_cased_inputs
+from steelyard.graders.tampering.advice import advice
+from steelyard.graders.tampering.special_cased import special_cased_inputs
 
 ASKS_MODELS = frozenset({"model_judge", "llm_judge"})
 PATCH_GATE = GraderEntry(
@@ -44,16 +44,16 @@ PATCH_GATE = GraderEntry(
 def grade_run(
     contract: Contract,
     evidence: Evidence,
-    ground: Callable[[], Ground],
+    environment: Callable[[], Environment],
     keys: Mapping[str, str] | None = None,
 ) -> list[Graded]:
-    """All grades of a run, the built-in patch gate first. `ground` is laid only for a grader that needs it.
+    """All grades of a run, the built-in patch gate first. `environment` is laid only for a grader that needs it.
 
     `keys` are those of models; without any, none is asked.
     """
     # Without a workspace there is no patch that could apply.
     built_in = (PATCH_GATE,) if contract.spec.workspace == "code" else ()
-    grading = _Grading(contract, evidence, ground, keys or {})
+    grading = _Grading(contract, evidence, environment, keys or {})
     return [grading.of(entry) for entry in (*built_in, *contract.checks, *contract.graders)]
 
 
@@ -63,7 +63,7 @@ class _Grading:
 
     contract: Contract
     evidence: Evidence
-    ground: Callable[[], Ground]
+    environment: Callable[[], Environment]
     keys: Mapping[str, str]
 
     def of(self, entry: GraderEntry) -> Graded:
@@ -86,7 +86,7 @@ class _Grading:
         if entry.executes or entry.type in ASKS_MODELS:
             return Grade.error(why)
         try:
-            with self.ground().cache.temporary() as scratch:
+            with self.environment().cache.temporary() as scratch:
                 blobs = Blobs(scratch)
                 trusted = self._trusted_change(blobs)
                 case = replace(
@@ -107,7 +107,7 @@ class _Grading:
         empty = Change(contract.snapshot.root)
         if contract.reference is None or contract.spec.workspace != "code":
             return empty
-        applied = apply_patch(self.ground(), contract.reference.read_bytes(), blobs)
+        applied = apply_patch(self.environment(), contract.reference.read_bytes(), blobs)
         return empty if applied.refused else applied.change
 
     def _graded(self, entry: GraderEntry) -> Graded:
@@ -151,15 +151,15 @@ class _Grading:
 
     @cached_property
     def _bench(self) -> Bench:
-        laid, _, data = rebuild(self.ground(), self.evidence.change, self.evidence.blobs)
-        brought = laid_of(self._brought, self.evidence.kept_of(None))
+        overlays, _, data = rebuild(self.environment(), self.evidence.change, self.evidence.blobs)
+        step_files = overlays_of(self._step_files, self.evidence.kept_of(None))
         environment = check_environment(self.evidence.seed)
-        return Bench(self.ground(), (*brought, *laid), environment, given=brought, data=data)
+        return Bench(self.environment(), (*step_files, *overlays), environment, given=step_files, data=data)
 
     @cached_property
-    def _brought(self) -> Brought:
+    def _step_files(self) -> StepFiles:
         taken = [one for one in self.contract.steps if one.files and one.name in self.evidence.summary.steps]
-        return brought_by(self.ground(), taken) if taken else {}
+        return step_files_of(self.environment(), taken) if taken else {}
 
     def _case(self, entry: GraderEntry, outcome: Outcome | None) -> Case:
         contract, evidence = self.contract, self.evidence
@@ -183,10 +183,10 @@ class _Grading:
         )
 
     def _final_tree(self, change: Change, step: str | None) -> FinalTree:
-        setup = self.ground().setup
-        brought = kept_as_change(self._brought, self.evidence.kept_of(step))
+        setup = self.environment().setup
+        step_files = kept_as_change(self._step_files, self.evidence.kept_of(step))
         return FinalTree(
-            self.contract.snapshot.entries, [*([setup.change] if setup else []), brought, change]
+            self.contract.snapshot.entries, [*([setup.change] if setup else []), step_files, change]
         )
 
     def _beside(self, entry: GraderEntry) -> tuple[Finding, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.contract.tree import shown
-from steelyard.evidence.change import Change, ChangeEntry
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.filesystem.tree import shown
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Grade
 

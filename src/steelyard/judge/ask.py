@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from steelyard.judge.case import Told
 from steelyard.judge.fence import visible
+from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.judgement import Judgement, Opinion, rule
 from steelyard.judge.panel import Panel
 from steelyard.judge.prompt import Asked, asked, prompt_id, question_of
+from steelyard.judge.provider import Juror, NoAnswer, RetryPolicy, Words
 from steelyard.judge.reply import Answer, Unreadable, Verdict, read_reply
-from steelyard.judge.wire import Juror, NoAnswer, Patience, Words
 
 __all__ = ["Known", "Panel", "judged", "question"]
 
@@ -33,34 +33,34 @@ _GRACE_S = 1.0
 _LEADING = re.compile(r"^[\W_]+")
 
 
-def question(told: Told, model: str) -> str:
+def question(judge_input: JudgeInput, model: str) -> str:
     """sha256 of what a model is asked: told data, prompt and model, without what is random in each call."""
-    return question_of(told, model)
+    return question_of(judge_input, model)
 
 
-def judged(told: Told, panel: Panel, known: Known | None = None) -> Judgement:
+def judged(judge_input: JudgeInput, panel: Panel, known: Known | None = None) -> Judgement:
     """What the jury says. A verdict in `known` is taken from there and costs nothing."""
 
     def opinion(juror: Juror) -> Opinion:
-        before = (known or {}).get((juror.model, question(told, juror.model)))
+        before = (known or {}).get((juror.model, question(judge_input, juror.model)))
         if before is not None and before.verdict != "UNPARSEABLE":
             return before
-        return _opinion(told, juror, panel.patience)
+        return _opinion(judge_input, juror, panel.retry_policy)
 
     def late(juror: Juror) -> Opinion:
-        return _unread(told, juror, "it took too long")
+        return _unread(judge_input, juror, "it took too long")
 
     return rule(at_once(panel, opinion, late))
 
 
-def _opinion(told: Told, juror: Juror, patience: Patience) -> Opinion:
+def _opinion(judge_input: JudgeInput, juror: Juror, retry_policy: RetryPolicy) -> Opinion:
     try:
-        put = asked(told)
-        answer, words = answer_of(juror, put, patience, Verdict)
+        put = asked(judge_input)
+        answer, words = answer_of(juror, put, retry_policy, Verdict)
     except (NoAnswer, Unreadable) as error:
-        return _unread(told, juror, str(error))
+        return _unread(judge_input, juror, str(error))
     except Exception as defect:  # noqa: BLE001  # a defect here says nothing about the run
-        return _unread(told, juror, f"a defect in the judge: {type(defect).__name__}")
+        return _unread(judge_input, juror, f"a defect in the judge: {type(defect).__name__}")
     return Opinion(
         model=juror.model,
         verdict=answer.verdict,
@@ -69,22 +69,22 @@ def _opinion(told: Told, juror: Juror, patience: Patience) -> Opinion:
         reasoning=visible(answer.reasoning),
         facts=answer.fact_checks(),
         steered=obeys(put, answer.reasoning, words.text, label=answer.failure_mode),
-        question=question(told, juror.model),
+        question=question(judge_input, juror.model),
         at=_utc(),
         tokens_in=words.tokens_in,
         tokens_out=words.tokens_out,
-        prompt=prompt_id(told.kind),
+        prompt=prompt_id(judge_input.kind),
     )
 
 
-def _unread(told: Told, juror: Juror, why: str) -> Opinion:
+def _unread(judge_input: JudgeInput, juror: Juror, why: str) -> Opinion:
     return Opinion(
         juror.model,
         "UNPARSEABLE",
         error=why,
-        question=question(told, juror.model),
+        question=question(judge_input, juror.model),
         at=_utc(),
-        prompt=prompt_id(told.kind),
+        prompt=prompt_id(judge_input.kind),
     )
 
 
@@ -100,7 +100,7 @@ def at_once(panel: Panel, ask: Callable[[Juror], T], late: Callable[[Juror], T])
         said[juror.model] = ask(juror)
 
     threads = [threading.Thread(target=run, args=(juror,), daemon=True) for juror in panel.jurors]
-    ends = time.monotonic() + panel.patience.total_s + _GRACE_S
+    ends = time.monotonic() + panel.retry_policy.total_s + _GRACE_S
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -108,11 +108,13 @@ def at_once(panel: Panel, ask: Callable[[Juror], T], late: Callable[[Juror], T])
     return [said[juror.model] if juror.model in said else late(juror) for juror in panel.jurors]
 
 
-def answer_of(juror: Juror, put: Asked, patience: Patience, wanted: type[Answer]) -> tuple[Answer, Words]:
+def answer_of(
+    juror: Juror, put: Asked, retry_policy: RetryPolicy, wanted: type[Answer]
+) -> tuple[Answer, Words]:
     """The model's answer as asked; raises `NoAnswer` or `Unreadable`."""
     from steelyard.judge.client import words_of  # noqa: PLC0415  # http and TLS, for those alone who ask
 
-    words = words_of(juror, put.system, put.user, patience)
+    words = words_of(juror, put.system, put.user, retry_policy)
     try:
         return read_reply(words.text, wanted), words
     except Unreadable as error:

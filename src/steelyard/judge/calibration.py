@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder import RunFolder
-from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.judge.judgement import Judgement, Opinion
 from steelyard.stats.agreement import Kappa, Table, cohens_kappa
 from steelyard.stats.interval import Rate, wilson

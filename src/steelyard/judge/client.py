@@ -14,8 +14,8 @@ import time
 import urllib.request
 from typing import Any, NamedTuple
 
+from steelyard.judge.provider import Juror, NoAnswer, RetryPolicy, Words
 from steelyard.judge.reply import prefix
-from steelyard.judge.wire import Juror, NoAnswer, Patience, Words
 
 MOST_BYTES = 1 << 20
 SECRET_CHARS = 16  # makers' keys are longer than forty
@@ -42,21 +42,21 @@ class _Again(Exception):
         self.wait_s = wait_s
 
 
-def words_of(juror: Juror, system: str, user: str, patience: Patience | None = None) -> Words:
+def words_of(juror: Juror, system: str, user: str, retry_policy: RetryPolicy | None = None) -> Words:
     """Ask, and ask again where that may help; raises `NoAnswer`."""
     if juror.missing or juror.wire is None:
         raise NoAnswer(juror.missing)
-    patience = patience or Patience()
-    body, ends = juror.wire.body(juror.name, system, user), time.monotonic() + patience.total_s
-    for attempt in range(patience.attempts):
+    retry_policy = retry_policy or RetryPolicy()
+    body, ends = juror.wire.body(juror.name, system, user), time.monotonic() + retry_policy.total_s
+    for attempt in range(retry_policy.attempts):
         try:
             return _words(juror, body, ends)
         except _Again as again:
             why, wait_s = str(again), again.wait_s
         if wait_s is None:
-            wait_s = patience.backoff_s * 2**attempt * random.uniform(0.5, 1)  # noqa: S311  # spreads a jury out
-        wait_s = min(wait_s, patience.most_wait_s)
-        if attempt + 1 == patience.attempts or time.monotonic() + wait_s >= ends:
+            wait_s = retry_policy.backoff_s * 2**attempt * random.uniform(0.5, 1)  # noqa: S311  # spreads a jury out
+        wait_s = min(wait_s, retry_policy.most_wait_s)
+        if attempt + 1 == retry_policy.attempts or time.monotonic() + wait_s >= ends:
             break
         time.sleep(wait_s)
     raise NoAnswer(f"{why}, asked {attempt + 1} times")

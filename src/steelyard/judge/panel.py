@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from steelyard.judge.wire import Juror, Patience, default_models, juror_of
+from steelyard.judge.provider import Juror, RetryPolicy, default_models, juror_of
 
 NO_KEY = "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY"
 MOST_MODELS = 16
@@ -16,7 +16,7 @@ class Panel:
     """Who is asked, and for how long."""
 
     jurors: tuple[Juror, ...]
-    patience: Patience = field(default_factory=Patience)
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from steelyard.judge.case import CheckRow, GradeRow, Kind, Line, Note, Told
 from steelyard.judge.fence import Fence, clipped, one_line, size
+from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
 from steelyard.judge.shown_diff import shown_diff
 
 VERSION = "judge/1"
@@ -108,7 +108,7 @@ class Chance:
 def prompt_id(kind: Kind) -> str:
     """Version and digest of all words of a question of this kind that are ours."""
     row, grade = CheckRow("c", "x", "pass", 0, "y", "z"), GradeRow("g", "t", "pass", 1.0, required=True)
-    told = Told(
+    judge_input = JudgeInput(
         "b",
         kind,
         "completion",
@@ -119,21 +119,21 @@ def prompt_id(kind: Kind) -> str:
         checks=(row,),
         grades=(grade,),
     )
-    told = replace(told, stdout_tail="o", stderr_tail="e", exit_code=0)
+    judge_input = replace(judge_input, stdout_tail="o", stderr_tail="e", exit_code=0)
     fixed = Chance(Fence("nonce"), "word")
-    words = [asked(told, fixed), asked(replace(told, expected_outcome="refusal"), fixed)]
+    words = [asked(judge_input, fixed), asked(replace(judge_input, expected_outcome="refusal"), fixed)]
     return f"{VERSION} sha256:{hashlib.sha256(json.dumps(words).encode()).hexdigest()}"
 
 
-def question_of(told: Told, model: str) -> str:
+def question_of(judge_input: JudgeInput, model: str) -> str:
     """sha256 of what is asked of whom, without what is random."""
-    asked = [prompt_id(told.kind), model, told.to_json()]
+    asked = [prompt_id(judge_input.kind), model, judge_input.to_json()]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
-def asked(told: Told, chance: Chance | None = None) -> Asked:
+def asked(judge_input: JudgeInput, chance: Chance | None = None) -> Asked:
     chance = chance or Chance()
-    user = "\n\n".join([_preface(told, chance.fence), *_evidence(told, chance), _AFTER])
+    user = "\n\n".join([_preface(judge_input, chance.fence), *_evidence(judge_input, chance), _AFTER])
     return Asked(f"{_ROLE}\n{_RUBRIC}\n{_FORMAT}", user, chance.word)
 
 
@@ -142,16 +142,16 @@ def salted(chance: Chance) -> str:
     return chance.fence.around("surroundings", _SALT.format(word=chance.word))
 
 
-def _preface(told: Told, fence: Fence) -> str:
+def _preface(judge_input: JudgeInput, fence: Fence) -> str:
     """What the author of the contract says. Quoted like evidence, so that where it ends is plain."""
-    notes = "\n".join(map(_note, told.notes[:MOST_NOTES]))
+    notes = "\n".join(map(_note, judge_input.notes[:MOST_NOTES]))
     return "\n\n".join(
         [
             f"The NONCE of this question is {fence.nonce}.",
-            _KINDS[told.kind],
-            _EXPECTED[told.expected_outcome],
+            _KINDS[judge_input.kind],
+            _EXPECTED[judge_input.expected_outcome],
             "The task, as the agent was given it:",
-            quoted(clipped(told.brief, BRIEF_BYTES)),
+            quoted(clipped(judge_input.brief, BRIEF_BYTES)),
             *(["What the author of the task wants to be looked at besides:", notes] if notes else []),
         ]
     )
@@ -166,22 +166,22 @@ def _note(note: Note) -> str:
     return f"({marked})\n{quoted(clipped(note.text, NOTE_BYTES))}"
 
 
-def _evidence(told: Told, chance: Chance) -> Iterator[str]:
+def _evidence(judge_input: JudgeInput, chance: Chance) -> Iterator[str]:
     fence = chance.fence
-    if told.transcript:
-        yield fence.around("transcript", _transcript(told.transcript))
-    if told.kind != "answer":
-        yield fence.around("diff", _diff(told))
-    most = ONLY_ANSWER_BYTES if told.kind == "answer" else ANSWER_BYTES
-    if told.answer or told.kind == "answer":
-        yield fence.around("answer", clipped(told.answer, most) or "(no answer)")
+    if judge_input.transcript:
+        yield fence.around("transcript", _transcript(judge_input.transcript))
+    if judge_input.kind != "answer":
+        yield fence.around("diff", _diff(judge_input))
+    most = ONLY_ANSWER_BYTES if judge_input.kind == "answer" else ANSWER_BYTES
+    if judge_input.answer or judge_input.kind == "answer":
+        yield fence.around("answer", clipped(judge_input.answer, most) or "(no answer)")
     yield salted(chance)
-    if told.stdout_tail or told.stderr_tail or told.exit_code is not None:
-        yield fence.around("output", _output(told))
-    if told.checks:
-        yield fence.around("checks", _checks(told.checks))
-    if told.grades:
-        yield fence.around("graders", _grades(told.grades))
+    if judge_input.stdout_tail or judge_input.stderr_tail or judge_input.exit_code is not None:
+        yield fence.around("output", _output(judge_input))
+    if judge_input.checks:
+        yield fence.around("checks", _checks(judge_input.checks))
+    if judge_input.grades:
+        yield fence.around("graders", _grades(judge_input.grades))
 
 
 def _transcript(lines: tuple[Line, ...]) -> str:
@@ -208,20 +208,20 @@ def _fitting(lines: Iterable[Line], left: int) -> list[str]:
     return fitting
 
 
-def _diff(told: Told) -> str:
-    if not told.diff:
-        return "(nothing was changed)" if not told.files_changed else "(the change has no text)"
-    shown = shown_diff(told.diff, min(max(told.max_diff_bytes, 0), MOST_DIFF_BYTES))
-    cut = "; it is not shown whole" if shown.truncated or told.diff_truncated else ""
-    files = "1 file" if told.files_changed == 1 else f"{told.files_changed} files"
+def _diff(judge_input: JudgeInput) -> str:
+    if not judge_input.diff:
+        return "(nothing was changed)" if not judge_input.files_changed else "(the change has no text)"
+    shown = shown_diff(judge_input.diff, min(max(judge_input.max_diff_bytes, 0), MOST_DIFF_BYTES))
+    cut = "; it is not shown whole" if shown.truncated or judge_input.diff_truncated else ""
+    files = "1 file" if judge_input.files_changed == 1 else f"{judge_input.files_changed} files"
     return f"{files} changed{cut}\n{shown.text}"
 
 
-def _output(told: Told) -> str:
-    ended = "not known" if told.exit_code is None else str(told.exit_code)
+def _output(judge_input: JudgeInput) -> str:
+    ended = "not known" if judge_input.exit_code is None else str(judge_input.exit_code)
     tails = [
         f"the end of {name}:\n    {_inset(clipped(text, TAIL_BYTES))}"
-        for name, text in (("stdout", told.stdout_tail), ("stderr", told.stderr_tail))
+        for name, text in (("stdout", judge_input.stdout_tail), ("stderr", judge_input.stderr_tail))
         if text
     ]
     return "\n".join([f"exit code of the agent: {ended}", *tails])

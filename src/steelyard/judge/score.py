@@ -12,13 +12,13 @@ import json
 from collections.abc import Iterator
 
 from steelyard.judge.ask import Panel, answer_of, at_once, obeys
-from steelyard.judge.case import MAX_DIFF_BYTES
 from steelyard.judge.fence import Fence, clipped, visible
+from steelyard.judge.judge_input import MAX_DIFF_BYTES
 from steelyard.judge.prompt import BRIEF_BYTES, Asked, Chance, quoted, salted
+from steelyard.judge.provider import Juror, NoAnswer
 from steelyard.judge.reply import Score, Unreadable
 from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
 from steelyard.judge.shown_diff import shown_diff
-from steelyard.judge.wire import Juror, NoAnswer
 
 VERSION = "model_judge/1"
 
@@ -57,7 +57,7 @@ def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
     chance = Chance()
     try:
         put = Asked(_SYSTEM, "\n\n".join(_parts(produced, chance)), chance.word)
-        answer, words = answer_of(juror, put, panel.patience, Score)
+        answer, words = answer_of(juror, put, panel.retry_policy, Score)
     except NoAnswer as error:
         return Scoring(juror.model, error=str(error))
     except Unreadable as error:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.contract.tree import shown
-from steelyard.evidence.change import Change
+from steelyard.evidence.change.change import Change
 from steelyard.evidence.evidence import Evidence, load_evidence
-from steelyard.evidence.folder import RunFolder
-from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.filesystem.tree import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 from steelyard import __version__
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
-from steelyard.contract.exposed import WORKSPACE
-from steelyard.contract.tree import is_within, shown
-from steelyard.evidence.chain import Event, read_events
+from steelyard.contract.lint.exposed_verifiers import WORKSPACE
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.folder import CHECKS, OUTCOME
+from steelyard.evidence.folder.folder import CHECKS, OUTCOME
 from steelyard.evidence.output_view import output_text
+from steelyard.evidence.trace.chain import Event, read_events
+from steelyard.filesystem.tree import is_within, shown
 from steelyard.graders.hidden_output import may_show_hidden
 
 CONVENTION = "/logs/artifacts"

@@ -12,13 +12,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.contract.tree import shown
-from steelyard.evidence.folder import CHECKS, GRADINGS
+from steelyard.evidence.folder.folder import CHECKS, GRADINGS
 from steelyard.evidence.output_view import output_text
-from steelyard.evidence.plain_file import open_plain
-from steelyard.report.agent_said import agent_said
+from steelyard.filesystem.plain_file import open_plain
+from steelyard.filesystem.tree import shown
+from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of
-from steelyard.report.judged import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
+from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
 from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
@@ -177,7 +177,7 @@ def _print_session(console: Console, result: Mapping[str, Any]) -> None:
         console.print(Text("\nanswer:", "bold"))
         console.print(Text(answer or "  none was given"))
     if not is_session and not answer:
-        for line in agent_said(folder, console):
+        for line in agent_output(folder, console):
             console.print(line)
 
 
@@ -195,8 +195,8 @@ def _gates(result: Mapping[str, Any], width: int, *, unicode: bool) -> Text:
 def _network(label: Mapping[str, Any]) -> str:
     """`none`, or whose doors lead where: `agent api.example:443`."""
     named = [
-        f"{who} {one_line(doors[0])}{f' and {len(doors) - 1} more' if len(doors) > 1 else ''}"
-        for who, doors in label.get("doors", {}).items()
+        f"{who} {one_line(allowed_hosts[0])}{f' and {len(allowed_hosts) - 1} more' if len(allowed_hosts) > 1 else ''}"
+        for who, allowed_hosts in label.get("doors", {}).items()
     ]
     return ", ".join(named) or str(label["network"])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from steelyard.contract.tree import shown
 from steelyard.errors import Problem
+from steelyard.filesystem.tree import shown
 
 # The first line of a patch that was made safe to read: it is not the patch any more.
 ESCAPED_PATCH = (

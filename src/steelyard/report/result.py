@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.termination import CODES
+from steelyard.evidence.trace.termination import CODES
 from steelyard.judge.judgement import RUBRIC
-from steelyard.report.disagreeing import MEANING
+from steelyard.report.disagreement import MEANING
 
 SCHEMA = "steelyard.result/1"
 VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")

@@ -12,8 +12,8 @@ from typing import Any
 
 from rich.text import Text
 
-from steelyard.evidence.events import read_events
 from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.trace.events import read_events
 from steelyard.report.plain import one_line, quoted
 
 MARKS = {"pass": ("✓", "+", "green"), "fail": ("✗", "x", "red"), "error": ("!", "!", "yellow")}

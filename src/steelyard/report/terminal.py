@@ -11,9 +11,9 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.contract.tree import shown
+from steelyard.filesystem.tree import shown
 from steelyard.report.compare import Comparison
-from steelyard.report.judged import judge_word
+from steelyard.report.judge_card import judge_word
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
 from steelyard.report.summary import AgentSummary, summarise

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _bubblewrap() -> Backend:
-    from steelyard.sandboxes.bubblewrap import BubblewrapBackend  # noqa: PLC0415  # loads when it is chosen
+    from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend  # noqa: PLC0415  # loads when it is chosen
 
     return BubblewrapBackend()
 

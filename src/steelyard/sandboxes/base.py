@@ -1,8 +1,8 @@
-"""Where commands run: a `Box` describes it, a `Sandbox` is one that is alive.
+"""Where commands run: a `SandboxSpec` describes it, a `Sandbox` is one that is alive.
 
-A backend mounts `box.layers` copy-on-write at /workspace, lays `box.laid` over it as data, and starts
+A backend mounts `spec.layers` copy-on-write at /workspace, lays `spec.overlays` over it as data, and starts
 steelyard's init as process 1. From then on every command goes through init. `stop` kills everything and
-proves it; only then does `remains` hand out the workspace, as descriptors to be read as data.
+proves it; only then does `captured_tree` hand out the workspace, as descriptors to be read as data.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, Self
 
-from steelyard.evidence.remains import Remains
-from steelyard.sandboxes.feed import Feed
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.sandboxes.init.feed import Feed
 
 WORKSPACE = "/workspace"
 HOME = "/home/agent"
@@ -38,7 +38,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class FileOverlay:
     """One path put into the workspace as data before anything starts; `source` is a host file to copy."""
 
     path: str  # relative to the workspace
@@ -49,27 +49,27 @@ class Laid:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Mount:
     """A folder beside the workspace, on the same disk quota: `/tests` with files laid in it, an empty `/logs`."""
 
     path: str  # absolute, inside the sandbox
-    laid: tuple[Laid, ...] = ()
+    overlays: tuple[FileOverlay, ...] = ()
     read_only: bool = False
 
 
-class Door(NamedTuple):
+class AllowedHost(NamedTuple):
     """What may be reached from a sandbox that has no network: one port of one host, by its name."""
 
     host: str
     port: int
 
     @classmethod
-    def of(cls, text: str) -> Door:
+    def of(cls, text: str) -> AllowedHost:
         host, _, port = text.rpartition(":")
         return cls(host, int(port))
 
     @classmethod
-    def each(cls, said: str | tuple[str, ...]) -> tuple[Door, ...]:
+    def each(cls, said: str | tuple[str, ...]) -> tuple[AllowedHost, ...]:
         """Those of a contract's key; one that says `none` or `host` names none."""
         return () if isinstance(said, str) else tuple(cls.of(text) for text in said)
 
@@ -94,19 +94,19 @@ OnConnection = Callable[[Connection], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class SandboxSpec:
     """Everything that makes one sandbox; nothing of the host gets in unless it is named here."""
 
     layers: tuple[Path, ...]  # read-only trees of /workspace, topmost first
     home_layers: tuple[Path, ...] = ()
-    laid: tuple[Laid, ...] = ()
-    places: tuple[Place, ...] = ()
+    overlays: tuple[FileOverlay, ...] = ()
+    extra_mounts: tuple[Mount, ...] = ()
     limits: Limits = Limits()
     env: Mapping[str, str] = field(default_factory=dict)
     toolchains: tuple[Path, ...] = ()  # host prefixes, bound read-only at their own paths
     links: Mapping[str, Path] = field(default_factory=dict)  # names in /run/steelyard/bin, first on PATH
     network: Literal["none", "host"] = "none"
-    doors: tuple[Door, ...] = ()  # of a network that is `none`
+    allowed_hosts: tuple[AllowedHost, ...] = ()  # of a network that is `none`
     on_connection: OnConnection | None = None  # told of each that ended, by any thread
     host_files: Mapping[str, Path] = field(default_factory=dict)  # path inside -> host file, read-only
     rename: Literal["auto", "full"] = (
@@ -129,14 +129,16 @@ class Box:
     )
 
 
-def with_doors(box: Box, said: str | tuple[str, ...], told: OnConnection | None = None) -> Box:
+def with_allowed_hosts(
+    spec: SandboxSpec, said: str | tuple[str, ...], told: OnConnection | None = None
+) -> SandboxSpec:
     """The same with what a contract's key lets it reach."""
-    return replace(box, doors=Door.each(said), on_connection=told)
+    return replace(spec, allowed_hosts=AllowedHost.each(said), on_connection=told)
 
 
-def addresses(doors: tuple[Door, ...]) -> dict[str, str]:
+def addresses(allowed_hosts: tuple[AllowedHost, ...]) -> dict[str, str]:
     """Host -> its address in the sandbox, on the loopback device."""
-    hosts = dict.fromkeys(door.host for door in doors)
+    hosts = dict.fromkeys(allowed_host.host for allowed_host in allowed_hosts)
     return {host: f"127.0.1.{number}" for number, host in enumerate(hosts, start=1)}
 
 
@@ -198,7 +200,7 @@ class Captured:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class CommandResult:
     """How a command ended. Exactly one of: `exit_code`, `signal`, `timed_out`, `not_started`, `lost`."""
 
     exit_code: int | None
@@ -213,7 +215,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class ExitStats:
     """What the sandbox said on its way out."""
 
     oom_kills: int = 0
@@ -235,8 +237,8 @@ class Facts:
     limits: Mapping[str, Enforced]  # cpu, memory, disk, processes
 
 
-def network_of(box: Box) -> Literal["none", "doors", "host"]:
-    return "doors" if box.doors else box.network
+def network_of(spec: SandboxSpec) -> Literal["none", "doors", "host"]:
+    return "doors" if spec.allowed_hosts else spec.network
 
 
 OnOutput = Callable[[Literal["stdout", "stderr"], bytes], None]
@@ -246,20 +248,20 @@ class Sandbox(Protocol):
     @property
     def facts(self) -> Facts: ...
 
-    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+    def run(self, command: Command, on_output: OnOutput | None = None) -> CommandResult:
         """Run one command to its end; a timeout kills everything that the command started."""
 
-    def settle(self) -> None:
-        """Kill every process and wait until all are dead, but live on: what is there now may be read as `remains`.
+    def kill_processes(self) -> None:
+        """Kill every process and wait until all are dead, but live on: what is there now may be read as `captured_tree`.
 
         Until the next command. Raises InfraFault when the sandbox died before.
         """
 
-    def stop(self) -> Death:
+    def stop(self) -> ExitStats:
         """Kill every process, wait until all are dead, and say what happened. Idempotent."""
 
-    def remains(self) -> Remains:
-        """The workspace in which nothing lives, after `stop` or `settle`; the descriptors live until `close`."""
+    def captured_tree(self) -> CapturedTree:
+        """The workspace in which nothing lives, after `stop` or `kill_processes`; the descriptors live until `close`."""
 
     def close(self) -> None:
         """Stop, and give everything back to the host. Idempotent."""
@@ -272,7 +274,7 @@ class Sandbox(Protocol):
 class Backend(Protocol):
     """A way to make sandboxes; the catalogue in `sandboxes/__init__.py` names them."""
 
-    def facts(self, box: Box) -> Facts:
+    def facts(self, spec: SandboxSpec) -> Facts:
         """What a sandbox of this box would enforce here. Raises InfraFault when this machine cannot."""
 
-    def start(self, box: Box) -> Sandbox: ...
+    def start(self, spec: SandboxSpec) -> Sandbox: ...

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from steelyard.evidence.remains import Remains
-from steelyard.sandboxes import frames
-from steelyard.sandboxes.base import HOME, Command, Death, Facts, Finished, OnOutput
-from steelyard.sandboxes.frames import Exit, Frame, Hello, Request
-from steelyard.sandboxes.wire import Wire
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.sandboxes.base import HOME, Command, CommandResult, ExitStats, Facts, OnOutput
+from steelyard.sandboxes.init import frames
+from steelyard.sandboxes.init.frames import Exit, Frame, Hello, Request
+from steelyard.sandboxes.init.wire import Wire
 
 
 class Answer(NamedTuple):
@@ -45,7 +45,7 @@ class FakeInit:
         self.controller, self._sock = socket.socketpair()
         self._script = script
         self._hanging: dict[int, Answer] = {}
-        self._doors = 0
+        self._allowed_hosts = 0
         self.received: list[Frame] = []
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -86,11 +86,11 @@ class FakeInit:
         elif frame.type in (b"P", b"M"):
             self.send(frame.type, frame.id, frames.pack_size(0) if frame.type == b"M" else frame.payload)
         elif frame.type == b"l":
-            self._doors += 1
+            self._allowed_hosts += 1
             self.send(b"l", frame.id, frames.pack_signal(0))
         elif frame.type == b"u":
-            self.send(b"u", frame.id, frames.pack_count(0) * self._doors)
-            self._doors = 0
+            self.send(b"u", frame.id, frames.pack_count(0) * self._allowed_hosts)
+            self._allowed_hosts = 0
         elif frame.type in (b"b", b"a", b"e", b"r"):
             return  # of a stream that the test itself began, with `send(b"c", ...)`
         else:
@@ -130,11 +130,11 @@ class FakeInit:
 class FakeSandbox:
     """A `Sandbox` whose commands are answered by a function; its workspace is an empty folder."""
 
-    def __init__(self, script: Script, death: Death | None = None) -> None:
+    def __init__(self, script: Script, exit_stats: ExitStats | None = None) -> None:
         self.init = FakeInit(script)
         self._wire = Wire(self.init.controller)
         self._wire.hello(b"", 10)
-        self._death = death or Death()
+        self._exit_stats = exit_stats or ExitStats()
         self._folder = tempfile.TemporaryDirectory()
         self._descriptors: list[int] = []
         self._closed = False
@@ -148,23 +148,23 @@ class FakeSandbox:
     def workspace(self) -> Path:
         return Path(self._folder.name)
 
-    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+    def run(self, command: Command, on_output: OnOutput | None = None) -> CommandResult:
         return self._wire.run(command, command.folder(), {"HOME": HOME, **command.env}, on_output)
 
-    def settle(self) -> None:
+    def kill_processes(self) -> None:
         self._wire.kill_all(10)
 
-    def stop(self) -> Death:
+    def stop(self) -> ExitStats:
         if not self._wire.gone:
             self._wire.kill_all(10)
         self._wire.close()
-        return self._death
+        return self._exit_stats
 
-    def remains(self) -> Remains:
+    def captured_tree(self) -> CapturedTree:
         if not self._descriptors:
             self._descriptors = [os.open(self.workspace, os.O_RDONLY | os.O_DIRECTORY) for _ in range(2)]
         workspace, baseline = self._descriptors
-        return Remains(workspace, baseline)
+        return CapturedTree(workspace, baseline)
 
     def close(self) -> None:
         self.stop()

@@ -1,4 +1,4 @@
-"""A `Box` -> the same init in a private folder, with no isolation at all.
+"""A `SandboxSpec` -> the same init in a private folder, with no isolation at all.
 
     <cache>/tmp/<owner tag>-<random>/workspace   a copy of the layers, what /workspace is elsewhere
                                     /home        HOME
@@ -21,18 +21,26 @@ import threading
 from pathlib import Path
 from typing import Self
 
-from steelyard.contract.cache import Cache
-from steelyard.contract.owner import owner_tag
-from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
-from steelyard.evidence.remains import Remains
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.owner import owner_tag
+from steelyard.filesystem.remove import remove_tree
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
-from steelyard.sandboxes.binary import init_binary
-from steelyard.sandboxes.copying import COMPLETE, copy_layers, visible
-from steelyard.sandboxes.lay import lay
-from steelyard.sandboxes.watching import Watched, watch_memory
-from steelyard.sandboxes.wire import Wire
+from steelyard.sandboxes.base import (
+    WORKSPACE,
+    Command,
+    CommandResult,
+    ExitStats,
+    Facts,
+    OnOutput,
+    SandboxSpec,
+)
+from steelyard.sandboxes.copy_layers import COMPLETE, copy_layers, visible
+from steelyard.sandboxes.init.binary import init_binary
+from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.limits.watch_usage import Watched, watch_memory
+from steelyard.sandboxes.write_files import write_files
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DEATH_S = 10.0
@@ -40,27 +48,27 @@ _MB = 1 << 20
 
 
 class LocalSandbox:
-    def __init__(self, box: Box, facts: Facts, folder: Path) -> None:
-        self._box = box
+    def __init__(self, spec: SandboxSpec, facts: Facts, folder: Path) -> None:
+        self._sandbox_spec = spec
         self._facts = facts
         self._folder = folder
-        self._ticket = admission().enter(min(box.limits.guaranteed_mb, box.limits.memory_mb) * _MB)
-        self._places = box.keep or folder
+        self._ticket = admission().enter(min(spec.limits.guaranteed_mb, spec.limits.memory_mb) * _MB)
+        self._places = spec.keep or folder
         self._dying = threading.Lock()
-        self._death: Death | None = None
+        self._exit_stats: ExitStats | None = None
         self._closed = False
         self._settled = False
         self._kills = 0
         self._descriptors: list[int] = []
         try:
             self._furnish()
-            self._pid, self._wire = _start_init(box)
+            self._pid, self._wire = _start_init(spec)
         except BaseException:
             admission().leave(self._ticket)
             remove_tree(folder)
             raise
-        self._env = {**_base_env(folder, self._places), **box.env}
-        self._unwatch = watch_memory(Watched(self._pid, box.limits.memory_mb * _MB, self._out_of_memory))
+        self._env = {**_base_env(folder, self._places), **spec.env}
+        self._unwatch = watch_memory(Watched(self._pid, spec.limits.memory_mb * _MB, self._out_of_memory))
 
     @property
     def facts(self) -> Facts:
@@ -70,32 +78,32 @@ class LocalSandbox:
     def workspace(self) -> Path:
         return self._places / "workspace"
 
-    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+    def run(self, command: Command, on_output: OnOutput | None = None) -> CommandResult:
         folder = command.folder(str(self.workspace))
         if folder == WORKSPACE or folder.startswith(f"{WORKSPACE}/"):
             folder = str(self.workspace) + folder.removeprefix(WORKSPACE)
         self._settled = False
         return self._wire.run(command, folder, {**self._env, **command.env}, on_output)
 
-    def settle(self) -> None:
+    def kill_processes(self) -> None:
         with self._dying:
-            if self._death is not None or not self._wire.kill_all(_DEATH_S):
+            if self._exit_stats is not None or not self._wire.kill_all(_DEATH_S):
                 raise InfraFault("the sandbox died, so nobody knows what is left of it")
             self._settled = True
 
-    def stop(self) -> Death:
+    def stop(self) -> ExitStats:
         with self._dying:
-            if self._death is None:
-                self._death = self._die()
-            return self._death
+            if self._exit_stats is None:
+                self._exit_stats = self._die()
+            return self._exit_stats
 
-    def remains(self) -> Remains:
-        if (self._death is None and not self._settled) or self._closed:
+    def captured_tree(self) -> CapturedTree:
+        if (self._exit_stats is None and not self._settled) or self._closed:
             raise RuntimeError("the remains of a sandbox are there between stop and close")
         if not self._descriptors:
             self._descriptors = [os.open(path, _DIRECTORY) for path in (self.workspace, self._baseline())]
         workspace, baseline = self._descriptors
-        return Remains(workspace, baseline)
+        return CapturedTree(workspace, baseline)
 
     def close(self) -> None:
         try:
@@ -106,8 +114,8 @@ class LocalSandbox:
                     self._closed = True
                     for descriptor in self._descriptors:
                         os.close(descriptor)
-                    if self._box.keep is not None:
-                        (self._box.keep / COMPLETE).touch()
+                    if self._sandbox_spec.keep is not None:
+                        (self._sandbox_spec.keep / COMPLETE).touch()
                     remove_tree(self._folder)
 
     def __enter__(self) -> Self:
@@ -117,22 +125,25 @@ class LocalSandbox:
         self.close()
 
     def _furnish(self) -> None:
-        for name, layers in (("workspace", self._box.layers), ("home", self._box.home_layers)):
-            place = self._places / name
-            place.mkdir(parents=True, exist_ok=True)
-            copy_layers(list(layers), place, None)
+        for name, layers in (
+            ("workspace", self._sandbox_spec.layers),
+            ("home", self._sandbox_spec.home_layers),
+        ):
+            mount = self._places / name
+            mount.mkdir(parents=True, exist_ok=True)
+            copy_layers(list(layers), mount, None)
         root = os.open(self.workspace, _DIRECTORY)
         try:
-            lay(root, self._box.laid, None)
+            write_files(root, self._sandbox_spec.overlays, None)
         finally:
             os.close(root)
         links = self._folder / "bin"
         links.mkdir(parents=True)
-        for name, target in self._box.links.items():
+        for name, target in self._sandbox_spec.links.items():
             _write_starter(links / name, target)
 
     def _baseline(self) -> Path:
-        shown = visible(list(self._box.layers))
+        shown = visible(list(self._sandbox_spec.layers))
         if len(shown) == 1:
             return shown[0]
         baseline = self._folder / "baseline"
@@ -144,7 +155,7 @@ class LocalSandbox:
         self._kills += 1
         self._wire.kill_all(_DEATH_S)
 
-    def _die(self) -> Death:
+    def _die(self) -> ExitStats:
         self._unwatch()
         try:
             dead = not self._wire.gone and self._wire.kill_all(_DEATH_S)
@@ -154,7 +165,7 @@ class LocalSandbox:
             admission().leave(self._ticket)
         if not dead:
             raise InfraFault("init of a local sandbox was killed; what it had started may still be running")
-        return Death(oom_kills=self._kills)
+        return ExitStats(oom_kills=self._kills)
 
 
 def _write_starter(path: Path, program: Path) -> None:
@@ -163,10 +174,10 @@ def _write_starter(path: Path, program: Path) -> None:
     path.chmod(0o755)
 
 
-def _base_env(folder: Path, places: Path) -> dict[str, str]:
+def _base_env(folder: Path, extra_mounts: Path) -> dict[str, str]:
     return {
         "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin",
-        "HOME": str(places / "home"),
+        "HOME": str(extra_mounts / "home"),
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
@@ -174,10 +185,10 @@ def _base_env(folder: Path, places: Path) -> dict[str, str]:
     }
 
 
-def _start_init(box: Box) -> tuple[int, Wire]:
+def _start_init(spec: SandboxSpec) -> tuple[int, Wire]:
     ours, theirs = socket.socketpair()
     binary = str(init_binary())
-    rlimits = ["core=0", f"data={box.limits.memory_mb * _MB}", f"fsize={box.limits.disk_mb * _MB}"]
+    rlimits = ["core=0", f"data={spec.limits.memory_mb * _MB}", f"fsize={spec.limits.disk_mb * _MB}"]
     actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), number) for number in (0, 1)]
     with theirs:
         pid = os.posix_spawn(binary, [binary, *rlimits], {}, file_actions=actions, setsid=True)
@@ -204,14 +215,16 @@ def _wait_for(pid: int) -> None:
 class LocalBackend:
     """No isolation: for trusted agents only."""
 
-    def facts(self, box: Box) -> Facts:  # noqa: ARG002  # the protocol's; nothing here depends on the box
+    def facts(self, spec: SandboxSpec) -> Facts:  # noqa: ARG002  # the protocol's; nothing here depends on the box
         limits = {"cpu": "none", "memory": "polled", "disk": "none", "processes": "none"}
         return Facts("local", "none", "copy", "", "host", os.geteuid(), limits)  # type: ignore[arg-type]
 
-    def start(self, box: Box) -> LocalSandbox:
-        if box.places:
-            raise InfraFault(f"the local sandbox has no {box.places[0].path}; use `--sandbox bubblewrap`")
+    def start(self, spec: SandboxSpec) -> LocalSandbox:
+        if spec.extra_mounts:
+            raise InfraFault(
+                f"the local sandbox has no {spec.extra_mounts[0].path}; use `--sandbox bubblewrap`"
+            )
         cache = Cache.default()
         cache.sweep()
         folder = cache.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
-        return LocalSandbox(box, self.facts(box), folder)
+        return LocalSandbox(spec, self.facts(spec), folder)

@@ -35,7 +35,8 @@ def _npm(prefixes: tuple[Path, ...]) -> str | None:
 
 
 def _first(prefixes: tuple[Path, ...], patterns: tuple[str, ...]) -> Path | None:
-    places = (*prefixes, Path("/usr/local"), Path("/usr"))
+    extra_mounts = (*prefixes, Path("/usr/local"), Path("/usr"))
     return next(
-        (found for place in places for pattern in patterns for found in sorted(place.glob(pattern))), None
+        (found for place in extra_mounts for pattern in patterns for found in sorted(place.glob(pattern))),
+        None,
     )

@@ -13,15 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from steelyard.contract.cache import Cache
-from steelyard.contract.owner import is_stale, run_uid
 from steelyard.errors import InfraFault
-from steelyard.sandboxes import cgroups, orphans
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.owner import is_stale, run_uid
 from steelyard.sandboxes.admission import machine_memory_bytes
-from steelyard.sandboxes.base import Box, Command, Facts, Limits
-from steelyard.sandboxes.binary import init_binary
-from steelyard.sandboxes.bubblewrap import BubblewrapBackend
-from steelyard.sandboxes.launching import bwrap_path, launcher
+from steelyard.sandboxes.base import Command, Facts, Limits, SandboxSpec
+from steelyard.sandboxes.bubblewrap import orphans
+from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
+from steelyard.sandboxes.bubblewrap.launcher_client import bwrap_path, launcher
+from steelyard.sandboxes.init.binary import init_binary
+from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.toolchains import installed
 
 State = Literal["ok", "limited", "missing"]
@@ -113,7 +114,7 @@ def _sandbox() -> str:
     with tempfile.TemporaryDirectory() as folder:
         if os.geteuid() == 0:
             os.chown(folder, run_uid(), run_uid())
-        with BubblewrapBackend().start(Box(layers=(Path(folder),), limits=_SMALL)) as sandbox:
+        with BubblewrapBackend().start(SandboxSpec(layers=(Path(folder),), limits=_SMALL)) as sandbox:
             text = sandbox.run(Command(("/bin/sh", "-c", _LOOK_INSIDE), timeout_s=30)).stdout.text
     if not text.startswith("1\n"):  # loopback
         raise InfraFault("a sandbox has more network than its loopback; use a kernel with CONFIG_NET_NS")
@@ -131,7 +132,7 @@ def _sandbox() -> str:
 def _facts() -> list[Reading]:
     """What the limits of a sandbox would be, taken from the backend itself."""
     try:
-        facts = BubblewrapBackend().facts(Box(layers=(), limits=_SMALL))
+        facts = BubblewrapBackend().facts(SandboxSpec(layers=(), limits=_SMALL))
     except InfraFault:
         return []
     return [_overlay(facts), *(_limit(facts, name) for name in ("memory", "processes", "disk", "cpu"))]
@@ -175,7 +176,7 @@ def _docker() -> Reading:
     try:
         found = engine()
         name, version = found.version
-        limits = enforced(found, Box(layers=()))
+        limits = enforced(found, SandboxSpec(layers=()))
     except InfraFault as fault:
         says, _, fix = str(fault).partition("; ")
         return Reading("docker", "limited", f"{says}; only contracts with an image need it", fix)

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from steelyard.contract.cache import Cache
-from steelyard.contract.contents import stamp, tree_digest
 from steelyard.errors import InfraFault
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.contents import stamp, tree_digest
 
 
 @dataclass(frozen=True, slots=True)

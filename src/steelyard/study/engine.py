@@ -14,13 +14,13 @@ from pathlib import Path
 
 from steelyard.agents.catalogue import agent_for
 from steelyard.bench.absent_tools import absent, refuse_absent_tools
-from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
+from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.folder import SEAL
-from steelyard.evidence.reserve import Reserve, reserved
+from steelyard.evidence.folder.folder import SEAL
 from steelyard.execution.run_trial import run_trial
+from steelyard.filesystem.disk_reserve import Reserve, reserved
 from steelyard.plan.trial import Trial
 from steelyard.study.judging import Judging
 from steelyard.study.record import Record, grade_evidence
@@ -44,19 +44,19 @@ class Engine:
     def run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, list[Record]]]:
         """Each trial with all its runs, in the order in which they end; the last run is the one that counts."""
         # Grounds first and one by one: two threads would only wait for the same setup layer.
-        grounds = {
+        environments = {
             id(contract): self._lay(contract)
             for contract in {id(t.contract): t.contract for t in trials}.values()
         }
-        faults = [fault for t in trials if isinstance(fault := grounds[id(t.contract)], Exception)]
-        self._refuse_absent_agents(trials, grounds)
+        faults = [fault for t in trials if isinstance(fault := environments[id(t.contract)], Exception)]
+        self._refuse_absent_agents(trials, environments)
         pool = ThreadPoolExecutor(max(1, self.jobs))
         done_all = False
         try:
             running = {
-                pool.submit(self._try, trial, ground): trial
+                pool.submit(self._try, trial, environment): trial
                 for trial in trials
-                if isinstance(ground := grounds[id(trial.contract)], Ground)
+                if isinstance(environment := environments[id(trial.contract)], Environment)
             }
             for done in as_completed(running):
                 failed = done.exception()
@@ -74,17 +74,17 @@ class Engine:
         if faults:
             raise _untried(faults, len(trials))
 
-    def _lay(self, contract: Contract) -> Ground | Exception:
+    def _lay(self, contract: Contract) -> Environment | Exception:
         self.on_prepare(contract)
         try:
-            ground = lay_ground(contract, sandbox=self.sandbox)
-            refuse_absent_tools(ground)
+            environment = prepare_environment(contract, sandbox=self.sandbox)
+            refuse_absent_tools(environment)
         except MACHINE_FAULTS as fault:
             return fault
-        return ground
+        return environment
 
     def _refuse_absent_agents(
-        self, trials: Sequence[Trial], grounds: Mapping[int, Ground | Exception]
+        self, trials: Sequence[Trial], environments: Mapping[int, Environment | Exception]
     ) -> None:
         """An agent whose program is in no sandbox is the operator's mistake, found before any other is tried."""
         wanted: dict[int, dict[str, str]] = {}
@@ -94,30 +94,32 @@ class Engine:
             programs: tuple[str, ...] = getattr(agent, "programs", tuple)()
             wanted.setdefault(id(trial.contract), {}).update(dict.fromkeys(programs, agent.name))
         for key, agents in wanted.items():
-            ground = grounds[key]
-            missing = absent(ground, sorted(agents)) if agents and isinstance(ground, Ground) else []
-            if missing and isinstance(ground, Ground):
-                where = ground.contract.id
+            environment = environments[key]
+            missing = (
+                absent(environment, sorted(agents)) if agents and isinstance(environment, Environment) else []
+            )
+            if missing and isinstance(environment, Environment):
+                where = environment.contract.id
                 raise OperatorFault(
                     f"agent {agents[missing[0]]}: there is no `{missing[0]}` in the sandbox of {where}; "
                     "name its toolchain, or use an image that has it"
                 )
 
-    def _try(self, trial: Trial, ground: Ground) -> list[Record]:
+    def _try(self, trial: Trial, environment: Environment) -> list[Record]:
         self.on_start(trial)
         records: list[Record] = []
         while len(records) < MAX_RUNS and (
             not records or records[-1].evidence.termination == "infrastructure"
         ):
             with reserved(self.out) as reserve:
-                evidence = run_trial(trial, ground, self.out, signer=self.signer)
-                records.append(self._graded(trial, ground, evidence, reserve))
+                evidence = run_trial(trial, environment, self.out, signer=self.signer)
+                records.append(self._graded(trial, environment, evidence, reserve))
         return records
 
-    def _graded(self, trial: Trial, ground: Ground, evidence: Evidence, reserve: Reserve) -> Record:
+    def _graded(self, trial: Trial, environment: Environment, evidence: Evidence, reserve: Reserve) -> Record:
         try:
             return grade_evidence(
-                trial.contract, evidence, lambda: ground, self.signer, self.judging, reserve=reserve
+                trial.contract, evidence, lambda: environment, self.signer, self.judging, reserve=reserve
             )
         except MACHINE_FAULTS:
             # Not sealed and ungraded for ever: without its seal it is a run that was cut off.

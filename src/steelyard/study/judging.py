@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 
 from steelyard.contract.contract import Contract
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.folder import RunFolder
-from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.grade import Graded
-from steelyard.graders.tell_run import tell_run
+from steelyard.graders.judged.judge_input import build_judge_input
 from steelyard.judge.ask import Panel, judged
 from steelyard.judge.judgement import Judgement, Opinion
-from steelyard.study.given import answer_given
-from steelyard.verdict.forfeit import forfeit
+from steelyard.study.answer_status import answer_status
+from steelyard.verdict.auto_fail import auto_fail_reason
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Judging:
             return Judgement.not_applicable(why_not) if wanted else None
         self.on_ask(contract)
         try:
-            told = tell_run(contract, evidence, grades)
+            told = build_judge_input(contract, evidence, grades)
             return judged(told, panel, known_opinions(evidence.folder))
         except Exception as defect:  # noqa: BLE001  # a judge's defect is no fault of the run's
             # Its text may hold what was sent, keys included.
@@ -47,8 +47,8 @@ class Judging:
 def _unfit(contract: Contract, evidence: Evidence) -> str:
     ended, spec = evidence.termination, contract.spec
     if spec.workspace == "none":
-        given = answer_given(evidence.change, evidence.blobs)
-        if why := forfeit(ended, given, spec.expected_outcome):
+        given = answer_status(evidence.change, evidence.blobs)
+        if why := auto_fail_reason(ended, given, spec.expected_outcome):
             return why
     return "" if ended == "completed" else f"only a run that was completed is judged: {ended}"
 

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
-from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
-from steelyard.contract.tree import shown
+from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.gradings import SCHEMA, append_grading
-from steelyard.evidence.reserve import Reserve
-from steelyard.evidence.termination import CLASS_OF
+from steelyard.evidence.folder.gradings import SCHEMA, append_grading
+from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.filesystem.disk_reserve import Reserve
+from steelyard.filesystem.tree import shown
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
 from steelyard.judge.judgement import Judgement
+from steelyard.study.answer_status import answer_status
 from steelyard.study.deviations import protocol_of
-from steelyard.study.given import answer_given
 from steelyard.study.judging import Judging
 from steelyard.verdict.assurance import Assurance, assure
 from steelyard.verdict.evaluation import evaluate
@@ -47,7 +47,7 @@ class Record:
 def grade_evidence(  # noqa: PLR0913  # the last is for whoever runs trials
     contract: Contract,
     evidence: Evidence,
-    ground: Callable[[], Ground] | None = None,
+    environment: Callable[[], Environment] | None = None,
     signer: Path | None = None,
     judging: Judging | None = None,
     *,
@@ -58,7 +58,7 @@ def grade_evidence(  # noqa: PLR0913  # the last is for whoever runs trials
     The first is the result of record: `report.json` tells it, whatever comes later. Without `judging` no model is
     asked for its opinion. `reserve` is room on the disk for what is written here.
     """
-    lazily = functools.cache(ground or (lambda: lay_ground(contract)))
+    lazily = functools.cache(environment or (lambda: prepare_environment(contract)))
     status = _status(contract, evidence)
     scorable = status.status == "scorable"
     keys = judging.env if judging else {}
@@ -97,7 +97,7 @@ def _decided(
     spec = contract.spec
     rule = Rule(spec.pass_threshold, spec.reward, spec.workspace, spec.step_reward, spec.expected_outcome)
     steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
-    given = answer_given(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
+    given = answer_status(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
     verdict = decide(
         grades, findings, status, evidence.termination, rule, steps=steps, judge=judge, given=given
     )

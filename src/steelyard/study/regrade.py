@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
+from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence
-from steelyard.evidence.folder import REPORT, SEAL
-from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.folder.folder import REPORT, SEAL
+from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.study.judging import Judging
 from steelyard.study.record import Record, grade_evidence
 from steelyard.study.verify_record import derived_report
@@ -28,33 +28,33 @@ class Regrader:
     signer: Path | None = None
     judging: Judging | None = None
     on_prepare: Callable[[Contract], None] = field(default=lambda _: None)
-    _grounds: dict[tuple[str, str], Ground] = field(default_factory=dict)
+    _grounds: dict[tuple[str, str], Environment] = field(default_factory=dict)
 
     def regrade(self, contract: Contract, evidence: Evidence) -> Record:
         """Raises OperatorFault where a further grading would make the record contradict itself."""
         refuse_to_regrade(contract, evidence, self.signer)
         if any(entry.executes and not entry.is_check for entry in contract.graders):
-            self._ground(contract, evidence)  # what is wrong with it is told before anything is appended
+            self._environment(contract, evidence)  # what is wrong with it is told before anything is appended
         record = grade_evidence(
             contract, evidence, lambda: self._laid(contract, evidence), self.signer, self.judging
         )
         _report_if_missing(evidence)
         return record
 
-    def _laid(self, contract: Contract, evidence: Evidence) -> Ground:
+    def _laid(self, contract: Contract, evidence: Evidence) -> Environment:
         try:
-            return self._ground(contract, evidence)
+            return self._environment(contract, evidence)
         except (OperatorFault, ContractFault) as fault:  # of a grader that only reads the final tree
             raise InfraFault(str(fault)) from fault
 
-    def _ground(self, contract: Contract, evidence: Evidence) -> Ground:
+    def _environment(self, contract: Contract, evidence: Evidence) -> Environment:
         sandbox = str(
             evidence.manifest["environment"]["sandbox"]
         )  # perhaps not the contract's: see --sandbox
         key = contract.digest, sandbox
         if key not in self._grounds:
             self.on_prepare(contract)
-            self._grounds[key] = lay_ground(contract, sandbox=sandbox)
+            self._grounds[key] = prepare_environment(contract, sandbox=sandbox)
         return self._grounds[key]
 
 
@@ -82,7 +82,7 @@ def refuse_to_regrade(contract: Contract, evidence: Evidence, signer: Path | Non
         return
     if signer is None:
         raise OperatorFault(f"{run} is signed, and an unsigned grading would break it; say --sign KEY")
-    from steelyard.evidence.signature import signs_as  # noqa: PLC0415  # heavy, and rarely needed
+    from steelyard.evidence.folder.signature import signs_as  # noqa: PLC0415  # heavy, and rarely needed
 
     if not signs_as(signature, signer):
         raise OperatorFault(f"{run} is signed with another key than {signer}; its gradings need its own")

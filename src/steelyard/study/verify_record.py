@@ -11,9 +11,9 @@ import orjson
 from steelyard import __version__
 from steelyard.evidence.evidence import Evidence, read_evidence
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.folder import REPORT, RunFolder
-from steelyard.evidence.gradings import read_gradings
-from steelyard.evidence.seal import Break, check_seal
+from steelyard.evidence.folder.folder import REPORT, RunFolder
+from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.evidence.folder.seal import Break, check_seal
 from steelyard.judge.judgement import Judgement
 from steelyard.study.record import Record, report_of
 from steelyard.verdict.gates import Gate

@@ -35,7 +35,7 @@ class Assurance:
     network: str  # host | doors | none; of agent and checks, whoever has more
     limits: Mapping[str, str]
     findings: int
-    doors: Mapping[str, Sequence[str]] = field(default_factory=dict)  # agent, checks -> host:port
+    allowed_hosts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # agent, checks -> host:port
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -46,7 +46,11 @@ class Assurance:
             "chance": self.chance,
             "runner": self.runner,
             "network": self.network,
-            **({"doors": {who: list(named) for who, named in self.doors.items()}} if self.doors else {}),
+            **(
+                {"doors": {who: list(named) for who, named in self.allowed_hosts.items()}}
+                if self.allowed_hosts
+                else {}
+            ),
             "limits": dict(self.limits),
             "findings": self.findings,
         }
@@ -56,7 +60,7 @@ def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int)
     environment = manifest.get("environment", {})
     counting = [_Earned.of(one.executed) for one in grades if one.executed is not None and _counts(one)]
     earned = [one for one in counting if one.passed]
-    doors = _doors(manifest)
+    allowed_hosts = _allowed_hosts(manifest)
     return Assurance(
         isolation=environment.get("isolation", "none"),
         tree=manifest.get("configuration", {}).get("bench", "live"),
@@ -68,14 +72,14 @@ def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int)
             key=RUNNERS.index,
             default=_nothing_earned(manifest, counting),
         ),
-        network=_network(environment.get("network", "host"), doors),
+        network=_network(environment.get("network", "host"), allowed_hosts),
         limits={name: limit["enforced"] for name, limit in environment.get("limits", {}).items()},
         findings=findings,
-        doors=doors,
+        allowed_hosts=allowed_hosts,
     )
 
 
-def _doors(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+def _allowed_hosts(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     said = {
         "agent": manifest.get("environment", {}).get("network"),
         "checks": manifest.get("configuration", {}).get("oracle_network"),
@@ -83,8 +87,8 @@ def _doors(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     return {who: named for who, named in said.items() if isinstance(named, list)}
 
 
-def _network(agents: Any, doors: Mapping[str, Sequence[str]]) -> str:
-    if agents == "host" or not doors:
+def _network(agents: Any, allowed_hosts: Mapping[str, Sequence[str]]) -> str:
+    if agents == "host" or not allowed_hosts:
         return str(agents)
     return "doors"
 

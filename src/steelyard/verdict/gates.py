@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.termination import CLASS_OF
+from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 
 GateOutcome = Literal["pass", "fail", "error"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from steelyard.evidence.termination import CLASS_OF
+from steelyard.evidence.trace.termination import CLASS_OF
 
 Decision = Literal["pass", "fail", "error", "ungraded", "invalid"]
 RewardBy = Literal["null", "0", "1", "contract"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
-from steelyard.evidence.termination import CLASS_OF
+from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.graders.grade import Graded
 
 RunStatus = Literal["scorable", "invalid"]

@@ -10,8 +10,8 @@ from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Evaluated, Graded
 from steelyard.judge.judgement import Judgement
+from steelyard.verdict.auto_fail import Given, auto_fail_reason
 from steelyard.verdict.disagreement import Disagreement, disagreement
-from steelyard.verdict.forfeit import Given, forfeit
 from steelyard.verdict.gates import Gate, decide_gates, weighted_mean
 from steelyard.verdict.rules import Answer, Decision, Facts, VerdictRule, is_stopped, rule_for
 from steelyard.verdict.status import Acceptance, RunStatus, Status, decide_acceptance
@@ -99,7 +99,7 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
     checks = _checks(grades)
     is_violated = any(finding.severity == "violation" for finding in findings)
     score = 0.0 if is_violated else combined_score(grades)
-    auto_fail = forfeit(termination, given, rule.expected_outcome) or _voided(judge, findings)
+    auto_fail = auto_fail_reason(termination, given, rule.expected_outcome) or _voided(judge, findings)
     facts = Facts(
         has_failed=is_violated or _has_failed(grades, steps, rule),
         is_undecided=_is_undecided(grades, steps),

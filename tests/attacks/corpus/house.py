@@ -21,8 +21,8 @@ from containers import in_docker
 from corpus.case import Case
 from corpus.tasks import SENTINEL, SOLUTION, TASKS, Mode, write_contract
 from steelyard import api
-from steelyard.bench.ground import Ground, lay_ground
 from steelyard.contract.contract import Contract
+from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.sandboxes.base import Command, Sandbox
 
 Line = dict[str, Any]
@@ -67,8 +67,8 @@ class House:
 
     def naive(self, case: Case) -> bool:
         """The hidden test copied into the live tree of the agent, its command run there, its exit code believed."""
-        ground = _ground(self.root, self.sandbox, case.task)
-        with ground.backend.start(ground.box(git=True)) as sandbox:
+        environment = _ground(self.root, self.sandbox, case.task)
+        with environment.backend.start(environment.sandbox_spec(git=True)) as sandbox:
             script = self.script(case).read_bytes()
             done = sandbox.run(Command(("/bin/bash", "-s"), stdin=script, timeout_s=NAIVE_S))
             assert done.exit_code != 97, f"{case.id} did not run"
@@ -107,5 +107,5 @@ def _contract(root: Path, sandbox: Kind, task: str, mode: Mode) -> Contract:
 
 
 @functools.cache
-def _ground(root: Path, sandbox: Kind, task: str) -> Ground:
-    return lay_ground(_contract(root, sandbox, task, "in_process"))
+def _ground(root: Path, sandbox: Kind, task: str) -> Environment:
+    return prepare_environment(_contract(root, sandbox, task, "in_process"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from steelyard.bench.reported import MAX_RESULTS, MAX_TEXT, Result, ResultOutcome
+from steelyard.bench.suite.reported import MAX_RESULTS, MAX_TEXT, Result, ResultOutcome
 from steelyard.sandboxes.base import WORKSPACE
 
 MAX_REPORT_BYTES = 32 << 20

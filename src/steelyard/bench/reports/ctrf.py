@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.bench.reported import Result, ResultOutcome
 from steelyard.bench.reports.base import RERUN, as_declared, joined, one_result, some
 from steelyard.bench.reports.loading import json_object, number, rows, table, texts, word
+from steelyard.bench.suite.reported import Result, ResultOutcome
 
 _STATUS: dict[str, ResultOutcome] = {
     "passed": "passed",

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.bench.reported import Result, ResultOutcome
 from steelyard.bench.reports.base import RERUN, BadReport, as_declared, in_workspace, joined, one_result, some
 from steelyard.bench.reports.loading import first_text, json_object, number, rows, texts, word
+from steelyard.bench.suite.reported import Result, ResultOutcome
 
 _STATUS: dict[str, ResultOutcome] = {
     "passed": "passed",

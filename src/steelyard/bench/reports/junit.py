@@ -18,7 +18,6 @@ import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from steelyard.bench.reported import MAX_RESULTS, MAX_TEXT, WORST_FIRST, Result, ResultOutcome
 from steelyard.bench.reports.base import (
     RERUN,
     BadReport,
@@ -29,6 +28,7 @@ from steelyard.bench.reports.base import (
     some,
     within_size,
 )
+from steelyard.bench.suite.reported import MAX_RESULTS, MAX_TEXT, WORST_FIRST, Result, ResultOutcome
 
 MAX_DEPTH = 100
 # What a child of a test says about it.

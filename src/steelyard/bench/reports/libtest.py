@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.bench.reported import MAX_RESULTS, Result, ResultOutcome
 from steelyard.bench.reports.base import BadReport, joined, one_result, some
 from steelyard.bench.reports.loading import json_lines, number, word
+from steelyard.bench.suite.reported import MAX_RESULTS, Result, ResultOutcome
 
 _EVENTS: dict[str, ResultOutcome] = {
     "ok": "passed",

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.bench.reported import Result, ResultOutcome
 from steelyard.bench.reports.base import RERUN, as_declared, in_workspace, joined, one_result, some
 from steelyard.bench.reports.loading import json_object, number, rows, table, word
+from steelyard.bench.suite.reported import Result, ResultOutcome
 
 _LISTS: tuple[tuple[str, ResultOutcome], ...] = (
     ("passes", "passed"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.bench.reported import Result, ResultOutcome
 from steelyard.bench.reports.base import (
     BadReport,
     as_declared,
@@ -20,6 +19,7 @@ from steelyard.bench.reports.base import (
     some,
 )
 from steelyard.bench.reports.loading import first_text, json_object, number, rows, table, word
+from steelyard.bench.suite.reported import Result, ResultOutcome
 
 _STATUS: dict[str, ResultOutcome] = {"passed": "passed", "failed": "failed", "pending": "skipped"}
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from steelyard.bench.reported import MAX_RESULTS, Result, ResultOutcome
 from steelyard.bench.reports.base import BadReport, lines_of, one_line, one_result, some
+from steelyard.bench.suite.reported import MAX_RESULTS, Result, ResultOutcome
 
 MAX_DEPTH = 20
 MAX_LINE = 10_000

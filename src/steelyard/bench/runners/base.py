@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from steelyard.bench.reported import Reported
-from steelyard.bench.suite import Suite
-from steelyard.sandboxes.base import Finished, Sandbox
+from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.suite import Suite
+from steelyard.sandboxes.base import CommandResult, Sandbox
 
 
 class Ran(NamedTuple):
-    finished: Finished
+    finished: CommandResult
     reported: Reported
 
 

@@ -9,7 +9,7 @@ from steelyard.bench.runners.node import Node
 from steelyard.bench.runners.python import Python
 from steelyard.bench.runners.tap import PrintsTap
 from steelyard.bench.runners.tools import TOOLS
-from steelyard.bench.suite import Suite
+from steelyard.bench.suite.suite import Suite
 
 RUNNERS: tuple[Runner, ...] = (
     Python("pytest"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.reported import Reported, Result
 from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite import Suite
-from steelyard.sandboxes.base import Command, Finished, Sandbox
+from steelyard.bench.suite.reported import Reported, Result
+from steelyard.bench.suite.suite import Suite
+from steelyard.sandboxes.base import Command, CommandResult, Sandbox
 
 
 class ExitCode:
@@ -25,12 +25,12 @@ class ExitCode:
         return Ran(finished, Reported(self.NAME, "exit_code", (result,)))
 
 
-def run_in_shell(sandbox: Sandbox, suite: Suite, command: str = "") -> Finished:
+def run_in_shell(sandbox: Sandbox, suite: Suite, command: str = "") -> CommandResult:
     argv = ("/bin/sh", "-c", command or suite.command)
     return sandbox.run(Command(argv, timeout_s=suite.timeout_s, whole_bytes=STREAM_BYTES))
 
 
-def how_it_ended(finished: Finished) -> str:
+def how_it_ended(finished: CommandResult) -> str:
     if finished.exit_code is not None:
         return f"exit {finished.exit_code}"
     return "no end" if finished.timed_out else f"signal {finished.signal}"

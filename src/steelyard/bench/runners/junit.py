@@ -6,12 +6,12 @@ so that a report which the candidate brought along is never read.
 
 from __future__ import annotations
 
-from steelyard.bench.reported import Result
 from steelyard.bench.reports.ctrf import parse_ctrf
 from steelyard.bench.reports.junit import parse_junit
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.reporting import Asked, ReportRunner, run_and_read
-from steelyard.bench.suite import Suite
+from steelyard.bench.suite.reported import Result
+from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import Sandbox
 
 

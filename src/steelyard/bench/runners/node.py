@@ -6,7 +6,7 @@ there. Ours has no process inside the sandbox that could be attacked: the contro
     node --import=data:...witness... test/cart.test.js      3> results   1>&2   4< nonce   0< /dev/null
 
 and reads the results from that command's stdout, which the tested code does not have: its own stdout is stderr. The
-witness (`inside/node_preload.mjs`) is loaded from the command line before any file of the tree and holds the nonce in
+witness (`inside/node/preload.mjs`) is loaded from the command line before any file of the tree and holds the nonce in
 memory that no name leads to. It tells the test runner's events, and by itself how the body of each test ended; both
 must agree. A process that ends without its last word, or with a registered test that was not reported, is a problem
 and no pass.
@@ -29,16 +29,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.reported import Reported, Result, merged
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.exit_code import how_it_ended
 from steelyard.bench.runners.node_command import NodeCommand, chosen, node_command
 from steelyard.bench.runners.node_story import Source, Story, heard, results, tampering, unfinished, unheard
-from steelyard.bench.suite import Suite
-from steelyard.sandboxes.base import Captured, Command, Finished, Sandbox
-from steelyard.sandboxes.capture import joined
+from steelyard.bench.suite.reported import Reported, Result, merged
+from steelyard.bench.suite.suite import Suite
+from steelyard.sandboxes.base import Captured, Command, CommandResult, Sandbox
+from steelyard.sandboxes.init.capture import joined
 
-INSIDE = Path(__file__).parents[1] / "inside"
+INSIDE = Path(__file__).parents[1] / "inside" / "node"
 MAX_FILES = 5_000
 MAX_TOLD = 64 << 20  # bytes of one file's results
 MAX_LISTED = 32 << 20
@@ -64,7 +64,7 @@ class Node:
         command = node_command(suite)
         if command is None:
             why = f"not a command of Node's test runner: {suite.command}"
-            return Ran(Finished(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
+            return Ran(CommandResult(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
         return _Run(sandbox, suite, command).everything()
 
 
@@ -72,7 +72,7 @@ class _Files(NamedTuple):
     paths: list[str]
     digests: dict[str, str]  # none of a file that is alone
     problem: str = ""
-    finished: Finished | None = None  # when there is nothing to go on with
+    finished: CommandResult | None = None  # when there is nothing to go on with
 
 
 @dataclass
@@ -85,7 +85,7 @@ class _Run:
     found: list[Result] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     tampered: dict[str, None] = field(default_factory=dict)
-    ends: list[Finished] = field(default_factory=list)
+    ends: list[CommandResult] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
     def everything(self) -> Ran:
@@ -141,8 +141,8 @@ class _Run:
         except (ValueError, TypeError, KeyError):
             return {}
 
-    def _listing(self, asked: bytes) -> Finished:
-        listing = (self.command.program, "--input-type=commonjs", "-e", _program("node_files.cjs"))
+    def _listing(self, asked: bytes) -> CommandResult:
+        listing = (self.command.program, "--input-type=commonjs", "-e", _program("files.cjs"))
         return self.sandbox.run(
             Command(
                 ("/bin/sh", "-c", _SHELL, "sh", *listing),
@@ -154,7 +154,7 @@ class _Run:
             )
         )
 
-    def _file(self, path: str, digest: str | None) -> Finished:
+    def _file(self, path: str, digest: str | None) -> CommandResult:
         nonce = secrets.token_hex(16)
         told = bytearray()
 
@@ -184,7 +184,7 @@ class _Run:
         shown = (*self.command.options, "--test-reporter=spec")
         return (self.command.program, f"--import={_witness()}", *shown, path)
 
-    def _understand(self, path: str, story: Story, finished: Finished) -> None:
+    def _understand(self, path: str, story: Story, finished: CommandResult) -> None:
         file = posixpath.normpath(posixpath.join(self.suite.cwd, path))
         found = results(story, file)
         self.found += found
@@ -196,7 +196,7 @@ class _Run:
         elif not any(one.outcome in {"failed", "error"} for one in found):
             self.found += _of_the_file(story, finished, file)
 
-    def _problem(self, story: Story, finished: Finished) -> str:
+    def _problem(self, story: Story, finished: CommandResult) -> str:
         """Why the results of this file are not all there is to know, or ""."""
         if story.problem:
             return story.problem
@@ -209,12 +209,12 @@ class _Run:
         left = "" if self.command.filters else unfinished(story)
         return f"{left}: registered and never reported" if left else self._not_whole(story, finished)
 
-    def _not_whole(self, story: Story, finished: Finished) -> str:
+    def _not_whole(self, story: Story, finished: CommandResult) -> str:
         if story.natural and not story.whole and not story.uncaught:
             return "the file did not run to its end, and nothing was thrown"
         return self._cut_short(story, finished)
 
-    def _cut_short(self, story: Story, finished: Finished) -> str:
+    def _cut_short(self, story: Story, finished: CommandResult) -> str:
         """Whether somebody ended the process while there may have been more to come."""
         exits = story.begun is not None and story.begun.exits and bool(story.events)
         if story.natural or (story.uncaught and finished.exit_code) or self.command.forces_exit or exits:
@@ -222,7 +222,7 @@ class _Run:
         return "process.exit was called before the end"
 
 
-def _of_the_file(story: Story, finished: Finished, file: str) -> list[Result]:
+def _of_the_file(story: Story, finished: CommandResult, file: str) -> list[Result]:
     """The file as a test of its own: one that could not be loaded, or a plain script that asserts."""
     source = story.begun or Source()
     if story.uncaught and not source.catches:
@@ -236,12 +236,12 @@ def _of_the_file(story: Story, finished: Finished, file: str) -> list[Result]:
     return [Result(file, "passed", "", file)] if source.checks else []
 
 
-def _together(ends: list[Finished]) -> Finished:
+def _together(ends: list[CommandResult]) -> CommandResult:
     """The end of the whole: the first that is not an exit, else the worst exit code; every word that was printed."""
     odd = next((one for one in ends if one.exit_code is None), None)
     code = max((one.exit_code or 0 for one in ends), default=1)
     return replace(
-        odd or Finished(code),
+        odd or CommandResult(code),
         wall_ns=sum(one.wall_ns for one in ends),
         cpu_ns=sum(one.cpu_ns for one in ends),
         stdout=Captured(),
@@ -266,4 +266,4 @@ def _program(name: str) -> str:
 
 @cache
 def _witness() -> str:
-    return f"data:text/javascript;base64,{base64.b64encode(_program('node_preload.mjs').encode()).decode()}"
+    return f"data:text/javascript;base64,{base64.b64encode(_program('preload.mjs').encode()).decode()}"

@@ -19,8 +19,8 @@ from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
-from steelyard.bench.command_words import command_words
-from steelyard.bench.suite import Suite
+from steelyard.bench.suite.command_words import command_words
+from steelyard.bench.suite.suite import Suite
 
 _NODE = re.compile(r"(/usr(/local)?/bin/)?node(js)?")
 # Options whose value is the next word.

@@ -1,6 +1,6 @@
 """What one process of Node told over its results channel -> results, problems, tampering.
 
-    a1b2 0 ["B", "v20.20.2", ...]      nonce, number, record; the records are in inside/node_preload.mjs
+    a1b2 0 ["B", "v20.20.2", ...]      nonce, number, record; the records are in inside/node/preload.mjs
     a1b2 1 ["P", 1, "adds", "", "sums > adds", 0]
 
 Two stories are told, by the test runner's events and by the bodies that we saw end. A pass is believed when both
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from steelyard.bench.reported import MAX_RESULTS, NEVER_RAN, Result, ResultOutcome
+from steelyard.bench.suite.reported import MAX_RESULTS, NEVER_RAN, Result, ResultOutcome
 
 MAX_RECORDS = 8 * MAX_RESULTS
 MAX_DEPTH = 100

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from steelyard.bench.runners.base import Runner
-from steelyard.sandboxes.base import Laid
+from steelyard.sandboxes.base import FileOverlay
 
 
-def without_products(runner: Runner, work: Iterable[Laid], baseline: Container[str]) -> Iterator[Laid]:
+def without_products(
+    runner: Runner, work: Iterable[FileOverlay], baseline: Container[str]
+) -> Iterator[FileOverlay]:
     """`makes`: (name, a file that is beside it, or "" for anywhere)."""
     makes: tuple[tuple[str, str], ...] = getattr(runner, "makes", ())
     pieces = list(work)

@@ -1,6 +1,6 @@
 """Python's tests -> results from a driver of ours, told by a supervisor that the tests cannot read or write.
 
-The supervisor (`inside/python_supervisor.py`) is started with the interpreter that the command names, but without
+The supervisor (`inside/python/supervisor.py`) is started with the interpreter that the command names, but without
 its site, its start-up files or the tree on its path. It gets its code over stdin, then a nonce, and answers on stdout:
 
     {"nonce": ..., "stories": [{"plan": [[id, file, title]], "results": [[number, outcome, detail]], "end": 0, "exit": 0}]}
@@ -19,18 +19,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from steelyard.bench.declared import names_a_case
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.reported import MAX_RESULTS, NEVER_RAN, Reported, Result, merged
 from steelyard.bench.reports.base import BadReport
 from steelyard.bench.reports.junit import parse_junit
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.exit_code import how_it_ended
 from steelyard.bench.runners.python_command import PythonCommand, python_command
-from steelyard.bench.suite import Suite
-from steelyard.sandboxes.base import Captured, Command, Finished, Sandbox
+from steelyard.bench.suite.declared_ids import names_a_case
+from steelyard.bench.suite.reported import MAX_RESULTS, NEVER_RAN, Reported, Result, merged
+from steelyard.bench.suite.suite import Suite
+from steelyard.sandboxes.base import Captured, Command, CommandResult, Sandbox
 
-INSIDE = Path(__file__).parents[1] / "inside"
+INSIDE = Path(__file__).parents[1] / "inside" / "python"
 MAX_REPORT_BYTES = 256 << 20
 NO_TESTS = 5  # what pytest, and unittest since 3.12, end with when there was nothing to run
 _MEANING = {2: " (interrupted)", 3: " (an error of its own)", 4: " (wrong options or settings)"}  # pytest's
@@ -65,7 +65,7 @@ def take(left):
 import json
 order = json.loads(take(int(take(10))).decode())
 space = {"__name__": "supervisor"}
-exec(compile(order["parts"].pop("python_supervisor"), "<supervisor>", "exec"), space)
+exec(compile(order["parts"].pop("supervisor"), "<supervisor>", "exec"), space)
 space["supervise"](order["config"], order["parts"])
 os._exit(0)
 """
@@ -88,11 +88,11 @@ class Python:
         command = python_command(suite.argv)
         if command is None or command.module != self.NAME:
             why = f"`{suite.command}` is not a command of {self.NAME}"
-            return Ran(Finished(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
+            return Ran(CommandResult(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
         theirs = next((word for word in (suite.argv[0], command.program) if word in suite.theirs), "")
         if theirs:
             why = f"`{theirs}` was brought by the change"
-            return Ran(Finished(126), Reported(self.NAME, "reporter", problems=(why,)))
+            return Ran(CommandResult(126), Reported(self.NAME, "reporter", problems=(why,)))
         return self._run(sandbox, suite, command)
 
     def _run(self, sandbox: Sandbox, suite: Suite, command: PythonCommand) -> Ran:
@@ -145,7 +145,7 @@ def told(data: bytes, nonce: str) -> list[Story] | None:
     return stories
 
 
-def _nothing_told(name: str, suite: Suite, command: PythonCommand, finished: Finished) -> Ran:
+def _nothing_told(name: str, suite: Suite, command: PythonCommand, finished: CommandResult) -> Ran:
     if finished.exit_code == 127 and command.script:
         return Ran(_not_there(finished, command.script, suite), Reported(name, "reporter"))
     why = f"the supervisor of the tests did not report ({how_it_ended(finished)})"
@@ -264,7 +264,7 @@ def _by_node_id(told: Result) -> Result:
     return replace(told, id=f"{told.file}{case}::{name}")
 
 
-def _not_there(finished: Finished, absent: str, suite: Suite) -> Finished:
+def _not_there(finished: CommandResult, absent: str, suite: Suite) -> CommandResult:
     """The contract's trouble, not the change's: what runs tests is missing on the bench."""
     if absent in {"pytest", "unittest"}:
         why = f"{absent} is not installed for `{suite.argv[0]}` in the bench; install it in `setup`"
@@ -309,4 +309,4 @@ def _order(config: dict[str, Any], nonce: str) -> bytes:
 
 @functools.cache
 def _parts() -> dict[str, str]:
-    return {path.stem: path.read_text() for path in INSIDE.glob("python_*.py")}
+    return {path.stem: path.read_text() for path in INSIDE.glob("*.py")}

@@ -20,13 +20,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from steelyard.bench.kept_output import STREAM_BYTES
-from steelyard.bench.reported import Reported, Result, merged
 from steelyard.bench.reports.base import MAX_REPORT_BYTES, NO_TEST, RERUN, BadReport, joined, one_line
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.command_line import Step, last_step
 from steelyard.bench.runners.exit_code import how_it_ended
-from steelyard.bench.suite import Suite
-from steelyard.sandboxes.base import Command, Finished, Sandbox
+from steelyard.bench.suite.reported import Reported, Result, merged
+from steelyard.bench.suite.suite import Suite
+from steelyard.sandboxes.base import Command, CommandResult, Sandbox
 
 SETTINGS = ".settings"  # beside a report: what told the tool to write it
 READ_TIMEOUT_S = 60.0
@@ -77,10 +77,12 @@ class ReportRunner:
         asked = self.adapt(step, folder) if step is not None else None
         if asked is None:
             why = f"`{suite.command}` is not a command of {self.NAME}"
-            return Ran(Finished(None, not_started=why), Reported(self.NAME, "report_file", problems=(why,)))
+            return Ran(
+                CommandResult(None, not_started=why), Reported(self.NAME, "report_file", problems=(why,))
+            )
         if asked.program in suite.theirs:
             why = f"`{asked.program}` was brought by the change"
-            return Ran(Finished(126), Reported(self.NAME, "report_file", problems=(why,)))
+            return Ran(CommandResult(126), Reported(self.NAME, "report_file", problems=(why,)))
         return run_and_read(self, sandbox, suite, asked, folder)
 
 
@@ -103,7 +105,7 @@ def run_and_read(runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: As
     return Ran(finished, Reported(runner.NAME, "report_file", merged(results), tuple(problems)))
 
 
-def disagreements(finished: Finished, results: Sequence[Result]) -> list[str]:
+def disagreements(finished: CommandResult, results: Sequence[Result]) -> list[str]:
     """A report and an exit status that tell two stories."""
     bad = [
         one
@@ -118,7 +120,7 @@ def disagreements(finished: Finished, results: Sequence[Result]) -> list[str]:
     return []
 
 
-def _read(sandbox: Sandbox, patterns: tuple[str, ...], folder: str) -> Finished:
+def _read(sandbox: Sandbox, patterns: tuple[str, ...], folder: str) -> CommandResult:
     """The report files, at most READ_BYTES of them; nothing at their place can hold this up for long."""
     shell = ("-exec", "sh", "-c", _READ, str(MAX_REPORT_BYTES + 1), "{}", "+")
     own = (folder, "-type", "f", "!", "-name", SETTINGS)
@@ -130,7 +132,7 @@ def _read(sandbox: Sandbox, patterns: tuple[str, ...], folder: str) -> Finished:
     return done
 
 
-def _files(read: Finished) -> list[Found]:
+def _files(read: CommandResult) -> list[Found]:
     if read.exit_code is None:
         raise BadReport("the report could not be read to its end")
     if read.stdout.size > READ_BYTES:

@@ -7,7 +7,7 @@ import secrets
 from steelyard.bench.reports.tap import parse_tap
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.reporting import Asked, ReportRunner, run_and_read
-from steelyard.bench.suite import Suite
+from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import Sandbox
 
 

@@ -1,14 +1,14 @@
 """`oracle.mode: split`: the tests in one sandbox, the candidate in another, plain data between them.
 
     tester sandbox                         controller                candidate sandbox
-    tests -> stand-ins --unix socket--> bridge ==stdin/stdout==> relay ==stdin/stdout==> worker, hands
+    tests -> proxies --unix socket--> bridge ==stdin/stdout==> relay ==stdin/stdout==> worker, hands
 
     tester     the oracle's files, data files, what setup made; in place of the candidate's modules stand-ins
                (`candidate.py`, and a stub where each of those modules was). No line of the candidate's.
     bridge     a command of ours in the tester: takes connections, passes lines on
     worker     a command of ours in the candidate's sandbox that imports and calls the candidate's code; one for
                each connection, so one for each process of tests. Hostile from the first import on.
-    hands      a command of ours beside it that runs programs, reads and writes files, asks over HTTP
+    remote_ops a command of ours beside it that runs programs, reads and writes files, asks over HTTP
 
 The wire. Every frame is one JSON object on one line: UTF-8, at most MAX_FRAME bytes, no NaN, no lone surrogates.
 A connection of a test process begins with {"hello": 1, "worker": "python" | "node"}. Then it asks, one at a time,
@@ -39,7 +39,7 @@ and each ask has exactly one answer:
     list     path                                  [name, ...]
     http     method, path, body: V, headers: [[name, value]], port, limit_s   {"status", "headers", "body": V}
 
-    The ops up to `drop` are the worker's, those from `run` on the hands'. `as` is "data" or "object": may what comes
+    The ops up to `drop` are the worker's, those from `run` on those of `remote_ops`. `as` is "data" or "object": may what comes
     back stay there, behind a handle? With "data" it may not, but for the very object whose method was called.
 
     REF      {"module": "shopcart.money", "path": ["Cart", "total"]} or {"handle": 7, "path": ["total"]}

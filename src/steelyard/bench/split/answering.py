@@ -18,8 +18,8 @@ import orjson
 
 from steelyard.bench.split.programs import Launch
 from steelyard.bench.split.talk import MAX_FRAME, Talk
-from steelyard.sandboxes.base import Command, Finished, Sandbox
-from steelyard.sandboxes.feed import FeedFullError
+from steelyard.sandboxes.base import Command, CommandResult, Sandbox
+from steelyard.sandboxes.init.feed import FeedFullError
 
 ANSWERS = frozenset({"ok", "raised", "refused"})
 START_S = 60.0
@@ -44,7 +44,7 @@ class Candidate:
     """Where the candidate is, and how programs are started there."""
 
     sandbox: Sandbox
-    programs: Mapping[str, Launch]  # `hands`, and a worker for each language
+    programs: Mapping[str, Launch]  # `remote_ops`, and a worker for each language
     timeout_s: float  # of the whole check
 
 
@@ -59,7 +59,7 @@ class Account:
     waited_s: float = 0.0  # for the candidate's answers
     problems: list[str] = field(default_factory=list)
     lost: bool = False
-    printed: Finished | None = None  # the first program of the candidate's: what it wrote to stderr
+    printed: CommandResult | None = None  # the first program of the candidate's: what it wrote to stderr
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, problem: str) -> None:
@@ -215,7 +215,7 @@ def answer_anew(line: bytes, number: int) -> bytes | None:
     return written if len(written) <= MAX_FRAME else None
 
 
-def ending(finished: Finished | None) -> str:
+def ending(finished: CommandResult | None) -> str:
     if finished is None:
         return "no end"
     if finished.not_started:

@@ -1,6 +1,6 @@
 """Split oracles for JavaScript: stubs where the candidate's scripts were, and a worker that loads the real ones.
 
-A stub asks the candidate's sandbox for each use of what its script exports (`inside/split_link.cjs`). They are
+A stub asks the candidate's sandbox for each use of what its script exports (`inside/node/split_link.cjs`). They are
 written inside the tests' sandbox, where the tests and package.json say what kind of module each of them is.
 """
 
@@ -11,14 +11,14 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.runners.exit_code import how_it_ended
 from steelyard.bench.runners.node import INSIDE
 from steelyard.bench.runners.node_command import node_command
 from steelyard.bench.split.programs import Launch
 from steelyard.bench.split.trees import is_oracles
-from steelyard.bench.suite import Suite
-from steelyard.sandboxes.base import Command, Laid, Sandbox
+from steelyard.bench.suite.suite import Suite
+from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.sandboxes.base import Command, FileOverlay, Sandbox
 
 MAX_SCRIPTS = 20_000
 STUBS_S = 60.0
@@ -37,7 +37,7 @@ class Scripts(NamedTuple):
 
 
 def candidate_scripts(
-    baseline: Collection[str], theirs: OracleFiles, work: Sequence[Laid], hidden: Sequence[Laid]
+    baseline: Collection[str], theirs: OracleFiles, work: Sequence[FileOverlay], hidden: Sequence[FileOverlay]
 ) -> Scripts:
     def scripts(paths: Iterable[str]) -> set[str]:
         found = {path for path in paths if _SCRIPT.search(path) and not _NOT_THEIRS.search(path)}

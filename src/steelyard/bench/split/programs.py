@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 INSIDE = Path(__file__).parents[1] / "inside" / "candidate"
-Program = Literal["bridge", "worker", "hands"]
+Program = Literal["bridge", "worker", "remote_ops"]
 PARTS: dict[Program, tuple[str, ...]] = {
     "bridge": ("values", "bridge"),
     "worker": ("values", "serve", "worker"),
-    "hands": ("values", "serve", "hands"),
+    "remote_ops": ("values", "serve", "remote_ops"),
 }
 # What split tests import: every file of the folder that is not one of the programs.
-FOR_TESTS = ("__init__", "values", "link", "exceptions", "stand_ins")
+FOR_TESTS = ("__init__", "values", "link", "exceptions", "proxies")
 
 # Keeps the tree off the path until our own imports are done: it may have a module named `json`.
 BOOT = """import sys, os

@@ -1,7 +1,7 @@
 """Asks of the tests -> the candidate's programs, and their answers back.
 
 Each connection of the tests has a thread here, and up to two programs in the candidate's sandbox: a worker for its
-code, hands for everything else. When one of them is gone, the tests are told so, and the next ask starts another.
+code, remote_ops for everything else. When one of them is gone, the tests are told so, and the next ask starts another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.split.programs import ISOLATED, first_line
 from steelyard.bench.split.talk import KILL_S, Talk
 from steelyard.sandboxes.base import Command, Sandbox
-from steelyard.sandboxes.feed import FeedFullError
+from steelyard.sandboxes.init.feed import FeedFullError
 
 CODE = frozenset({"import", "look", "call", "do", "set", "drop"})
 HANDS = frozenset({"run", "start", "stop", "read", "write", "exists", "list", "http"})
@@ -96,7 +96,7 @@ class Connection:
             return orjson.dumps({"id": number, "ok": None})
         if op not in CODE | HANDS:
             return orjson.dumps({"id": number, "refused": f"no such ask: {str(op)[:40]}"})
-        name = self._language if op in CODE else "hands"
+        name = self._language if op in CODE else "remote_ops"
         limit_s = call_limit_s(self._candidate.timeout_s)
         asked_s = ask.get("timeout_s", limit_s)
         timeout_s = min(asked_s if isinstance(asked_s, int | float) else limit_s, self._candidate.timeout_s)

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from steelyard.bench.oracle_files import OracleFiles
-from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran, Runner
 from steelyard.bench.runners.python_command import python_command
 from steelyard.bench.split.answering import Account, Candidate, call_limit_s
@@ -26,12 +24,16 @@ from steelyard.bench.split.trees import (
     package,
     unusable,
 )
-from steelyard.bench.suite import Suite
-from steelyard.sandboxes.base import Death, Finished, Laid, Sandbox
+from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.suite import Suite
+from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay, Sandbox
 
 
 class InSandbox(Protocol):
-    def __call__(self, laid: tuple[Laid, ...], use: Callable[[Sandbox], Ran]) -> tuple[Ran, Death]: ...
+    def __call__(
+        self, overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], Ran]
+    ) -> tuple[Ran, ExitStats]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +46,20 @@ class SplitBench:
     patterns: tuple[str, ...]  # of the oracle's files
     named: tuple[str, ...]  # modules that are the candidate's; () for all that are not the oracle's
     objects: tuple[str, ...]  # names that may give objects which stay in the candidate's sandbox
-    work: Sequence[Laid]
-    hidden: Sequence[Laid]
+    work: Sequence[FileOverlay]
+    hidden: Sequence[FileOverlay]
     in_sandbox: InSandbox
     kinds: Kinds = field(default_factory=Kinds)  # of what the tests look up, here and on the trusted tree
 
 
-def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, Death]:
+def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
     """Both sandboxes live at once, the candidate's as long as the tests'. The death is the candidate's."""
     theirs = OracleFiles(bench.baseline, bench.patterns)
     names = candidate_names(bench.baseline, theirs, bench.work, bench.hidden, bench.named)
     why = unusable(names)
     if why:
         reported = Reported(bench.runner.NAME, "reporter", problems=(why,))
-        return Ran(Finished(None, not_started=why), reported), Death()
+        return Ran(CommandResult(None, not_started=why), reported), ExitStats()
     address = f"/tmp/candidate-{secrets.token_hex(8)}"  # noqa: S108  # in a sandbox, and random
     settings = _settings(bench, names, address)
     tester = (
@@ -67,9 +69,11 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, Death]:
 
     def beside(candidate: Sandbox) -> Ran:
         there = Candidate(candidate, _programs(bench.suite, names), bench.suite.timeout_s)
-        ran, death = bench.in_sandbox(tester, lambda box: _tested(bench, names, box, there, address))
+        ran, exit_stats = bench.in_sandbox(
+            tester, lambda sandbox_spec: _tested(bench, names, sandbox_spec, there, address)
+        )
         # Whoever judges it needs to know of memory that ran out on either side.
-        return ran if not death.oom_kills else ran._replace(finished=replace(ran.finished, lost=False))
+        return ran if not exit_stats.oom_kills else ran._replace(finished=replace(ran.finished, lost=False))
 
     return bench.in_sandbox(candidate_tree(bench.baseline, theirs, bench.work), beside)
 
@@ -82,7 +86,7 @@ def _tested(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, 
         why = relay.wait_until_ready() or lay_stubs(tester, bench.suite, scripts)
         if why:
             reported = Reported(bench.runner.NAME, "reporter", problems=(why,))
-            return Ran(Finished(None, not_started=why), reported)
+            return Ran(CommandResult(None, not_started=why), reported)
         ran = bench.runner.run(tester, _suite(bench.suite, names))
     finally:
         relay.close()
@@ -95,7 +99,7 @@ def _with(account: Account, ran: Ran, timeout_s: float) -> Ran:
     finished, problems = ran.finished, [*ran.reported.problems, *account.problems]
     if account.lost:
         # A candidate whose sandbox the machine lost has not failed: the whole is tried again.
-        return Ran(Finished(None, lost=True), replace(ran.reported, problems=tuple(problems)))
+        return Ran(CommandResult(None, lost=True), replace(ran.reported, problems=tuple(problems)))
     if finished.timed_out and account.waited_s > timeout_s / 2:
         problems.insert(
             0, f"the candidate kept the tests waiting for {account.waited_s:.0f} of {timeout_s:g} s"
@@ -139,6 +143,6 @@ def _programs(suite: Suite, names: Names) -> dict[str, Launch]:
     config = {"roots": names.roots}
     return {
         "python": Launch(start, first_line("worker", config), cwd="", env=suite.env),
-        "hands": Launch(ISOLATED, first_line("hands", {}), env=suite.env),
+        "remote_ops": Launch(ISOLATED, first_line("remote_ops", {}), env=suite.env),
         **node_worker(suite),
     }

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.base import Command, Finished, Sandbox
-from steelyard.sandboxes.feed import Feed
+from steelyard.sandboxes.base import Command, CommandResult, Sandbox
+from steelyard.sandboxes.init.feed import Feed
 
 MAX_FRAME = 8 << 20
 KILL_S = 20.0
@@ -49,7 +49,7 @@ class Talk:
     ) -> None:
         self.feed = Feed(first, limit_bytes=4 * MAX_FRAME)
         self.heard: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self.finished: Finished | None = None
+        self.finished: CommandResult | None = None
         self.fault: InfraFault | None = None
         self._sandbox = sandbox
         self._lines = Lines(on_line or self._keep)
@@ -76,7 +76,7 @@ class Talk:
         self.feed.kill()
         self._thread.join(KILL_S)
 
-    def join(self, timeout_s: float) -> Finished | None:
+    def join(self, timeout_s: float) -> CommandResult | None:
         self._thread.join(timeout_s)
         return self.finished
 

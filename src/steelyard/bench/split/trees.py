@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from steelyard.bench.oracle_files import OracleFiles
 from steelyard.bench.split.programs import FOR_TESTS, INSIDE
-from steelyard.bench.steering import steers
-from steelyard.contract.tree import prefixes
-from steelyard.sandboxes.base import Laid
+from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.bench.transfer.steering import steers
+from steelyard.filesystem.tree import prefixes
+from steelyard.sandboxes.base import FileOverlay
 
 ROOTS = ("", "src", "lib")  # folders that modules are imported from
 PACKAGE = "candidate"
@@ -68,8 +68,8 @@ def is_oracles(path: str, theirs: OracleFiles) -> bool:
 def candidate_names(
     baseline: Collection[str],
     theirs: OracleFiles,
-    work: Sequence[Laid],
-    hidden: Sequence[Laid],
+    work: Sequence[FileOverlay],
+    hidden: Sequence[FileOverlay],
     named: Sequence[str] = (),
 ) -> Names:
     """Those of the baseline that are not the oracle's; of the change's own, those that a hidden test must have.
@@ -100,36 +100,38 @@ def unusable(names: Names) -> str:
 
 
 def oracle_tree(
-    baseline: Collection[str], theirs: OracleFiles, hidden: Sequence[Laid], names: Names, scratch: Path
-) -> tuple[Laid, ...]:
+    baseline: Collection[str], theirs: OracleFiles, hidden: Sequence[FileOverlay], names: Names, scratch: Path
+) -> tuple[FileOverlay, ...]:
     kept = {path for path in baseline if is_oracles(path, theirs) or DATA.search(path)}
     gone = _pruned(baseline, kept)
-    return (*(Laid(path, "gone") for path in gone), *_stubs(baseline, names, scratch), *hidden)
+    return (*(FileOverlay(path, "gone") for path in gone), *_stubs(baseline, names, scratch), *hidden)
 
 
-def candidate_tree(baseline: Collection[str], theirs: OracleFiles, work: Sequence[Laid]) -> tuple[Laid, ...]:
+def candidate_tree(
+    baseline: Collection[str], theirs: OracleFiles, work: Sequence[FileOverlay]
+) -> tuple[FileOverlay, ...]:
     kept = {path for path in baseline if path not in theirs}
-    return (*(Laid(path, "gone") for path in _pruned(baseline, kept)), *work)
+    return (*(FileOverlay(path, "gone") for path in _pruned(baseline, kept)), *work)
 
 
-def package(settings: dict[str, object], names: Names, scratch: Path) -> list[Laid]:
+def package(settings: dict[str, object], names: Names, scratch: Path) -> list[FileOverlay]:
     """The folder that split tests import, once in each place that modules are imported from."""
     (scratch / "settings.json").write_text(json.dumps(settings))
     files = {f"{name}.py": INSIDE / f"{name}.py" for name in FOR_TESTS}
     files["settings.json"] = scratch / "settings.json"
     return [
-        Laid(_join(root, PACKAGE, name), "file", source=source)
+        FileOverlay(_join(root, PACKAGE, name), "file", source=source)
         for root in names.roots
         for name, source in files.items()
     ]
 
 
-def _stubs(baseline: Collection[str], names: Names, scratch: Path) -> list[Laid]:
+def _stubs(baseline: Collection[str], names: Names, scratch: Path) -> list[FileOverlay]:
     stub = scratch / "stub.py"
     stub.write_text(STUB)
     folders = {prefix for path in baseline for prefix in prefixes(path)[:-1]}
     return [
-        Laid(
+        FileOverlay(
             _join(root, f"{name}/__init__.py" if _join(root, name) in folders else f"{name}.py"),
             "file",
             source=stub,
@@ -158,7 +160,7 @@ def _modules(paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(roots)) for name, roots in found.items()}
 
 
-def _imported(one: Laid) -> set[str]:
+def _imported(one: FileOverlay) -> set[str]:
     """The top-level names that a hidden Python file imports, except inside a `try`."""
     if one.source is None or not one.path.endswith(".py") or one.source.stat().st_size > MAX_SOURCE_BYTES:
         return set()

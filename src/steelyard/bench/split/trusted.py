@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import orjson
 
-from steelyard.bench.ground import Ground
-from steelyard.bench.reported import Reported
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.split.kinds import Kinds
+from steelyard.bench.suite.reported import Reported
 from steelyard.bench.twin.trusted import how_badly_ended, reference_change, reference_fault
+from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault
-from steelyard.sandboxes.base import Death, Laid
+from steelyard.sandboxes.base import ExitStats, FileOverlay
 
 FORMAT = "steelyard.split/1"
 ENDED_BADLY = "the suite did not end by itself"
@@ -32,7 +32,7 @@ class TrustedSplit(NamedTuple):
     kinds: Mapping[str, frozenset[str]]
 
 
-RunSplit = Callable[[tuple[Laid, ...], Kinds], Ran]
+RunSplit = Callable[[tuple[FileOverlay, ...], Kinds], Ran]
 
 
 class _NotKeptError(Exception):
@@ -43,12 +43,14 @@ class _NotKeptError(Exception):
         self.told = told
 
 
-def trusted_split(ground: Ground, run: RunSplit, suite: object, *, again: bool = False) -> TrustedSplit:
+def trusted_split(
+    environment: Environment, run: RunSplit, suite: object, *, again: bool = False
+) -> TrustedSplit:
     """`run` runs the suite on a change, `suite` says which it is; with `again`, what a second run reports."""
 
     def build(folder: Path) -> None:
-        with ground.cache.temporary() as scratch:
-            change = reference_change(ground, scratch)
+        with environment.cache.temporary() as scratch:
+            change = reference_change(environment, scratch)
             told, ended = _run(run, change)
         if not ended:
             raise _NotKeptError(told)
@@ -59,9 +61,9 @@ def trusted_split(ground: Ground, run: RunSplit, suite: object, *, again: bool =
         }
         (folder / "told.json").write_bytes(orjson.dumps(kept))
 
-    material = orjson.dumps([FORMAT, *ground.identity, suite, again])
+    material = orjson.dumps([FORMAT, *environment.identity, suite, again])
     try:
-        folder = ground.cache.build("controls", hashlib.sha256(material).hexdigest(), build)
+        folder = environment.cache.build("controls", hashlib.sha256(material).hexdigest(), build)
     except _NotKeptError as one:
         return one.told
     kept = orjson.loads((folder / "told.json").read_bytes())
@@ -69,14 +71,14 @@ def trusted_split(ground: Ground, run: RunSplit, suite: object, *, again: bool =
     return TrustedSplit(Reported.from_json(kept["reported"]), kept["has_reference"], kinds)
 
 
-def _run(run: RunSplit, change: tuple[Laid, ...] | None) -> tuple[TrustedSplit, bool]:
+def _run(run: RunSplit, change: tuple[FileOverlay, ...] | None) -> tuple[TrustedSplit, bool]:
     kinds = Kinds()
     try:
         finished, reported = run(change or (), kinds)
     except AgentFault as fault:  # of this tree, not of the candidate's
         return TrustedSplit(Reported("", "reporter", problems=(str(fault),)), change is not None, {}), False
     if change is not None and (finished.timed_out or finished.lost):
-        raise reference_fault(how_badly_ended(finished, Death()), round(finished.wall_ns / 1e9))
+        raise reference_fault(how_badly_ended(finished, ExitStats()), round(finished.wall_ns / 1e9))
     ended = finished.exit_code is not None and not (finished.timed_out or finished.lost) and kinds.whole
     if not ended:
         reported = replace(reported, problems=(*reported.problems, ENDED_BADLY))
@@ -84,7 +86,7 @@ def _run(run: RunSplit, change: tuple[Laid, ...] | None) -> tuple[TrustedSplit, 
     return TrustedSplit(reported, change is not None, found), ended
 
 
-def digests(pieces: tuple[Laid, ...]) -> list[tuple[str, str]]:
+def digests(pieces: tuple[FileOverlay, ...]) -> list[tuple[str, str]]:
     """Paths and contents of hidden files, for the key of what is kept."""
     return sorted(
         (one.path.encode(errors="surrogateescape").hex(), hashlib.sha256(one.source.read_bytes()).hexdigest())

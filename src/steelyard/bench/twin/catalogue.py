@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from steelyard.bench.suite import Suite
+from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Twin
-from steelyard.bench.twin.javascript import twin_javascript
-from steelyard.bench.twin.python import twin_python
+from steelyard.bench.twin.javascript.twin import twin_javascript
+from steelyard.bench.twin.python.twin import twin_python
 
 _JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
 TWINS: Mapping[str, Callable[[bytes, str, bytes], Twin | None]] = {

@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from steelyard.bench.reported import Reported, Result, merged
 from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite import Suite
+from steelyard.bench.suite.reported import Reported, Result, merged
+from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.base import Edit, Twin
 from steelyard.bench.twin.catalogue import has_twin, twin_of
 from steelyard.bench.twin.draw import Draw
 from steelyard.bench.twin.pairs import Rows, key_of
 from steelyard.bench.twin.side_by_side import side_by_side
-from steelyard.sandboxes.base import Death, Finished
+from steelyard.sandboxes.base import CommandResult, ExitStats
 
 RUNS = (0, 1)
 DIFFERENT_RUNNERS = "the two runs of the suite were reported by different runners"
@@ -33,7 +33,7 @@ class Repeatable(Protocol):
     @property
     def suite(self) -> Suite: ...
 
-    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, Death]: ...
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]: ...
 
     def source(self, path: str) -> bytes | None: ...
 
@@ -87,7 +87,7 @@ class Halves(NamedTuple):
 
     real: Ran
     changed: Reported
-    death: Death
+    exit_stats: ExitStats
     problem: str = ""  # of a run that was changed as a whole, and says nothing about the other one
 
 
@@ -126,30 +126,30 @@ def run_halves(bench: Repeatable, twins: Twins) -> Halves:
     return join(twins, side_by_side(first, second))
 
 
-def join(twins: Twins, runs: tuple[tuple[Ran, Death], tuple[Ran, Death]]) -> Halves:
+def join(twins: Twins, runs: tuple[tuple[Ran, ExitStats], tuple[Ran, ExitStats]]) -> Halves:
     if twins.draw.grain == "suite":
         return _side_by_side(twins, runs)
     reports = [ran.reported for ran, _ in runs]
     real = _joined(reports, _chosen(twins, reports, changed=False))
     changed = replace(real, results=merged(_chosen(twins, reports, changed=True)))
     finished = _finished([ran.finished for ran, _ in runs], real)
-    return Halves(Ran(finished, real), changed, _death([death for _, death in runs]))
+    return Halves(Ran(finished, real), changed, _exit_stats([exit_stats for _, exit_stats in runs]))
 
 
-def _side_by_side(twins: Twins, runs: tuple[tuple[Ran, Death], tuple[Ran, Death]]) -> Halves:
+def _side_by_side(twins: Twins, runs: tuple[tuple[Ran, ExitStats], tuple[Ran, ExitStats]]) -> Halves:
     """One run is as the author wrote the suite, the other is changed as a whole."""
     number = twins.draw.changed_in("", "")
-    (real, death), (other, other_death) = runs[1 - number], runs[number]
+    (real, exit_stats), (other, other_death) = runs[1 - number], runs[number]
     tampering = tuple(dict.fromkeys((*real.reported.tampering, *other.reported.tampering)))
     reported = replace(real.reported, tampering=tampering)
-    return Halves(real._replace(reported=reported), other.reported, death, _problem(other, other_death))
+    return Halves(real._replace(reported=reported), other.reported, exit_stats, _problem(other, other_death))
 
 
-def _problem(ran: Ran, death: Death) -> str:
+def _problem(ran: Ran, exit_stats: ExitStats) -> str:
     finished, reported = ran
     if finished.timed_out:
         return "the control run did not end in time"
-    if finished.lost or finished.not_started or death.oom_kills:
+    if finished.lost or finished.not_started or exit_stats.oom_kills:
         return "the control run did not end normally"
     return f"the control run: {reported.problems[0]}" if reported.problems else ""
 
@@ -178,7 +178,7 @@ def _joined(reports: list[Reported], results: Iterable[Result]) -> Reported:
     )
 
 
-def _finished(ends: list[Finished], real: Reported) -> Finished:
+def _finished(ends: list[CommandResult], real: Reported) -> CommandResult:
     """The worse end of the two; exit 0 where nothing failed but what was changed."""
     worst = next((one for one in ends if one.timed_out or one.lost or one.not_started), None)
     if worst is None:
@@ -189,13 +189,13 @@ def _finished(ends: list[Finished], real: Reported) -> Finished:
     return replace(worst, wall_ns=max(one.wall_ns for one in ends), cpu_ns=sum(one.cpu_ns for one in ends))
 
 
-def _death(deaths: list[Death]) -> Death:
-    peaks = [one.peak_memory_bytes for one in deaths if one.peak_memory_bytes is not None]
-    return Death(
-        oom_kills=sum(one.oom_kills for one in deaths),
+def _exit_stats(all_exit_stats: list[ExitStats]) -> ExitStats:
+    peaks = [one.peak_memory_bytes for one in all_exit_stats if one.peak_memory_bytes is not None]
+    return ExitStats(
+        oom_kills=sum(one.oom_kills for one in all_exit_stats),
         peak_memory_bytes=max(peaks, default=None),
-        processes_refused=sum(one.processes_refused for one in deaths),
-        disk_full=any(one.disk_full for one in deaths),
+        processes_refused=sum(one.processes_refused for one in all_exit_stats),
+        disk_full=any(one.disk_full for one in all_exit_stats),
     )
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from steelyard.bench.reported import MAX_TEXT, Result
+from steelyard.bench.suite.reported import MAX_TEXT, Result
 
 # (file, key) -> what an expectation is called in an id, and what in the id of the twin; one pair for each row.
 Rows = Mapping[tuple[str, str], Sequence[tuple[str, str]]]

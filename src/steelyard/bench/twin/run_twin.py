@@ -27,9 +27,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from steelyard.bench.controls import Controls
-from steelyard.bench.expected import NOT_REPORTED
-from steelyard.bench.reported import NEVER_RAN, Reported, Result
+from steelyard.bench.suite.controls import Controls
+from steelyard.bench.suite.expected import NOT_REPORTED
+from steelyard.bench.suite.reported import NEVER_RAN, Reported, Result
 from steelyard.bench.twin.draw import Draw
 from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, sparing, twins_of
 from steelyard.bench.twin.pairs import pairs

@@ -24,15 +24,15 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from steelyard.bench.apply_patch import apply_patch
-from steelyard.bench.ground import Ground
 from steelyard.bench.rebuild import rebuild
-from steelyard.bench.reported import Reported
+from steelyard.bench.suite.reported import Reported
 from steelyard.bench.twin.draw import GRAINS, Draw, Grain
 from steelyard.bench.twin.halves import Halves, Repeatable, Twins, run_halves, twins_of
 from steelyard.bench.twin.pairs import key_of, pairs
+from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, GraderFault, InfraFault
-from steelyard.evidence.blobs import Blobs
-from steelyard.sandboxes.base import Death, Finished, Laid
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay
 
 FORMAT = "steelyard.controls/4"
 TIMED_OUT, OUT_OF_MEMORY = "timed out", "ran out of memory"
@@ -48,13 +48,13 @@ class TrustedBench(Repeatable, Protocol):
     """A suite that knows what it hides."""
 
     @property
-    def hidden(self) -> tuple[Laid, ...]: ...
+    def hidden(self) -> tuple[FileOverlay, ...]: ...
 
 
-On = Callable[[tuple[Laid, ...]], TrustedBench]
+On = Callable[[tuple[FileOverlay, ...]], TrustedBench]
 
 
-class Told(NamedTuple):
+class TrustedReport(NamedTuple):
     """What the trusted tree reports, and whether it has the reference's change."""
 
     reported: Reported
@@ -92,17 +92,17 @@ class _NotKeptError(Exception):
 class TrustedTree:
     """`on` makes the same suite on another change."""
 
-    ground: Ground
+    environment: Environment
     on: On
 
-    def report(self, *, again: bool = False) -> Told:
+    def report(self, *, again: bool = False) -> TrustedReport:
         """What the suite reports there, as it is; with `again`, what a second run reports."""
 
         def build(folder: Path) -> None:
             with self._reference() as patch:
                 bench = self.on(patch or ())
                 reported, bad_end = _twice(bench)
-            told = Told(reported, patch is not None)
+            told = TrustedReport(reported, patch is not None)
             if bad_end and told.has_reference:
                 raise reference_fault(bad_end, bench.suite.timeout_s)
             if bad_end:
@@ -110,9 +110,9 @@ class TrustedTree:
                 raise _NotKeptError
             _write(folder, told)
 
-        once: list[Told] = []
+        once: list[TrustedReport] = []
         try:
-            return _read(self.ground.cache.build("again" if again else "controls", self._key, build))
+            return _read(self.environment.cache.build("again" if again else "controls", self._key, build))
         except _NotKeptError:
             return once[0]
 
@@ -123,11 +123,11 @@ class TrustedTree:
             reported, bad_end = _twice(self.on(()))
             # Work that mends an endless loop has a snapshot that never ends. That it did not is kept, and no result of it.
             empty = replace(reported, results=(), problems=(NO_BASELINE,))
-            _write(folder, Told(empty if bad_end else reported, has_reference=False))
+            _write(folder, TrustedReport(empty if bad_end else reported, has_reference=False))
 
-        if self.ground.contract.reference is None:
+        if self.environment.contract.reference is None:
             return self.report().reported
-        reported = _read(self.ground.cache.build("baseline", self._key, build)).reported
+        reported = _read(self.environment.cache.build("baseline", self._key, build)).reported
         return None if NO_BASELINE in reported.problems else reported
 
     def changed(self, contents: Mapping[str, bytes]) -> Reported:
@@ -152,15 +152,15 @@ class TrustedTree:
             return Facts("test" if knows else "suite")
         once: list[Facts] = []
         try:
-            kept = self.ground.cache.build("draws", self._key, build)
+            kept = self.environment.cache.build("draws", self._key, build)
         except _NotKeptError:
             return once[0]
         return Facts.from_json(orjson.loads((kept / "facts.json").read_bytes()))
 
     @contextmanager
-    def _reference(self) -> Iterator[tuple[Laid, ...] | None]:
-        with self.ground.cache.temporary() as scratch:
-            yield reference_change(self.ground, scratch)
+    def _reference(self) -> Iterator[tuple[FileOverlay, ...] | None]:
+        with self.environment.cache.temporary() as scratch:
+            yield reference_change(self.environment, scratch)
 
     @cached_property
     def _key(self) -> str:
@@ -168,7 +168,7 @@ class TrustedTree:
         hidden = {one.path: one.source.read_bytes() for one in bench.hidden if one.source is not None}
         material = [
             FORMAT,
-            *self.ground.identity,
+            *self.environment.identity,
             [bench.suite.command, bench.suite.report, bench.suite.isolation],
             sorted(
                 (path.encode(errors="surrogateescape").hex(), hashlib.sha256(text).hexdigest())
@@ -215,7 +215,7 @@ class _Tried:
 
     @property
     def is_normal(self) -> bool:
-        return not any(how_badly_ended(halves.real.finished, halves.death) for _, halves in self._halves)
+        return not any(how_badly_ended(halves.real.finished, halves.exit_stats) for _, halves in self._halves)
 
     @property
     def breaks(self) -> bool:
@@ -264,22 +264,22 @@ def _twice(bench: Repeatable) -> tuple[Reported, str]:
 
 def _run(bench: Repeatable, contents: Mapping[str, bytes]) -> tuple[Reported, str]:
     try:
-        ran, death = bench.run(contents)
+        ran, exit_stats = bench.run(contents)
     except AgentFault as fault:  # of this tree, not of the candidate's
         return Reported("", "reporter", problems=(str(fault),)), ""
-    bad_end = how_badly_ended(ran.finished, death)
+    bad_end = how_badly_ended(ran.finished, exit_stats)
     if not bad_end:
         return ran.reported, ""
     return replace(ran.reported, problems=(*ran.reported.problems, f"the suite {bad_end}")), bad_end
 
 
-def how_badly_ended(finished: Finished, death: Death) -> str:
+def how_badly_ended(finished: CommandResult, exit_stats: ExitStats) -> str:
     """What the time limit, the memory limit or this machine did to a command; empty when it ended by itself."""
     if finished.timed_out:
         return TIMED_OUT
     if finished.not_started:
         return f"could not start: {finished.not_started}"
-    if death.oom_kills:
+    if exit_stats.oom_kills:
         return OUT_OF_MEMORY
     return "lost its sandbox" if finished.lost else ""
 
@@ -295,21 +295,21 @@ def reference_fault(bad_end: str, timeout_s: float) -> GraderFault | InfraFault:
     return InfraFault(f"with the reference, the suite {bad_end}")
 
 
-def _write(folder: Path, told: Told) -> None:
+def _write(folder: Path, told: TrustedReport) -> None:
     row = {"reported": told.reported.to_json(), "has_reference": told.has_reference}
     (folder / "told.json").write_bytes(orjson.dumps(row))
 
 
-def _read(folder: Path) -> Told:
+def _read(folder: Path) -> TrustedReport:
     row = orjson.loads((folder / "told.json").read_bytes())
-    return Told(Reported.from_json(row["reported"]), row["has_reference"])
+    return TrustedReport(Reported.from_json(row["reported"]), row["has_reference"])
 
 
-def reference_change(ground: Ground, scratch: Path) -> tuple[Laid, ...] | None:
+def reference_change(environment: Environment, scratch: Path) -> tuple[FileOverlay, ...] | None:
     """The reference's change as data, or None where there is none that applies."""
-    path = ground.contract.reference
+    path = environment.contract.reference
     if path is None:
         return None
     blobs = Blobs(scratch)
-    applied = apply_patch(ground, path.read_bytes(), blobs)
-    return None if applied.refused else rebuild(ground, applied.change, blobs).laid
+    applied = apply_patch(environment, path.read_bytes(), blobs)
+    return None if applied.refused else rebuild(environment, applied.change, blobs).overlays

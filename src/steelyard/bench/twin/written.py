@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from steelyard.bench.suite import Suite
+from steelyard.bench.suite.suite import Suite
 from steelyard.bench.twin.catalogue import TWINS
-from steelyard.bench.twin.javascript import full_title, javascript_tests
-from steelyard.bench.twin.python import python_tests
-from steelyard.bench.twin.python_text import parsed
-from steelyard.contract.tree import is_within
+from steelyard.bench.twin.javascript.twin import full_title, javascript_tests
+from steelyard.bench.twin.python.text import parsed
+from steelyard.bench.twin.python.twin import python_tests
+from steelyard.filesystem.tree import is_within
 
 _LEAVES_OUT = re.compile(rb"skip|xfail|todo|expectedFailure|mark\.|expectFailure")
 _RUN_BY_NAME = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$|\.test\.[cm]?js$")

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from steelyard.errors import InfraFault
-from steelyard.sandboxes.base import WORKSPACE, Box, Laid
-from steelyard.sandboxes.copying import copy_layers, visible
+from steelyard.sandboxes.base import WORKSPACE, FileOverlay, SandboxSpec
+from steelyard.sandboxes.copy_layers import copy_layers, visible
 from steelyard.sandboxes.docker.api import Engine, Refused
 from steelyard.sandboxes.docker.derived import AGENT_ID, add_file, add_tree, archive, new_folder, new_tar
-from steelyard.sandboxes.lay import Parents, lay, parts, remove
+from steelyard.sandboxes.write_files import Parents, parts, remove, write_files
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -177,9 +177,9 @@ def _opened_folder(root: int, names: list[str]) -> int:
     return here
 
 
-def baseline(box: Box, folder: Path) -> Path:
+def baseline(spec: SandboxSpec, folder: Path) -> Path:
     """The layers as one tree: themselves if there is one, else a copy in `folder`."""
-    shown = visible(list(box.layers))
+    shown = visible(list(spec.layers))
     if len(shown) == 1:
         return shown[0]
     folder.mkdir(parents=True)
@@ -187,41 +187,43 @@ def baseline(box: Box, folder: Path) -> Path:
     return folder
 
 
-def put_laid(engine: Engine, container: str, box: Box, scratch: Path, into: BinaryIO) -> None:
+def put_overlays(engine: Engine, container: str, spec: SandboxSpec, scratch: Path, into: BinaryIO) -> None:
     """The whole workspace with what is laid on it, and the places, into a container that has not started."""
     whole = scratch / "whole"
     whole.mkdir(parents=True)
-    copy_layers(list(box.layers), whole, None)
+    copy_layers(list(spec.layers), whole, None)
     with new_tar(into) as tar:
-        _add(tar, whole, WORKSPACE, box.laid, AGENT_ID)
-        for piece in host_pieces(box):
+        _add(tar, whole, WORKSPACE, spec.overlays, AGENT_ID)
+        for piece in host_pieces(spec):
             add_file(tar, piece)
-        for number, place in enumerate(box.places):
+        for number, place in enumerate(spec.extra_mounts):
             folder = scratch / f"place-{number}"
             folder.mkdir()
-            _add(tar, folder, place.path, place.laid, 0 if place.read_only else AGENT_ID)
+            _add(tar, folder, place.path, place.overlays, 0 if place.read_only else AGENT_ID)
     engine.call("PUT", f"/containers/{container}/archive", into, {"path": "/"}, timeout_s=1800)
 
 
-def host_pieces(box: Box) -> list[Laid]:
+def host_pieces(spec: SandboxSpec) -> list[FileOverlay]:
     """The host's files that a setup with network sees, as files of its own; names and resolver are the engine's."""
     found = []
-    for inside, source in box.host_files.items():
+    for inside, source in spec.host_files.items():
         if inside in {"/etc/resolv.conf", "/etc/hosts"}:
             continue
         files = [path for path in source.rglob("*") if path.is_file()] if source.is_dir() else [source]
         below = [path.relative_to(source).as_posix() if source.is_dir() else "" for path in files]
         found += [
-            Laid(f"{inside}/{name}".strip("/"), "file", source=path)
+            FileOverlay(f"{inside}/{name}".strip("/"), "file", source=path)
             for name, path in zip(below, files, strict=True)
         ]
     return found
 
 
-def _add(tar: tarfile.TarFile, folder: Path, place: str, laid: tuple[Laid, ...], owner: int) -> None:
+def _add(
+    tar: tarfile.TarFile, folder: Path, place: str, overlays: tuple[FileOverlay, ...], owner: int
+) -> None:
     opened = os.open(folder, _DIRECTORY)
     try:
-        lay(opened, laid, None)
+        write_files(opened, overlays, None)
     finally:
         os.close(opened)
     new_folder(tar, place.lstrip("/"), owner)

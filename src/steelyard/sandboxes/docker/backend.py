@@ -1,4 +1,4 @@
-"""A `Box` with an image -> a container of it, by the API of Docker or Podman, with init as process 1.
+"""A `SandboxSpec` with an image -> a container of it, by the API of Docker or Podman, with init as process 1.
 
     derived image -> create -> start -> attach -> init answers a ping -> laid as data -> a `DockerSandbox`
 
@@ -17,19 +17,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
-from steelyard.contract.cache import Cache
-from steelyard.contract.owner import is_stale, owner_tag
 from steelyard.errors import ContractFault, InfraFault, Problem
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.owner import is_stale, owner_tag
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import Box, Facts, Scope, network_of
+from steelyard.sandboxes.base import Facts, SandboxSpec, Scope, network_of
 from steelyard.sandboxes.docker.api import Engine, Query, Refused, engine
-from steelyard.sandboxes.docker.archive import host_pieces, put_laid
+from steelyard.sandboxes.docker.archive import host_pieces, put_overlays
 from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enforced
 from steelyard.sandboxes.docker.derived import AGENT_ID, OWNER_LABEL, derive, derived_tag
-from steelyard.sandboxes.docker.reach import Reach, reach
+from steelyard.sandboxes.docker.proc_root import Reach, reach
 from steelyard.sandboxes.docker.sandbox import Container, DockerSandbox, remove_container
-from steelyard.sandboxes.wire import Wire
+from steelyard.sandboxes.init.wire import Wire
 
 START_S = 30.0
 _DERIVING_TRIES = 3
@@ -43,105 +44,106 @@ _sweeping = threading.Lock()
 class DockerBackend:
     """For contracts with an image; needs Docker Engine or Podman's socket."""
 
-    def facts(self, box: Box) -> Facts:
+    def facts(self, spec: SandboxSpec) -> Facts:
         found = engine()
-        materialise = "copy" if found.path in _out_of_reach else "overlay"
-        return Facts("docker", "container", materialise, "", network_of(box), _uid(box), enforced(found, box))  # type: ignore[arg-type]
+        materialise: Literal["overlay", "copy"] = "copy" if found.path in _out_of_reach else "overlay"
+        limits = enforced(found, spec)
+        return Facts("docker", "container", materialise, "", network_of(spec), _uid(spec), limits)
 
-    def start(self, box: Box) -> DockerSandbox:
+    def start(self, spec: SandboxSpec) -> DockerSandbox:
         found = engine()
-        if not box.image:
+        if not spec.image:
             raise InfraFault("a container needs an image; say `environment.image` or `environment.build`")
         _sweep_once(found)
-        facts = self.facts(box)
+        facts = self.facts(spec)
         ticket = admission().enter(
-            (min(box.limits.guaranteed_mb, box.limits.memory_mb) + 2 * box.limits.tmp_mb) * _MB
+            (min(spec.limits.guaranteed_mb, spec.limits.memory_mb) + 2 * spec.limits.tmp_mb) * _MB
         )
         scratch = Cache.default().root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
         try:
-            container = _start(found, box, facts, ticket, scratch)
+            container = _start(found, spec, facts, ticket, scratch)
         except BaseException:
             admission().leave(ticket)
             raise
-        return DockerSandbox(box, self.facts(box), container)
+        return DockerSandbox(spec, self.facts(spec), container)
 
 
-def _uid(box: Box) -> int | None:
-    if box.scope != "system":
+def _uid(spec: SandboxSpec) -> int | None:
+    if spec.scope != "system":
         return AGENT_ID
-    number = box.user.partition(":")[0] or "0"
+    number = spec.user.partition(":")[0] or "0"
     return int(number) if number.isdecimal() else 0 if number == "root" else None
 
 
-def _start(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) -> Container:
+def _start(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratch: Path) -> Container:
     if found.path not in _out_of_reach:
-        container = _started(found, box, facts, ticket, scratch)
+        container = _started(found, spec, facts, ticket, scratch)
         if container.reach is not None:
             return container
         _out_of_reach.add(found.path)
-        is_bare = not box.laid and not box.places and not box.host_files
-        if is_bare and box.scope == "workspace":
+        is_bare = not spec.overlays and not spec.extra_mounts and not spec.host_files
+        if is_bare and spec.scope == "workspace":
             return container
         container.wire.close()
         remove_container(found, container.id)
-    if box.scope == "system":
+    if spec.scope == "system":
         raise InfraFault(
             "what an agent changes in a whole system can be seen by root on the engine's machine only; run as root"
         )
-    return _started(found, box, facts, ticket, scratch)
+    return _started(found, spec, facts, ticket, scratch)
 
 
-def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) -> Container:
+def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratch: Path) -> Container:
     token = secrets.token_hex(16)
-    must_put = found.path in _out_of_reach and bool(box.laid or box.places or box.host_files)
-    ident = _create(found, replace(box, layers=(), key=f"{box.key}/bare") if must_put else box, token)
+    must_put = found.path in _out_of_reach and bool(spec.overlays or spec.extra_mounts or spec.host_files)
+    ident = _create(found, replace(spec, layers=(), key=f"{spec.key}/bare") if must_put else spec, token)
     wire = inside = None
     try:
         if must_put:
-            _put(found, ident, box, scratch)
+            _put(found, ident, spec, scratch)
         found.call("POST", f"/containers/{ident}/start")
-        _tighten(found, ident, box, facts)
+        _tighten(found, ident, spec, facts)
         wire = _attached(found, ident)
-        inside = _reached(found, ident, token, box.scope)
+        inside = _reached(found, ident, token, spec.scope)
         if inside is not None:
-            inside.lay(box, host_pieces(box))
+            inside.write_files(spec, host_pieces(spec))
         return Container(found, ident, wire, inside, ticket, scratch)
     except BaseException as error:
         _abandon(found, ident, wire, inside)
-        if box.user and isinstance(error, Refused) and "user" in str(error):
-            message = f"the image has no user {box.user}"
+        if spec.user and isinstance(error, Refused) and "user" in str(error):
+            message = f"the image has no user {spec.user}"
             raise ContractFault(Problem("contract.yaml", "environment.user", message)) from error
         if isinstance(error, OSError):
             raise InfraFault(f"the workspace could not be laid: {error.strerror}") from error
         raise
 
 
-def _create(found: Engine, box: Box, token: str) -> str:
-    tag = derived_tag(box)
-    body = creation(found, box, tag, token)
+def _create(found: Engine, spec: SandboxSpec, token: str) -> str:
+    tag = derived_tag(spec)
+    body = creation(found, spec, tag, token)
     for left in reversed(range(_DERIVING_TRIES)):
         try:
             return str(found.call("POST", "/containers/create", body)["Id"])
         except Refused as refused:
             if refused.status != 404 or not left:
                 raise
-        derive(found, box, tag)  # not there yet, or under another process's hands just now
+        derive(found, spec, tag)  # not there yet, or under another process's hands just now
     raise AssertionError
 
 
-def _put(found: Engine, ident: str, box: Box, scratch: Path) -> None:
-    if box.read_only:
+def _put(found: Engine, ident: str, spec: SandboxSpec, scratch: Path) -> None:
+    if spec.read_only:
         raise InfraFault("nothing can be laid under a read-only root from here; run as root")
     with tempfile.TemporaryFile() as tar:
-        put_laid(found, ident, box, scratch, tar)
+        put_overlays(found, ident, spec, scratch, tar)
 
 
-def _tighten(found: Engine, ident: str, box: Box, facts: Facts) -> None:
+def _tighten(found: Engine, ident: str, spec: SandboxSpec, facts: Facts) -> None:
     """A limit that is too small to start with. Older Podman knows no update: there it stays what starting needs."""
-    if facts.limits["processes"] != "cgroup" or box.limits.processes + 1 >= FEWEST_PROCESSES:
+    if facts.limits["processes"] != "cgroup" or spec.limits.processes + 1 >= FEWEST_PROCESSES:
         return
     try:
-        found.call("POST", f"/containers/{ident}/update", {"PidsLimit": box.limits.processes + 1})
+        found.call("POST", f"/containers/{ident}/update", {"PidsLimit": spec.limits.processes + 1})
     except Refused as refused:
         if refused.status != 404 or found.version.name != "podman":
             raise

@@ -1,4 +1,4 @@
-"""A `Box` -> the body of POST /containers/create: what a container may do, and how much of it.
+"""A `SandboxSpec` -> the body of POST /containers/create: what a container may do, and how much of it.
 
 No privilege, no device, no capability, no network, no log; a uid that is nobody's, our system call filter, and our
 own init as process 1, which gets its orders by the attached stdin and ends when that does. Whoever is given a whole
@@ -11,9 +11,9 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from steelyard.contract.cache import Cache
-from steelyard.contract.owner import owner_tag
-from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE, Box, Enforced, addresses
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.owner import owner_tag
+from steelyard.sandboxes.base import HOME, HOSTNAME, WORKSPACE, Enforced, SandboxSpec, addresses
 from steelyard.sandboxes.docker.api import Engine
 from steelyard.sandboxes.docker.derived import AGENT_ID, INIT, OWNER_LABEL
 from steelyard.sandboxes.docker.profile import here as seccomp_profile
@@ -31,15 +31,15 @@ DROPPED_OF_ROOT = ("NET_RAW", "MKNOD")
 _PROCESSES_OF_A_USER = 32768
 
 
-def creation(engine: Engine, box: Box, image: str, token: str) -> dict[str, Any]:
-    limits = enforced(engine, box)
+def creation(engine: Engine, spec: SandboxSpec, image: str, token: str) -> dict[str, Any]:
+    limits = enforced(engine, spec)
     return {
         "Image": image,
         "Hostname": HOSTNAME,
-        "User": (box.user or "0:0") if box.scope == "system" else f"{AGENT_ID}:{AGENT_ID}",
+        "User": (spec.user or "0:0") if spec.scope == "system" else f"{AGENT_ID}:{AGENT_ID}",
         "WorkingDir": "/",
         "Entrypoint": [INIT],
-        "Cmd": _rlimits(box, limits),
+        "Cmd": _rlimits(spec, limits),
         "Env": [f"{TOKEN}={token}"],
         "Labels": {OWNER_LABEL: owner_tag()},
         "OpenStdin": True,
@@ -48,29 +48,29 @@ def creation(engine: Engine, box: Box, image: str, token: str) -> dict[str, Any]
         "AttachStdout": True,
         "AttachStderr": True,
         "Tty": False,
-        "Volumes": {place: {} for place in _volumes(box)},
-        "HostConfig": _host(box, limits, _seccomp(engine)),
+        "Volumes": {place: {} for place in _volumes(spec)},
+        "HostConfig": _host(spec, limits, _seccomp(engine)),
     }
 
 
-def _host(box: Box, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]:
-    wanted = box.limits
+def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]:
+    wanted = spec.limits
     memory = (wanted.memory_mb + 2 * wanted.tmp_mb) * _MB  # a tmpfs is charged to the same group
     host: dict[str, Any] = {
-        "NetworkMode": box.network,
+        "NetworkMode": spec.network,
         "Privileged": False,
-        "CapDrop": [*DROPPED_OF_ROOT] if box.scope == "system" else ["ALL"],
+        "CapDrop": [*DROPPED_OF_ROOT] if spec.scope == "system" else ["ALL"],
         "SecurityOpt": ["no-new-privileges", f"seccomp={seccomp}"],
-        "ReadonlyRootfs": box.read_only,
+        "ReadonlyRootfs": spec.read_only,
         "IpcMode": "private",
         "Init": False,
         "LogConfig": {"Type": "none"},  # or every frame would be in a file of the host
         "ShmSize": wanted.tmp_mb * _MB,
-        "Tmpfs": {} if box.scope == "system" else {"/tmp": f"{_TMP},size={wanted.tmp_mb * _MB}"},  # noqa: S108
+        "Tmpfs": {} if spec.scope == "system" else {"/tmp": f"{_TMP},size={wanted.tmp_mb * _MB}"},  # noqa: S108
         "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in _ulimits().items()],
     }
-    if box.doors:
-        host["ExtraHosts"] = [f"{name}:{address}" for name, address in addresses(box.doors).items()]
+    if spec.allowed_hosts:
+        host["ExtraHosts"] = [f"{name}:{address}" for name, address in addresses(spec.allowed_hosts).items()]
         host["Sysctls"] = {"net.ipv4.ip_unprivileged_port_start": "0"}  # init is no root, and 443 is a door
     if limits["memory"] == "cgroup":
         host |= {"Memory": memory, "MemorySwap": memory}
@@ -103,31 +103,31 @@ def _seccomp(engine: Engine) -> str:
     )
 
 
-def _volumes(box: Box) -> list[str]:
+def _volumes(spec: SandboxSpec) -> list[str]:
     """What stays writable under a read-only root; the engine fills each with what the image has there."""
-    return [WORKSPACE, HOME, *(place.path for place in box.places)] if box.read_only else []
+    return [WORKSPACE, HOME, *(place.path for place in spec.extra_mounts)] if spec.read_only else []
 
 
-def _rlimits(box: Box, limits: dict[str, Enforced]) -> list[str]:
+def _rlimits(spec: SandboxSpec, limits: dict[str, Enforced]) -> list[str]:
     # A controller that dies between start and attach never speaks: the container ends by itself then.
     rlimits = [f"patience={PATIENCE_S * 1000}", "core=0", f"nofile={_OPEN_FILES}"]
     if limits["memory"] == "rlimit":
-        rlimits.append(f"data={box.limits.memory_mb * _MB}")
+        rlimits.append(f"data={spec.limits.memory_mb * _MB}")
     if limits["processes"] == "rlimit":
-        rlimits.append(f"nproc={box.limits.processes}")
+        rlimits.append(f"nproc={spec.limits.processes}")
     if limits["disk"] in {"none", "polled"}:
-        rlimits.append(f"fsize={box.limits.disk_mb * _MB}")
+        rlimits.append(f"fsize={spec.limits.disk_mb * _MB}")
     return rlimits
 
 
-def enforced(engine: Engine, box: Box) -> dict[str, Enforced]:
+def enforced(engine: Engine, spec: SandboxSpec) -> dict[str, Enforced]:
     """How each limit is kept, by what the engine says of this machine."""
     info = engine.info
     return {
         "cpu": "cgroup" if info.get("CpuCfsQuota") else "none",
         "memory": "cgroup" if info.get("MemoryLimit") else "rlimit",
         # A volume of a read-only root is in no size that the engine tells.
-        "disk": "none" if box.read_only else "quota" if _has_quota(info) else "polled",
+        "disk": "none" if spec.read_only else "quota" if _has_quota(info) else "polled",
         "processes": "cgroup" if info.get("PidsLimit") else "rlimit",
     }
 

@@ -29,12 +29,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from steelyard.contract.owner import owner_tag
 from steelyard.errors import ContractFault, InfraFault, Problem
-from steelyard.sandboxes.base import HOME, ROOT_HOME, WORKSPACE, Box, Laid
-from steelyard.sandboxes.binary import init_binary
-from steelyard.sandboxes.copying import visible
+from steelyard.filesystem.owner import owner_tag
+from steelyard.sandboxes.base import HOME, ROOT_HOME, WORKSPACE, FileOverlay, SandboxSpec
+from steelyard.sandboxes.copy_layers import visible
 from steelyard.sandboxes.docker.api import Engine, Query, Refused
+from steelyard.sandboxes.init.binary import init_binary
 
 DERIVED = "localhost/steelyard-derived"  # of no registry: Podman would ask one for a bare name
 DERIVED_LABEL = "steelyard.derived"
@@ -46,33 +46,33 @@ FORMAT = "steelyard.derived/2"
 _making = threading.Lock()
 
 
-def derived_tag(box: Box) -> str:
+def derived_tag(spec: SandboxSpec) -> str:
     """The name of the image: everything that is in it, digested."""
     material = [
         FORMAT,
-        box.image,
-        box.workdir,
-        box.scope,
+        spec.image,
+        spec.workdir,
+        spec.scope,
         _init_digest(),
-        box.key or [_tree_digest(layer) for layer in visible(list(box.layers))],
-        [] if box.key else [_tree_digest(layer) for layer in visible(list(box.home_layers))],
+        spec.key or [_tree_digest(layer) for layer in visible(list(spec.layers))],
+        [] if spec.key else [_tree_digest(layer) for layer in visible(list(spec.home_layers))],
     ]
     return f"{DERIVED}:{hashlib.sha256(json.dumps(material).encode()).hexdigest()[:40]}"
 
 
-def derive(engine: Engine, box: Box, tag: str) -> None:
+def derive(engine: Engine, spec: SandboxSpec, tag: str) -> None:
     """Make the image of that tag. Somebody else may be making the same: either's will do."""
     with _making:
         if _exists(engine, tag):
             return
         labels = {OWNER_LABEL: owner_tag()}
-        body = {"Image": box.image, "Cmd": ["none"], "Labels": labels, "HostConfig": {"NetworkMode": "none"}}
+        body = {"Image": spec.image, "Cmd": ["none"], "Labels": labels, "HostConfig": {"NetworkMode": "none"}}
         made = str(engine.call("POST", "/containers/create", body)["Id"])
         try:
-            for place in {WORKSPACE, box.workdir or WORKSPACE} if box.scope == "workspace" else ():
-                _check_empty(engine, made, box.image, place)
+            for place in {WORKSPACE, spec.workdir or WORKSPACE} if spec.scope == "workspace" else ():
+                _check_empty(engine, made, spec.image, place)
             with tempfile.TemporaryFile() as tar:
-                _write(engine, made, box, tar)
+                _write(engine, made, spec, tar)
                 engine.call("PUT", f"/containers/{made}/archive", tar, {"path": "/"}, timeout_s=1800)
             label = {"Labels": {DERIVED_LABEL: tag.partition(":")[2], OWNER_LABEL: ""}}
             name: Query = {"container": made, "repo": DERIVED, "tag": tag.partition(":")[2], "pause": 0}
@@ -127,30 +127,32 @@ def archive(engine: Engine, container: str, path: str) -> Iterator[tarfile.TarFi
         yield tar
 
 
-def _write(engine: Engine, container: str, box: Box, into: BinaryIO) -> None:
+def _write(engine: Engine, container: str, spec: SandboxSpec, into: BinaryIO) -> None:
     with new_tar(into) as tar:
-        for folder in _missing_parents(engine, container, box):
+        for folder in _missing_parents(engine, container, spec):
             new_folder(tar, folder, 0)
         new_folder(tar, "run/steelyard", 0)
         _add_bytes(tar, INIT.lstrip("/"), init_binary().read_bytes(), 0o555)
-        if box.scope == "system":
+        if spec.scope == "system":
             return
         for account, line in (("passwd", f"agent:x:1000:1000::{HOME}:/bin/sh"), ("group", "agent:x:1000:")):
             _add_account(engine, container, tar, f"etc/{account}", line)
-        for place, layers in ((WORKSPACE, box.layers), (HOME, box.home_layers)):
+        for place, layers in ((WORKSPACE, spec.layers), (HOME, spec.home_layers)):
             new_folder(tar, place.lstrip("/"), AGENT_ID)
             for layer in reversed(visible(list(layers))):
                 add_tree(tar, layer, place.lstrip("/"), AGENT_ID)
-        if box.workdir not in {"", WORKSPACE}:
-            link = _entry(box.workdir.lstrip("/"), 0, 0o777)
+        if spec.workdir not in {"", WORKSPACE}:
+            link = _entry(spec.workdir.lstrip("/"), 0, 0o777)
             link.type, link.linkname = tarfile.SYMTYPE, WORKSPACE
             tar.addfile(link)
 
 
-def _missing_parents(engine: Engine, container: str, box: Box) -> Iterator[str]:
+def _missing_parents(engine: Engine, container: str, spec: SandboxSpec) -> Iterator[str]:
     """Folders that an engine would make with a mode of its own choosing."""
     own = (
-        (f"{ROOT_HOME}/x", f"{box.workdir}/x") if box.scope == "system" else (HOME, box.workdir or WORKSPACE)
+        (f"{ROOT_HOME}/x", f"{spec.workdir}/x")
+        if spec.scope == "system"
+        else (HOME, spec.workdir or WORKSPACE)
     )
     above = {str(parent) for place in (INIT, *own) for parent in Path(place).parents}
     for folder in sorted(above - {"/", "/run/steelyard"}):
@@ -210,7 +212,7 @@ def add_tree(tar: tarfile.TarFile, folder: Path, place: str, owner: int) -> None
                     tar.addfile(piece, content)
 
 
-def add_file(tar: tarfile.TarFile, piece: Laid) -> None:
+def add_file(tar: tarfile.TarFile, piece: FileOverlay) -> None:
     """One file of the host's, for root."""
     if piece.source is not None:
         _add_bytes(tar, piece.path, piece.source.read_bytes(), 0o644)

@@ -15,31 +15,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from steelyard.contract.owner import run_uid
-from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
-from steelyard.evidence.remains import Remains
-from steelyard.sandboxes import cgroups
+from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.filesystem.owner import run_uid
+from steelyard.filesystem.remove import remove_tree
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import (
     HOME,
     WORKSPACE,
-    Box,
     Command,
-    Death,
+    CommandResult,
+    ExitStats,
     Facts,
-    Finished,
     OnOutput,
+    SandboxSpec,
 )
-from steelyard.sandboxes.copying import COMPLETE, copy_layers
+from steelyard.sandboxes.copy_layers import COMPLETE, copy_layers
 from steelyard.sandboxes.docker.api import NO_ROOM, Engine, Refused
 from steelyard.sandboxes.docker.archive import Caps, Taking, baseline, fetch, take
-from steelyard.sandboxes.docker.people import ROOT
-from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, system_uppers, uppers
-from steelyard.sandboxes.docker.room import has_too_many, holds_more, is_full
-from steelyard.sandboxes.doors import Doors
-from steelyard.sandboxes.lay import Owner
-from steelyard.sandboxes.wire import Wire
+from steelyard.sandboxes.docker.disk_usage import has_too_many, holds_more, is_full
+from steelyard.sandboxes.docker.passwd import ROOT
+from steelyard.sandboxes.docker.proc_root import Reach, Uppers, captured_tree_of, system_uppers, uppers
+from steelyard.sandboxes.egress.proxy import EgressProxy
+from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.limits import cgroups
+from steelyard.sandboxes.write_files import Owner
 
 DEATH_S = 10.0
 _LOOK_EVERY_S = 1.0
@@ -75,19 +75,19 @@ class Container:
 class DockerSandbox:
     """Any thread may run commands in it or stop it."""
 
-    def __init__(self, box: Box, facts: Facts, container: Container) -> None:
-        self._box = box
+    def __init__(self, spec: SandboxSpec, facts: Facts, container: Container) -> None:
+        self._sandbox_spec = spec
         self._facts = facts
         self._container = container
-        is_system = box.scope == "system"
-        self._folder = box.workdir or ("/" if is_system else WORKSPACE)
-        home = _home(box, container) if is_system else {"HOME": HOME}
-        self._env = {**BASE_ENV, **box.image_env, **home, **box.env}
-        if box.workdir:
-            self._env.setdefault("PWD", box.workdir)  # a shell believes it, and says that name
-        self._doors = Doors(container.wire, box.doors, box.on_connection)
+        is_system = spec.scope == "system"
+        self._folder = spec.workdir or ("/" if is_system else WORKSPACE)
+        home = _home(spec, container) if is_system else {"HOME": HOME}
+        self._env = {**BASE_ENV, **spec.image_env, **home, **spec.env}
+        if spec.workdir:
+            self._env.setdefault("PWD", spec.workdir)  # a shell believes it, and says that name
+        self._allowed_hosts = EgressProxy(container.wire, spec.allowed_hosts, spec.on_connection)
         self._dying = threading.Lock()
-        self._death: Death | None = None
+        self._exit_stats: ExitStats | None = None
         self._fault: InfraFault | None = None  # it could not be stopped, and that was said
         self._closed = False
         self._settled = False
@@ -100,49 +100,49 @@ class DockerSandbox:
     def facts(self) -> Facts:
         return self._facts
 
-    def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
+    def run(self, command: Command, on_output: OnOutput | None = None) -> CommandResult:
         self._settled = False
-        self._doors.open()
+        self._allowed_hosts.open()
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
 
-    def settle(self) -> None:
+    def kill_processes(self) -> None:
         with self._dying:
-            if self._death is not None or not self._container.wire.kill_all(DEATH_S):
+            if self._exit_stats is not None or not self._container.wire.kill_all(DEATH_S):
                 raise InfraFault("the container died, so nobody knows what is left of it")
-            self._doors.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
+            self._allowed_hosts.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
             self._forget_remains()
             self._settled = True
 
-    def stop(self) -> Death:
+    def stop(self) -> ExitStats:
         with self._dying:
             if self._fault is not None:
                 raise self._fault
-            if self._death is None:
+            if self._exit_stats is None:
                 self._forget_remains()  # it may have settled before, and gone on since
                 try:
-                    self._death = self._die()
+                    self._exit_stats = self._die()
                 except InfraFault as fault:
                     self._fault = fault
                     raise
-            return self._death
+            return self._exit_stats
 
-    def remains(self) -> Remains:
-        if (self._death is None and not self._settled) or self._closed:
+    def captured_tree(self) -> CapturedTree:
+        if (self._exit_stats is None and not self._settled) or self._closed:
             raise RuntimeError("the remains of a sandbox are there between stop and close")
         container = self._container
         if container.reach is None:
             return self._fetched()
         if self._uppers is None:
             told = container.told()
-            self._uppers = system_uppers(told) if self._box.scope == "system" else uppers(told)
+            self._uppers = system_uppers(told) if self._sandbox_spec.scope == "system" else uppers(told)
         if self._uppers is not None:
-            return remains_of(container.reach.workspace, self._uppers, self._box.scope)
-        if self._box.scope == "system":
+            return captured_tree_of(container.reach.workspace, self._uppers, self._sandbox_spec.scope)
+        if self._sandbox_spec.scope == "system":
             raise InfraFault(
                 "the storage driver does not show what a container changed; give the engine overlay2"
             )
-        return Remains(container.reach.workspace, self._baseline())
+        return CapturedTree(container.reach.workspace, self._baseline())
 
     def copy_out(self, place: str, into: Path, taking: Taking) -> None:
         """What is at `place` now, as data below `into` under its own name."""
@@ -168,11 +168,11 @@ class DockerSandbox:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _die(self) -> Death:
+    def _die(self) -> ExitStats:
         container = self._container
         if self._unwatch is not None:
             self._unwatch()
-        self._doors.shut()
+        self._allowed_hosts.shut()
         was_lost = container.wire.gone
         try:
             if not was_lost:
@@ -186,7 +186,7 @@ class DockerSandbox:
             self._judge_room()
         finally:
             admission().leave(container.ticket)
-        return Death(
+        return ExitStats(
             oom_kills=counted.oom_kills + is_out_of_memory,
             peak_memory_bytes=counted.peak_memory_bytes,
             processes_refused=counted.processes_refused,
@@ -215,29 +215,29 @@ class DockerSandbox:
         """A disk that is full of what others wrote fails whatever runs, and is no failure of it."""
         if self._full or not self._has_no_room():
             return
-        self._full = holds_more(self._container.told(), self._box.limits.disk_mb * _MB)
+        self._full = holds_more(self._container.told(), self._sandbox_spec.limits.disk_mb * _MB)
         if not self._full:
             raise InfraFault(f"the disk of the container engine is full; {NO_ROOM}")
 
     def _was_oom(self) -> bool:
         return bool(self._container.told()["State"].get("OOMKilled"))
 
-    def _fetched(self) -> Remains:
+    def _fetched(self) -> CapturedTree:
         container, scratch = self._container, self._container.scratch
         if not self._opened:
             fetch(container.engine, container.id, WORKSPACE, scratch / "workspace", Caps())
             self._opened = [os.open(scratch / "workspace", _DIRECTORY)]
-        return Remains(self._opened[0], self._baseline())
+        return CapturedTree(self._opened[0], self._baseline())
 
     def _baseline(self) -> int:
-        folder = baseline(self._box, self._container.scratch / "baseline")
+        folder = baseline(self._sandbox_spec, self._container.scratch / "baseline")
         self._opened.append(os.open(folder, _DIRECTORY))
         return self._opened[-1]
 
     def _keep(self) -> None:
         """What setup made, whole: a layer that hides all that is below it."""
-        keep, container = self._box.keep, self._container
-        if keep is None or self._death is None:
+        keep, container = self._sandbox_spec.keep, self._container
+        if keep is None or self._exit_stats is None:
             return
         for place, name in ((WORKSPACE, "workspace"), (HOME, "home")):
             if container.reach is None:
@@ -277,7 +277,7 @@ class DockerSandbox:
         return ended.set
 
     def _look(self, ended: threading.Event) -> None:
-        container, limit, took_s = self._container, self._box.limits.disk_mb * _MB, 0.0
+        container, limit, took_s = self._container, self._sandbox_spec.limits.disk_mb * _MB, 0.0
         while not ended.wait(max(_LOOK_EVERY_S, took_s * _LOOK_SHARE)):
             started = time.monotonic()
             # The engine is gone: whoever runs a command hears of it. Or the container is, and its descriptors.
@@ -290,12 +290,12 @@ class DockerSandbox:
 
     def _has_too_many(self, told: dict[str, Any]) -> bool:
         reach = self._container.reach
-        return reach is not None and has_too_many(told, self._box.limits.disk_mb * _MB)
+        return reach is not None and has_too_many(told, self._sandbox_spec.limits.disk_mb * _MB)
 
 
-def _home(box: Box, container: Container) -> dict[str, str]:
+def _home(spec: SandboxSpec, container: Container) -> dict[str, str]:
     """Of whoever is given a whole system; without a look into it there is none but root."""
-    one = container.reach.person(box.user) if container.reach is not None else ROOT
+    one = container.reach.person(spec.user) if container.reach is not None else ROOT
     return {"HOME": one.home, "USER": one.name}
 
 

@@ -11,8 +11,8 @@ Importing one of the candidate's Python modules works too; see docs/split.md.
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from .link import LINK, SETTINGS, CandidateGone
-from .stand_ins import asked, decoded, encoded, install, stand_in
-from .stand_ins import call as _call
+from .proxies import asked, decoded, encoded, install, stand_in
+from .proxies import call as _call
 from .values import CannotCross
 
 __all__ = [

@@ -1,0 +1,375 @@
+"""A grader that runs tests -> what was reported, and what the controls said, by the contract's `oracle.mode`.
+
+    in_process   the tests run beside the candidate's code, under a runner of ours where the language has one
+    twin         the same twice, each time with a secret half of the tests changed, which honest work must fail
+    split        the tests in one sandbox, the candidate in another, plain data between them
+
+The tree is the snapshot, setup, the change without its tests, and the hidden files last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from steelyard.bench.outcome import OracleKind
+from steelyard.bench.runners.base import Ran
+from steelyard.bench.runners.catalogue import runner_for
+from steelyard.bench.runners.command_line import last_words
+from steelyard.bench.runners.node_command import through_npm
+from steelyard.bench.runners.products import without_products
+from steelyard.bench.split.kinds import Kinds
+from steelyard.bench.split.run_split import SplitBench, run_split
+from steelyard.bench.split.trusted import TrustedSplit, digests, trusted_split
+from steelyard.bench.suite.command_words import command_words
+from steelyard.bench.suite.controls import Controls
+from steelyard.bench.suite.expected import Expectation, as_expected, has_other_parameters
+from steelyard.bench.suite.package_scripts import without_package_manager
+from steelyard.bench.suite.randomise_names import NO_RANDOMISED_NAMES, RandomisedNames, randomise_names
+from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.result_files import ResultFiles
+from steelyard.bench.suite.suite import Decision, Suite, SuiteOptions
+from steelyard.bench.transfer.kept_settings import kept_settings, without_lost_settings
+from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.bench.transfer.paths_from_change import brought, entries_of, python_modules
+from steelyard.bench.twin.halves import run_halves
+from steelyard.bench.twin.run_twin import Oracle, control, without_controls
+from steelyard.bench.twin.snapshot_tests import snapshot_tests
+from steelyard.bench.twin.trusted import TrustedTree
+from steelyard.bench.twin.written import WrittenTests, is_surely_run, written_tests
+from steelyard.environment.prepare import Environment
+from steelyard.filesystem.tree import prefixes
+from steelyard.sandboxes.base import ExitStats, FileOverlay, Sandbox
+
+MAX_SOURCE_BYTES = 4 << 20
+FORGED = "result forging"
+NO_EXPECTATION = "nothing tells which tests the suite has: missing ones are not noticed"
+NO_RESULT_FILES = ResultFiles()
+
+
+class InSandbox(Protocol):
+    """Lay these pieces on a fresh ground, use the sandbox, stop it; again if the machine lost it."""
+
+    def __call__(
+        self, overlays: tuple[FileOverlay, ...], use: Callable[[Sandbox], Ran]
+    ) -> tuple[Ran, ExitStats]: ...
+
+
+class Executed(NamedTuple):
+    """One execution of a suite with everything around it."""
+
+    ran: Ran
+    exit_stats: ExitStats
+    oracle: OracleKind
+    controls: Controls | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OracleBench:
+    """A suite, and everything that is needed to run it: once, and again with other contents in its files."""
+
+    environment: Environment
+    options: SuiteOptions
+    suite: Suite
+    work: tuple[FileOverlay, ...]  # the change, without what belongs to the oracle
+    hidden: tuple[FileOverlay, ...]
+    in_sandbox: InSandbox
+    again: tuple[FileOverlay, ...] = ()  # test files of the snapshot that every run lays down anew
+    names: RandomisedNames = NO_RANDOMISED_NAMES  # of the hidden files, the same in every run
+    places: ResultFiles = NO_RESULT_FILES  # of the oracle's files
+    needs_all: bool = True  # nothing is earned by some of the tests
+
+    def run(self, instead: Mapping[str, bytes] | None = None) -> tuple[Ran, ExitStats]:
+        """The suite in a fresh sandbox; `instead` holds other contents for some of the oracle's files.
+
+        Nothing but those contents differs between two runs.
+        """
+        runner = runner_for(self.suite, self.options.runner)
+        suite = self.names.suite(self.suite)
+        with self.environment.cache.temporary() as scratch:
+            oracle = self.names.overlays(_with(instead or {}, (*self.again, *self.hidden), scratch))
+            ran, exit_stats = self.in_sandbox(
+                (*self.work, *oracle), lambda sandbox_spec: runner.run(sandbox_spec, suite)
+            )
+        reported = self.places.refiled(self.names.undone(ran).reported)
+        return ran._replace(reported=without_candidates(reported, self.work)), exit_stats
+
+    def on(self, change: tuple[FileOverlay, ...]) -> OracleBench:
+        """The same suite on another change."""
+        return oracle_bench(self.environment, self.options, change, self.hidden, self.in_sandbox)
+
+    def source(self, path: str) -> bytes | None:
+        """The text of a file that every run lays down, if it is of a reasonable size."""
+        pieces = (one for one in (*self.hidden, *self.again) if one.path == path)
+        found = next((one.source for one in pieces), None)
+        if found is None or not found.is_file() or found.stat().st_size > MAX_SOURCE_BYTES:
+            return None
+        return found.read_bytes()
+
+
+def oracle_bench(
+    environment: Environment,
+    options: SuiteOptions,
+    change: tuple[FileOverlay, ...],
+    hidden: tuple[FileOverlay, ...],
+    in_sandbox: InSandbox,
+) -> OracleBench:
+    theirs = OracleFiles(environment.baseline, options.oracle_patterns)
+    places = {*(dest for _, dest in options.injected), *(one.path for one in hidden)}
+    work = tuple(
+        one
+        for one in without_lost_settings(environment, change)
+        if one.path not in theirs and places.isdisjoint(prefixes(one.path))
+    )
+    tree = environment.contract.snapshot.tree
+    asked = through_npm(suite_of(options, environment.contract.spec.oracle.isolation), tree)
+    asked = without_package_manager(asked, tree)
+    work = tuple(without_products(runner_for(asked, options.runner), work, environment.baseline))
+    suite = _on(environment, asked, work)
+    again: tuple[FileOverlay, ...] = ()
+    if environment.contract.spec.oracle.mode == "twin":
+        again = tuple(one for one in snapshot_tests(environment, theirs, suite) if one.path not in places)
+    names = randomise_names(hidden, environment.baseline)
+    oracles = [*(path for path in environment.baseline if path in theirs), *(one.path for one in hidden)]
+    files = ResultFiles.of(oracles, suite.cwd)
+    return OracleBench(environment, options, suite, work, hidden, in_sandbox, again, names, files)
+
+
+def run_tests(bench: OracleBench) -> Executed:
+    """One execution by the contract's mode."""
+    done = _by_mode(bench)
+    silent = _silent(bench, done.ran.reported)
+    if not silent:
+        return done
+    reported = replace(done.ran.reported, problems=(*done.ran.reported.problems, silent))
+    return done._replace(ran=done.ran._replace(reported=reported))
+
+
+def _silent(bench: OracleBench, reported: Reported) -> str:
+    """Hidden tests of which none ran: the author put them where the command does not look."""
+    if reported.channel != "reporter" or not reported.results:
+        return ""
+    holding = [path for path, written in _written(bench, reported.runner) if written.keys]
+    heard = {one.file for one in reported.results}
+    if not holding or not heard.isdisjoint(holding):
+        return ""
+    return f"{holding[0]} was injected, and no test of it ran: is it where the command looks?"
+
+
+def _by_mode(bench: OracleBench) -> Executed:
+    mode = bench.environment.contract.spec.oracle.mode
+    if mode == "split":
+        return _with_split(bench)
+    if mode == "twin":
+        return _with_twin(bench)
+    ran, exit_stats = bench.run()
+    ran, notes = _expected(bench, ran)
+    return Executed(ran, exit_stats, "in_process", notes=notes)
+
+
+def _with_twin(bench: OracleBench) -> Executed:
+    trusted = TrustedTree(bench.environment, bench.on)
+    oracle = None if _tells_an_exit_code_only(bench) else _oracle(bench, trusted)
+    twins = oracle.draw() if oracle is not None and oracle.facts.controllable else None
+    if oracle is None or twins is None or not twins.files:
+        ran, exit_stats = bench.run()
+        ran, notes = _expected(bench, ran, trusted)
+        controls = without_controls() if ran.reported.passed and not ran.reported.problems else None
+        return Executed(ran, exit_stats, "in_process", controls, notes)
+    halves = run_halves(bench, twins)
+    ran, notes = _expected(bench, halves.real, trusted)
+    if not ran.reported.passed or ran.reported.problems:
+        return Executed(ran, halves.exit_stats, "in_process", notes=notes)
+    controls, reported = control(oracle, twins, halves._replace(real=ran))
+    ran = ran._replace(reported=reported)
+    return Executed(ran, halves.exit_stats, "twin" if controls.hold else "in_process", controls, notes)
+
+
+def _tells_an_exit_code_only(bench: OracleBench) -> bool:
+    """One result for all tests: where some of them are changed it says nothing."""
+    return runner_for(bench.suite, bench.options.runner).NAME == "exit_code"
+
+
+def _oracle(bench: OracleBench, trusted: TrustedTree) -> Oracle:
+    contract = bench.environment.contract
+    hidden = [one.path for one in bench.hidden if one.kind == "file"]
+    paths = tuple(dict.fromkeys([*(one.path for one in bench.again), *hidden]))
+    return Oracle(
+        bench,
+        paths,
+        trusted.facts(paths),
+        trusted.changed,
+        baseline=trusted.baseline(),
+        hidden=frozenset(hidden),
+        max_chance=contract.spec.oracle.max_chance,
+        has_reference=contract.reference is not None,
+        needs_all=bench.needs_all,
+    )
+
+
+def _expected(
+    bench: OracleBench, ran: Ran, trusted: TrustedTree | None = None
+) -> tuple[Ran, tuple[str, ...]]:
+    """The report as far as it fits what the suite reports on a trusted tree, and what is missing for that."""
+    reported = ran.reported
+    if reported.channel == "exit_code" or not (reported.passed or reported.tampering):
+        return ran, ()
+    trusted = trusted or TrustedTree(bench.environment, bench.on)
+    told = trusted.report()
+    expectation = Expectation(
+        told.reported,
+        told.has_reference,
+        written=dict(_written(bench, reported.runner)),
+        files=bench.places.files,
+        changed=frozenset(one.path for one in bench.work),
+        surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
+        declared=bench.options.declared,
+    )
+    if expectation.knows_every_test and has_other_parameters(reported, expectation):
+        again = {one.id for one in trusted.report(again=True).reported.results}
+        expectation = replace(expectation, steady=again == {one.id for one in told.reported.results})
+    fitting = without_candidates(as_expected(reported, expectation), bench.work)
+    return ran._replace(reported=fitting), (NO_EXPECTATION,) if expectation.says_nothing else ()
+
+
+def _written(bench: OracleBench, runner: str) -> Iterator[tuple[str, WrittenTests]]:
+    for path in dict.fromkeys(one.path for one in bench.hidden):
+        source = bench.source(path)
+        if source is not None:
+            yield path, written_tests(path, source, runner)
+
+
+def _with_split(bench: OracleBench) -> Executed:
+    """The suite in a sandbox of its own, held against what it reports and looks up on the trusted tree."""
+    told = _trusted_split(bench)
+    ran, exit_stats = _split(bench, Kinds(told.kinds))
+    if ran.reported.channel == "exit_code":
+        return Executed(ran, exit_stats, "split")
+    # Nothing of the change is where these tests run, so no file of theirs is the candidate's.
+    expectation = Expectation(
+        told.reported,
+        told.has_reference,
+        written=dict(_written(bench, ran.reported.runner)),
+        files=bench.places.files,
+        surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
+        declared=bench.options.declared,
+    )
+    if expectation.knows_every_test and has_other_parameters(ran.reported, expectation):
+        again = {one.id for one in _trusted_split(bench, again=True).reported.results}
+        expectation = replace(expectation, steady=again == {one.id for one in told.reported.results})
+    notes = (NO_EXPECTATION,) if expectation.says_nothing else ()
+    return Executed(
+        ran._replace(reported=as_expected(ran.reported, expectation)), exit_stats, "split", notes=notes
+    )
+
+
+def _trusted_split(bench: OracleBench, *, again: bool = False) -> TrustedSplit:
+    suite, options = bench.suite, bench.options
+    which = [
+        [suite.command, suite.report, suite.isolation, suite.timeout_s],
+        [*options.oracle_patterns],
+        [[*options.candidate], [*options.objects]],
+        digests(bench.hidden),
+    ]
+    return trusted_split(
+        bench.environment, lambda change, kinds: _split(bench.on(change), kinds)[0], which, again=again
+    )
+
+
+def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, ExitStats]:
+    split = SplitBench(
+        bench.suite,
+        runner_for(bench.suite, bench.options.runner),
+        bench.environment.baseline,
+        patterns=bench.options.oracle_patterns,
+        named=bench.options.candidate,
+        objects=bench.options.objects,
+        work=bench.work,
+        hidden=bench.hidden,
+        in_sandbox=bench.in_sandbox,
+        kinds=kinds,
+    )
+    with bench.environment.cache.temporary() as scratch:
+        ran, exit_stats = run_split(split, scratch)
+    return ran._replace(reported=bench.places.refiled(ran.reported)), exit_stats
+
+
+def decide(options: SuiteOptions, tested: Executed) -> Decision:
+    """The grader's own decision, unless somebody laid hands on the runner or on the results."""
+    reported, controls = tested.ran.reported, tested.controls
+    decision = options.decide(reported)
+    forged = [*reported.tampering, *(f"{one} passes with a wrong expectation" for one in _wrong(controls))]
+    if forged:
+        return Decision("fail", 0.0, f"{FORGED}: {forged[0]}", decision.failing)
+    return decision
+
+
+def _wrong(controls: Controls | None) -> tuple[str, ...]:
+    return () if controls is None else controls.wrong
+
+
+def without_candidates(reported: Reported, work: Sequence[FileOverlay]) -> Reported:
+    """A test in a file that the candidate wrote says nothing about the candidate: it is as good as skipped."""
+    theirs = {one.path for one in work}
+    return replace(
+        reported,
+        results=tuple(
+            replace(one, outcome="skipped", detail="in a file that the candidate wrote or changed")
+            if one.file and one.file in theirs
+            else one
+            for one in reported.results
+        ),
+    )
+
+
+def suite_of(options: SuiteOptions, isolation: Literal["suite", "process"] = "suite") -> Suite:
+    env, argv, cwd = command_words(options.command)
+    return Suite(
+        command=options.command,
+        argv=argv,
+        env=env,
+        cwd=cwd,
+        timeout_s=options.timeout_s,
+        report=options.report,
+        isolation=isolation,
+        declared=options.declared,
+    )
+
+
+def _on(environment: Environment, suite: Suite, work: Sequence[FileOverlay]) -> Suite:
+    """The suite with what is known of the tree that it will run in."""
+    env = {**environment.contract.spec.environment.env, **suite.env}
+    own_words = suite.argv or last_words(suite.command)
+    words = [f"{suite.cwd or '.'}/{word}" if _is_path(word) else word for word in own_words]
+    words = [environment.real_name(word) for word in words]
+    tree = (environment.baseline, entries_of(environment.setup.change if environment.setup else None))
+    found = brought(words, environment.path_variable(env), tree, work)
+    theirs = {own for own, word in zip(own_words, words, strict=True) if word in found}
+    return replace(
+        suite,
+        env=env,
+        changed=frozenset(one.path for one in work),
+        theirs=frozenset(theirs),
+        settings=kept_settings(environment, work, words),
+        own_modules=python_modules(environment.baseline),
+    )
+
+
+def _is_path(word: str) -> bool:
+    """A program that an interpreter is given (`python3 run.py`) is one without a slash too."""
+    return not word.startswith("/") and ("/" in word or word.endswith(".py"))
+
+
+def _with(instead: Mapping[str, bytes], pieces: Sequence[FileOverlay], folder: Path) -> list[FileOverlay]:
+    """The pieces in their order, some of them with other contents."""
+    overlays = []
+    for number, piece in enumerate(pieces):
+        if piece.path in instead:
+            (folder / str(number)).write_bytes(instead[piece.path])
+            overlays.append(replace(piece, source=folder / str(number)))
+        else:
+            overlays.append(piece)
+    return overlays

@@ -1,0 +1,92 @@
+"""What a test runner is asked to run: a grader's options, made concrete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+from steelyard.bench.outcome import CheckOutcome
+from steelyard.bench.suite.reported import Reported
+from steelyard.contract.threshold import is_enough
+
+
+class Decision(NamedTuple):
+    """What a grader makes of a report: the outcome, the share of the credit, why, and which ids did not pass."""
+
+    outcome: CheckOutcome
+    score: float
+    why: str
+    failing: tuple[str, ...] = ()
+
+    def at(self, pass_threshold: float) -> CheckOutcome:
+        """The outcome where a part is enough; nothing at all is never enough, and an error stays one."""
+        if self.outcome == "error":
+            return "error"
+        return "pass" if self.score > 0 and is_enough(self.score, pass_threshold) else "fail"
+
+
+class SuiteOptions(Protocol):
+    """The options of a grader type that runs tests and looks at each of them."""
+
+    @property
+    def timeout_s(self) -> float: ...
+
+    @property
+    def oracle_patterns(self) -> tuple[str, ...]:
+        """Patterns of files that are the oracle's; () for what looks like a test."""
+
+    @property
+    def injected(self) -> tuple[tuple[str, str], ...]:
+        """(source in the contract, destination in the tree) of each hidden file or folder."""
+
+    @property
+    def command(self) -> str:
+        """What its author would type."""
+
+    @property
+    def runner(self) -> str:
+        """A name of the runners' catalogue, or "" to tell it from the command."""
+
+    @property
+    def report(self) -> str:
+        """A pattern of JUnit files that the command leaves in the tree, or ""."""
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Ids, or patterns of ids, that must be among the results."""
+
+    @property
+    def candidate(self) -> tuple[str, ...]:
+        """For split oracles: the Python modules that are the candidate's; () for all that are not the oracle's."""
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """For split oracles: patterns of names that may give objects which stay in the candidate's sandbox."""
+
+    def decide(self, reported: Reported) -> Decision: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One command that runs tests, ready for a sandbox that has the tree in it."""
+
+    command: str
+    argv: tuple[str, ...] = ()  # the command's words; () when only a shell can make sense of it
+    env: Mapping[str, str] = field(default_factory=dict)  # the contract's, and those before the command
+    cwd: str = ""  # relative to the workspace
+    timeout_s: float = 900.0
+    report: str = ""
+    isolation: Literal["suite", "process"] = "suite"
+    declared: tuple[str, ...] = ()
+    changed: frozenset[str] = frozenset()  # paths of the change, without its tests
+    theirs: frozenset[str] = frozenset()  # words of argv that lead to something which the change brought
+    settings: Mapping[str, str] = field(
+        default_factory=dict
+    )  # changed files with settings of runners, as they were
+    own_modules: frozenset[str] = frozenset()  # names of Python modules that the snapshot itself provides
+
+    @property
+    def trusted(self) -> frozenset[str]:
+        """The words of the command that lead to nothing of the change's."""
+        return frozenset(self.argv) - self.theirs

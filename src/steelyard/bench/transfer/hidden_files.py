@@ -1,0 +1,59 @@
+"""What a grader hides from agents -> data to lay over the change, last of all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from steelyard.contract.catalogue import ContractFile, Material
+from steelyard.contract.contract import Contract
+from steelyard.sandboxes.base import FileOverlay
+
+
+def hidden_files(contract: Contract, options: Any, scratch: Path | None = None) -> tuple[FileOverlay, ...]:
+    """The injected files, every file of the injected folders, and the files as a test patch leaves them.
+
+    What is injected stands above what is patched. `scratch` holds the patched ones; a type without
+    a `patch` needs none.
+    """
+    injected = [
+        one
+        for src, dest in options.injected
+        for one in laid_files(
+            {
+                f"{dest}{name.removeprefix(src)}": file
+                for name, file in contract.files.items()
+                if name == src or name.startswith(f"{src}/")
+            }
+        )
+    ]
+    places = {one.path for one in injected}
+    return (*(one for one in _patched(contract, options, scratch) if one.path not in places), *injected)
+
+
+def laid_files(files: Mapping[str, ContractFile]) -> tuple[FileOverlay, ...]:
+    """Files of a contract as they are, links as links, to lay in a folder."""
+    return tuple(
+        FileOverlay(name, "symlink", target=os.readlink(file.path))  # noqa: PTH115  # Path would tidy the bytes
+        if file.mode == "link"
+        else FileOverlay(name, "file", mode=file.mode, source=file.path)
+        for name, file in files.items()
+    )
+
+
+def _patched(contract: Contract, options: Any, scratch: Path | None) -> list[FileOverlay]:
+    if scratch is None or not getattr(options, "patch", None):
+        return []
+    snapshot = contract.snapshot
+    after = options.patched(Material(snapshot.tree, snapshot.entries, contract.files))
+    overlays = []
+    for number, (path, patched) in enumerate(sorted(after.items())):
+        source = scratch / f"patched-{number}"
+        if patched.content is None:
+            overlays.append(FileOverlay(path, "gone"))
+            continue
+        source.write_bytes(patched.content)
+        overlays.append(FileOverlay(path, "file", mode=patched.mode, source=source))
+    return overlays

@@ -1,0 +1,130 @@
+"""A verifier script on a fresh bench -> what it left in its logs.
+
+    /tests            the script and its neighbours from the contract, read-only
+    /opt/steelyard    steelyard/rubric.py, read-only
+    /logs             empty when it starts, so whatever is there was written while it ran
+    /workspace        snapshot, setup and the change, where it runs
+
+When it ends init kills every other process at once, before anybody is told: nothing writes a reward after it. A script that was
+killed has no reward, and neither has one whose reward could not be written over: the code that it tests may have been
+there first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple, Protocol
+
+from steelyard.bench.kept_output import STREAM_BYTES
+from steelyard.bench.transfer.hidden_files import laid_files
+from steelyard.bench.verifier.options import SeparateVerifier
+from steelyard.bench.verifier.reward_files import (
+    LOCKED,
+    MAX_ARTIFACT_BYTES,
+    UNREAD,
+    Artifacts,
+    RewardFiles,
+    read_artifacts,
+)
+from steelyard.contract.contract import Contract
+from steelyard.sandboxes.base import Command, CommandResult, FileOverlay, Mount, Sandbox
+
+TESTS, LOGS, TOOLS = "/tests", "/logs", "/opt/steelyard"
+RUBRIC = Path(__file__).parents[2] / "rubric.py"
+READ_S = 20.0
+OWN_PATH = "/usr/bin:/bin"
+# A link or a folder in the place of a file says nothing, and neither does a device. What the script could not write
+# over, it did not write. An image may lack `head`; then the reader's own bound is the only one.
+_READ = (
+    'kill -KILL -1 2>/dev/null; [ -f "$1" ] && [ ! -L "$1" ] || exit 3; '
+    '[ -w "$1" ] && [ -w "${1%/*}" ] || exit 4; '
+    'command -v head >/dev/null 2>&1 && exec head -c "$2" -- "$1"; exec cat -- "$1"'
+)
+_ABSENT, _LOCKED = 3, 4
+
+
+class VerifierOptions(Protocol):
+    script: str
+    reward_path: str
+    details_path: str
+    timeout_s: float
+    env: Mapping[str, str]
+    user: str | int | None
+    separate: SeparateVerifier | None
+
+
+class VerifierRan(NamedTuple):
+    finished: CommandResult
+    verified: RewardFiles
+
+
+def verifier_mounts(
+    contract: Contract, options: VerifierOptions, published: tuple[FileOverlay, ...] = ()
+) -> tuple[Mount, ...]:
+    overlays = laid_files(contract.files_beside(options.script))
+    below = {str(PurePosixPath(path).parent) for path in (options.reward_path, options.details_path)}
+    logs = tuple(FileOverlay(path.removeprefix(f"{LOGS}/"), "dir") for path in sorted(below) if path != LOGS)
+    rubric = FileOverlay("steelyard/rubric.py", "file", source=RUBRIC)
+    brings = options.separate is not None and options.separate.brings_tests
+    tests = () if brings else (Mount(TESTS, overlays, read_only=True),)
+    return *tests, Mount(TOOLS, (rubric,), read_only=True), Mount(LOGS, (*published, *logs))
+
+
+def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ...]:
+    """Itself when it is a program; else by its ending, as whoever wrote it would start it."""
+    path = f"{TESTS}/{PurePosixPath(options.script).name}"
+    file = contract.files[options.script]
+    if file.mode == "755" and _is_program(file.path):
+        return (path,)
+    return ("python3", path) if path.endswith(".py") else ("bash", path)
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a kernel starts it: a script may be executable and not say by what."""
+    with path.open("rb") as file:
+        return file.read(4).startswith((b"#!", b"\x7fELF"))
+
+
+def run_verifier(
+    sandbox: Sandbox, contract: Contract, options: VerifierOptions, env: Mapping[str, str]
+) -> VerifierRan:
+    declared = contract.spec.environment.env.get("PYTHONPATH")
+    declared = options.env.get("PYTHONPATH", declared)
+    own = {**options.env, "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
+    command = Command(
+        verifier_argv(contract, options),
+        env={**env, **own},
+        timeout_s=options.timeout_s,
+        whole_bytes=STREAM_BYTES,
+        ends_all=True,
+    )
+    finished = sandbox.run(command)
+    if finished.timed_out or finished.lost or finished.not_started:
+        return VerifierRan(finished, RewardFiles(completed=False, reward=None))
+    if finished.signal is not None:
+        why = f"the verifier was killed by signal {finished.signal}"
+        return VerifierRan(finished, RewardFiles(completed=False, reward=None, errors=(why,)))
+    folder = PurePosixPath(options.reward_path).parent
+    verified = read_artifacts(
+        Artifacts(
+            reward_json=_read(sandbox, options.reward_path),
+            reward_txt=_read(sandbox, str(folder / "reward.txt")),
+            details=_read(sandbox, options.details_path),
+            errors=_read(sandbox, str(folder / "errors.json")),
+        )
+    )
+    return VerifierRan(finished, verified)
+
+
+def _read(sandbox: Sandbox, path: str) -> bytes | None:
+    """A file as it is now, cut where it is larger than allowed; None when there is none."""
+    limit = MAX_ARTIFACT_BYTES + 1
+    argv = ("/bin/sh", "-c", _READ, "read", path, str(limit))
+    env = {"PATH": OWN_PATH}  # the contract's may lead into the workspace, to a `head` of the candidate's
+    done = sandbox.run(Command(argv, cwd="/", env=env, timeout_s=READ_S, keep_bytes=2 * limit))
+    if done.exit_code == _ABSENT:
+        return None
+    if done.exit_code == _LOCKED:
+        return LOCKED
+    return done.stdout.head + done.stdout.tail if done.exit_code == 0 else UNREAD

@@ -1,0 +1,107 @@
+"""`check --fixtures --reference`: a contract's own material is tried on its bench, with progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.text import Text
+
+from steelyard.cli.output import check_out
+from steelyard.contract.catalogue import Catalogue
+from steelyard.contract.contract import Contract
+from steelyard.contract.load import load_contract
+from steelyard.errors import ContractFault, Problem
+from steelyard.filesystem.cache import Cache
+from steelyard.report.one_run import told_by
+from steelyard.report.plain import one_line
+from steelyard.report.rows import Rows
+from steelyard.study.judging import Judging
+from steelyard.study.self_test import SelfTest, SelfTestResult, fixtures_of
+
+SHOWN_LINES = 20  # of what a check printed
+CAME = {
+    "as_expected": ("as expected", "green"),
+    "otherwise": ("NOT as expected", "red"),
+    "error": ("not decided", "yellow"),
+    "invalid": ("does not count", "magenta"),
+}
+
+
+class SelfTestOutcome(NamedTuple):
+    tried: tuple[SelfTestResult, ...]
+    faults: list[Problem]
+
+
+def self_test(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> SelfTestOutcome:
+    """Try what was asked for; what cannot be tried is a mistake in the contract."""
+    tried: list[SelfTestResult] = []
+    faults: list[Problem] = []
+    contract = load_contract(path, catalogue)
+    with _self_test(args) as self_test:
+        for asked, things in ((args.fixtures, _fixtures), (args.reference, SelfTest.agents)):
+            try:
+                tried += things(self_test, contract) if asked else ()
+            except ContractFault as fault:
+                faults += fault.problems
+        faults += [_problem(contract, one) for one in tried if one.came in {"otherwise", "error"}]
+    return SelfTestOutcome(tuple(tried), list(dict.fromkeys(faults)))
+
+
+def _problem(contract: Contract, one: SelfTestResult) -> Problem:
+    """What did not come out as it must, why, and the end of what the check printed."""
+    said = told_by(Path(one.folder), one.check).splitlines()[-SHOWN_LINES:] if one.check else []
+    because = f": {one.why}" if one.why else ""
+    place = "steps" if contract.steps else "oracle"
+    where = str(contract.folder / "contract.yaml")
+    field, message, fix = f"{place}.reference", f"must pass, and came out as {one.got}{because}", ""
+    if one.name == "noop":
+        field, message = (
+            f"{place}.checks",
+            f"no change at all must {one.wanted}, and came out as {one.got}{because}",
+        )
+        fix = "let a check fail on the snapshot as it is" if one.got == "pass" else ""
+        fix = "who refuses changes nothing" if one.wanted == "pass" else fix
+    elif one.name != "reference":
+        where, field = str(contract.folder / one.name), ""
+        message = f"must score {one.wanted}, and " + (
+            f"got {one.got}" if one.came == "otherwise" else one.why
+        )
+    return Problem(where, field, "\n".join([message, *said]), fix)
+
+
+def table(tried: tuple[SelfTestResult, ...]) -> Rows:
+    """Why something came out wrong stands above, as a problem of the contract's."""
+    rows = Rows(("tried", "must get", "got", "", "why"), giving=("tried",), whole=True)
+    for one in tried:
+        why = "" if one.came in {"otherwise", "error"} else one_line(one.why)
+        rows.rows.append(
+            (Text(one_line(one.name, 60)), Text(one.wanted), Text(one.got), Text(*CAME[one.came]), Text(why))
+        )
+    return rows
+
+
+def _fixtures(self_test: SelfTest, contract: Contract) -> Iterator[SelfTestResult]:
+    yield from self_test.fixtures(contract, fixtures_of(contract))
+
+
+@contextmanager
+def _self_test(args: argparse.Namespace) -> Iterator[SelfTest]:
+    """The runs stay in `--out`, or nowhere."""
+    with (
+        Cache.default().temporary() as folder,
+        Console(stderr=True).status("") as status,
+    ):
+        if args.out is not None:
+            check_out(args.out)
+        yield SelfTest(
+            args.out or folder,
+            args.sandbox,
+            None if args.no_judge else Judging(os.environ),
+            on_start=lambda name: status.update(one_line(name, 60)),
+        )

@@ -1,0 +1,62 @@
+"""`host:port` as a contract writes it -> one that a door can be opened to, or why not.
+
+A door is found by its host's name, which the sandbox looks up in a file of its own. So the host is a name, in the one
+spelling that programs ask for.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+
+MOST_DOORS = 64
+THIS_MACHINE = "host.internal"  # by any other name a door leads nowhere on this machine
+OWN_NAMES = frozenset({"sandbox"})  # of the sandbox itself, beside localhost
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+_MOST_CHARS = 253
+_LAST_PORT = 65535
+
+
+def checked_door(text: str) -> str:
+    """Raises ValueError that says what to write instead."""
+    host, _, port = text.rpartition(":")
+    if not 1 <= int(port) <= _LAST_PORT or port.startswith("0"):
+        raise ValueError(f"{port} is no port: 1 to {_LAST_PORT}")
+    if "*" in host:
+        raise ValueError(f"{host} is no host: a door leads to one; name each")
+    if not host.isascii():
+        raise ValueError(f"say {host} as it is looked up{_in_ascii(host)}")
+    if host != host.lower():
+        raise ValueError(f"say {host} in lower case: {host.lower()}:{port}")
+    if _is_address(host):
+        raise ValueError(f"{host} is an address, and a door is found by a name; say the host's name")
+    if host == "localhost" or host.endswith(".localhost") or host in OWN_NAMES:
+        raise ValueError(f"{host} is the sandbox itself; this machine is {THIS_MACHINE}:{port}")
+    if len(host) > _MOST_CHARS or not all(_LABEL.fullmatch(label) for label in host.split(".")):
+        raise ValueError(f"{host[:80]} is no name of a host")
+    return text
+
+
+def checked_doors(allowed_hosts: tuple[str, ...]) -> tuple[str, ...]:
+    if not allowed_hosts:
+        raise ValueError("must not be empty; say `none`")
+    for number, allowed_host in enumerate(allowed_hosts):
+        if allowed_host in allowed_hosts[:number]:
+            raise ValueError(f"{allowed_host} is there twice")
+    return allowed_hosts
+
+
+def _is_address(host: str) -> bool:
+    """As programs read it: `127.1` and `0x7f000001` are addresses too, and never looked up."""
+    try:
+        socket.inet_aton(host)
+    except OSError:
+        return False
+    return True
+
+
+def _in_ascii(host: str) -> str:
+    try:
+        return f": {host.encode('idna').decode()}"
+    except UnicodeError:
+        return ""

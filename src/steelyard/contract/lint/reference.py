@@ -1,0 +1,84 @@
+"""The reference patches of a contract -> what keeps them from being applied, as far as reading them tells.
+
+Only what is certain: `check --reference` has git apply them. Files that setup makes are not looked for, nor are binary
+files, links and copies, which only git reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steelyard.contract.contract import Contract
+from steelyard.contract.unified_diff import Section, sections
+from steelyard.errors import Problem
+from steelyard.filesystem.tree import shown
+
+MAX_BYTES = 4 << 20
+ONLY_GIT_READS = (b"GIT binary patch", b"Binary files ", b"mode 120000", b"mode 160000", b"\ncopy from ")
+FIX = "what `git diff` writes of a solution"
+
+
+@dataclass
+class Standing:
+    """The snapshot's names as patch upon patch leaves them, and those whose content is no longer the snapshot's."""
+
+    root: Path
+    names: set[str]
+    has_setup: bool = False
+    touched: set[str] = field(default_factory=set)
+
+    def refuses(self, section: Section) -> str:
+        old, new = self._inside(section.old), self._inside(section.new)
+        if section.old and old not in self.names:
+            return "" if self.has_setup else f"{shown(section.old)} is not in the snapshot"
+        if not section.old and new in self.names:
+            return f"{shown(section.new)} is there already, so the patch cannot make it"
+        wrong = self._other_lines(section, old) if old in self.names - self.touched else ""
+        self.touched |= {old, new}
+        self.names = (self.names - {old}) | (set() if section.deleted else {new})
+        return wrong
+
+    def _inside(self, name: str) -> str:
+        """Git takes off whatever the first part is: `a/`, `i/`, `old/`."""
+        below = name.partition("/")[2]
+        return below if name not in self.names and below in self.names else name
+
+    def _other_lines(self, section: Section, name: str) -> str:
+        path = self.root / name
+        if not section.hunks or path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return ""
+        content = path.read_bytes()
+        odd = next((hunk for hunk in section.hunks if b"".join(hunk.old) not in content), None)
+        return "" if odd is None else f"{shown(name)} is not as the patch has it at line {odd.start + 1}"
+
+
+def reference_problems(contract: Contract) -> list[Problem]:
+    """At most one: what comes after a patch that does not apply is anybody's guess."""
+    if contract.spec.answer_path is not None:
+        return []  # the reference is the answer itself
+    snapshot = contract.snapshot
+    standing = Standing(snapshot.tree, set(snapshot.entries), bool(contract.spec.setup))
+    steps = [("steps", step.reference) for step in contract.steps]
+    for place, path in (("oracle.reference", contract.reference), *steps):
+        if not isinstance(path, Path) or path.stat().st_size > MAX_BYTES:
+            continue
+        patch = path.read_bytes()
+        may_be_empty = place == "steps"  # there may be nothing to do in one
+        message = why_refused(patch, standing) if patch.strip() or not may_be_empty else ""
+        if message:
+            return [Problem(str(path), place, message, FIX)]
+    return []
+
+
+def why_refused(patch: bytes, standing: Standing) -> str:
+    """Why the patch cannot apply, if that is certain."""
+    if any(word in patch for word in ONLY_GIT_READS):
+        return ""
+    try:
+        found = list(sections(patch))
+    except ValueError as error:
+        return f"is not a patch that can be read: {error}"
+    if not found:
+        return "is not a patch: no file is named in it" if patch.strip() else "is empty"
+    return next(filter(None, map(standing.refuses, found)), "")

@@ -1,0 +1,29 @@
+"""Which keys fit together with named doors -> problems. What each door is called is looked at in `door_names.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from steelyard.contract.parse.yaml_source import Place
+
+KEYS: tuple[Place, ...] = (("environment", "network"), ("setup_network",), ("oracle", "network"))
+
+
+def door_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
+    environment = data.get("environment")
+    environment = environment if isinstance(environment, dict) else {}
+    opened = [key for key in KEYS if isinstance(_said(data, key), list)]
+    if environment.get("sandbox") == "local":
+        yield from ((key, "the local sandbox has this machine's network", "none") for key in opened)
+    if environment.get("build") and ("setup_network",) in opened:
+        yield ("setup_network",), "an image is built without doors", "`host` for the build, or `none`"
+    if data.get("bench") == "live" and _said(data, KEYS[0]) != _said(data, KEYS[2]):
+        fix = "the same list for both, or `bench: fresh`"
+        yield KEYS[2], "a live bench is the agent's sandbox, with the doors of environment.network", fix
+
+
+def _said(data: Any, key: Place) -> Any:
+    for part in key:
+        data = data.get(part) if isinstance(data, dict) else None
+    return "none" if data is None else data

@@ -1,0 +1,295 @@
+"""`oracle.checks`, `steps[].checks` and `graders` of a contract -> `GraderEntry`s with every default resolved.
+
+- {id: hidden, cmd: "make test", weight: 2, timeout_s: 60}
+   common keys: id, weight          options of type command: cmd, timeout_s
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from steelyard.contract.catalogue import Catalogue, GraderEntry, GraderType
+from steelyard.contract.model import Fraction, Layer, Name, NonEmpty, Strict, Under
+from steelyard.contract.parse.explain import explain, known_keys, suggestion
+from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.errors import Problem
+
+Weight = Annotated[float, Field(ge=0, le=1_000_000)]
+POLICY_NAME = "policy.allowed_paths"
+
+
+class CheckKeys(Strict):
+    """The keys that every check of the oracle may have, besides the options of its type."""
+
+    id: Name | None = None
+    type: NonEmpty = "command"
+    under: Literal["build", "static", "acceptance"] = "acceptance"
+    required: bool = True
+    weight: Weight | None = None
+    gate: bool | None = None
+    pass_threshold: Fraction | None = None
+    mandatory: bool = True
+    layer: Layer | None = None
+
+
+class GraderKeys(Strict):
+    """The keys that every grader may have, besides the options of its type."""
+
+    name: Name | None = None
+    type: NonEmpty
+    under: Under | None = None
+    required: bool | None = None
+    weight: Weight | None = None
+    gate: bool | None = None
+    pass_threshold: Fraction | None = None
+
+
+@dataclass
+class Entries:
+    """What the entries of one contract come to: good ones by their place, and every problem."""
+
+    source: Source
+    catalogue: Catalogue
+    found: dict[Place, GraderEntry] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def checks(self) -> tuple[GraderEntry, ...]:
+        return tuple(entry for entry in self.found.values() if entry.is_check)
+
+    @property
+    def graders(self) -> tuple[GraderEntry, ...]:
+        return tuple(entry for entry in self.found.values() if not entry.is_check)
+
+    @property
+    def where_checks_are(self) -> Place:
+        return ("steps",) if any(entry.step is not None for entry in self.checks) else ("oracle", "checks")
+
+    def complain(self, place: Place, message: str, fix: str = "") -> None:
+        self.problems.append(Problem(self.source.where(place), dotted(place), message, fix))
+
+
+def resolve_entries(source: Source, catalogue: Catalogue) -> Entries:
+    """Every check and grader of the contract, the policy's own first among the graders."""
+    entries = Entries(source, catalogue)
+    for place, raw in _listed(source, ("oracle", "checks")):
+        _resolve(entries, place, raw, CheckKeys)
+    for at, step in _listed(source, ("steps",)):
+        for place, raw in _listed(source, (*at, "checks")):
+            _resolve(entries, place, raw, CheckKeys, step=str(step.get("name")))
+    _add_policy(entries)
+    for place, raw in _listed(source, ("graders",)):
+        _resolve(entries, place, raw, GraderKeys)
+    _name_all(entries)
+    if _weighs_nothing(entries):
+        entries.complain(
+            entries.where_checks_are, "every weight is zero, so nothing carries credit", "weight: 1 on one"
+        )
+    return entries
+
+
+def _weighs_nothing(entries: Entries) -> bool:
+    if entries.source.data.get("workspace") == "none":
+        return False  # what is wrong there is that it has graders at all
+    weight = sum(one.weight for one in entries.found.values())
+    return (
+        bool(entries.checks) and not entries.problems and not weight
+    )  # that checks are missing is said elsewhere
+
+
+def _listed(source: Source, place: Place) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """The mappings in a list, if it is one; what is not is the model's to refuse."""
+    data: Any = source.data
+    for part in place:
+        data = data[part] if isinstance(part, int) else data.get(part) if isinstance(data, dict) else None
+    for number, raw in enumerate(data if isinstance(data, list) else []):
+        if isinstance(raw, dict):
+            yield (*place, number), raw
+
+
+def _resolve(
+    entries: Entries,
+    place: Place,
+    raw: dict[str, Any],
+    model: type[CheckKeys | GraderKeys],
+    step: str | None = None,
+) -> None:
+    keys = _common(entries, place, raw, model)
+    kind = _type_of(entries, place, raw, model)
+    if kind is None:
+        return
+    grader = _options(entries, place, raw, kind, model)
+    if keys is None or grader is None:
+        return
+    check = isinstance(keys, CheckKeys)
+    if check and not kind.EXECUTES:
+        entries.complain(
+            (*place, "type"), f"{kind.TYPE} runs nothing, so it cannot be a check", "put it in graders"
+        )
+        return
+    gate = keys.gate if keys.gate is not None else bool(getattr(kind, "GATE", False))
+    if not _gate_holds(entries, place, keys, gate=gate):
+        return
+    threshold = (
+        keys.pass_threshold if keys.pass_threshold is not None else getattr(kind, "PASS_THRESHOLD", 1.0)
+    )
+    required = _is_required(keys, kind)
+    entries.found[place] = GraderEntry(
+        name=_in_step(step, (keys.id if isinstance(keys, CheckKeys) else keys.name) or ""),
+        type=kind.TYPE,
+        grader=grader,
+        under=keys.under or kind.UNDER,
+        required=required or gate,
+        weight=0.0 if gate else _weight(keys, kind, required=required),
+        gate=gate,
+        pass_threshold=1.0 if gate else float(threshold),
+        is_check=check,
+        mandatory=keys.mandatory if isinstance(keys, CheckKeys) else True,
+        layer=keys.layer if isinstance(keys, CheckKeys) else None,
+        executes=kind.EXECUTES,
+        step=step,
+    )
+
+
+def _in_step(step: str | None, name: str) -> str:
+    """Ids are unique within a step; names are within a contract."""
+    return f"{step}.{name}" if step is not None and name else name
+
+
+def _is_required(keys: CheckKeys | GraderKeys, kind: type[GraderType]) -> bool:
+    if isinstance(keys, CheckKeys) and not keys.mandatory:
+        return False
+    return kind.REQUIRED if keys.required is None else keys.required
+
+
+def _weight(keys: CheckKeys | GraderKeys, kind: type[GraderType], *, required: bool) -> float:
+    """A grader that was made advisory enters the score only if its weight is written."""
+    made_advisory = kind.REQUIRED and not required
+    return float((0.0 if made_advisory else kind.WEIGHT) if keys.weight is None else keys.weight)
+
+
+def _common(
+    entries: Entries, place: Place, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
+) -> CheckKeys | GraderKeys | None:
+    common = {key: value for key, value in raw.items() if key in model.model_fields}
+    try:
+        return model.model_validate_json(json.dumps(common))
+    except ValidationError as refused:
+        entries.problems += explain(refused, entries.source, partial(known_keys, model), place)
+        return None
+
+
+def _type_of(
+    entries: Entries, place: Place, raw: dict[str, Any], model: type[CheckKeys | GraderKeys]
+) -> type[GraderType] | None:
+    name = raw.get("type", model.model_fields["type"].get_default())
+    if not isinstance(name, str):
+        return None  # the common keys say so already
+    types = entries.catalogue.types
+    if name in entries.catalogue.planned and name not in types:
+        entries.complain((*place, "type"), f"the grader type {name} is not supported yet")
+    elif name not in types:
+        known = {*types, *entries.catalogue.planned}
+        entries.complain((*place, "type"), f"unknown grader type {name!r}", suggestion(name, known))
+    return types.get(name)
+
+
+def _options(
+    entries: Entries,
+    place: Place,
+    raw: dict[str, Any],
+    kind: type[GraderType],
+    model: type[CheckKeys | GraderKeys],
+) -> Any:
+    """An instance of the type, or None with the problems noted."""
+    own = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # every type is a dataclass
+    rest = {key: value for key, value in raw.items() if key not in model.model_fields}
+    before = len(entries.problems)
+    for key in [key for key in rest if key not in own and key in _MISPLACED[model]]:
+        entries.complain((*place, key), _MISPLACED[model][key])
+        del rest[key]
+    if "command" in rest and "cmd" in own and "command" not in own:
+        if "cmd" in rest:
+            entries.complain((*place, "command"), "`cmd` and `command` are the same key", "keep one")
+        rest.setdefault("cmd", rest.pop("command"))
+
+    def known(inner: Place) -> list[str]:
+        return [*known_keys(kind, inner), *([] if inner else model.model_fields)]
+
+    try:
+        grader = _wrapped(kind).model_validate_json(json.dumps({"options": rest})).options  # type: ignore[attr-defined]  # made below
+    except ValidationError as refused:
+        entries.problems += explain(refused, entries.source, known, place, below=1)
+    return grader if len(entries.problems) == before else None
+
+
+_MISPLACED: dict[type[CheckKeys | GraderKeys], dict[str, str]] = {
+    CheckKeys: {"name": "a check has an `id`, not a `name`"},
+    GraderKeys: {
+        "id": "a grader has a `name`, not an `id`",
+        "mandatory": "only checks of the oracle have `mandatory`",
+        "layer": "only checks of the oracle have a `layer`",
+    },
+}
+
+
+@lru_cache(maxsize=256)
+def _wrapped(kind: type[GraderType]) -> type[BaseModel]:
+    """A dataclass cannot be given a strict configuration from outside; a model around it can."""
+    config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+    return create_model("Options", __config__=config, options=(kind, ...))
+
+
+def _gate_holds(entries: Entries, place: Place, keys: CheckKeys | GraderKeys, *, gate: bool) -> bool:
+    """Whether `required`, `weight` and `gate` agree with each other."""
+    before = len(entries.problems)
+    if keys.required is False and isinstance(keys, CheckKeys):
+        entries.complain((*place, "required"), "a check is always required", "put it in graders")
+    elif keys.required is False and gate:
+        entries.complain((*place, "required"), "a gate is always required")
+    if gate and keys.weight:
+        entries.complain((*place, "weight"), "a gate carries no credit", "gate: false, or no weight")
+    if gate and keys.pass_threshold not in (None, 1.0):
+        entries.complain((*place, "pass_threshold"), "a gate passes at 1.0 only")
+    return len(entries.problems) == before
+
+
+def _add_policy(entries: Entries) -> None:
+    """`policy.allowed_paths` is also a required grader; the contract's own graders can only narrow it."""
+    policy = entries.source.data.get("policy")
+    patterns = policy.get("allowed_paths") if isinstance(policy, dict) else None
+    if not isinstance(patterns, list) or not patterns:
+        return
+    place = ("policy", "allowed_paths")
+    kind = entries.catalogue.types.get("allowed_paths")
+    if kind is None:
+        entries.complain(place, "needs the grader type allowed_paths, which is not installed")
+    elif all(isinstance(pattern, str) and pattern for pattern in patterns):
+        grader = kind(patterns=tuple(patterns))  # type: ignore[call-arg]  # the one option of that type
+        entries.found[place] = GraderEntry(
+            POLICY_NAME, kind.TYPE, grader, kind.UNDER, required=True, weight=0.0
+        )
+
+
+def _name_all(entries: Entries) -> None:
+    """Names are unique over checks and graders; one that is not given is its type, numbered when taken."""
+    taken: set[str] = set()
+    for place, entry in entries.found.items():
+        if entry.name and entry.name in taken:
+            key = "id" if entry.is_check else "name"
+            entries.complain((*place, key), f"the name {entry.name} is taken")
+        taken.add(entry.name)
+    for place, entry in entries.found.items():
+        if not entry.name:
+            number, name = 1, _in_step(entry.step, entry.type)
+            while name in taken:
+                number, name = number + 1, _in_step(entry.step, f"{entry.type}-{number + 1}")
+            taken.add(name)
+            entries.found[place] = replace(entry, name=name)

@@ -1,0 +1,57 @@
+"""`exports` of a contract -> problems: globs of absolute paths that count as work though they lie in the system's places.
+
+/etc/nginx/**, /usr/local/bin/greet, /var/lib/mysql/*     fine
+/etc/**, /usr/*, /root/.*                                 would carry what every program reads
+/tests/x, /dev/shm/x                                      the verifier's, and the kernel's: never carried
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from steelyard.contract.parse.yaml_source import Place
+from steelyard.filesystem.tree import is_within
+
+NEVER = (
+    "/tests",
+    "/logs",
+    "/solution",
+    "/solutions",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/run/steelyard",
+    "/opt/steelyard",
+)
+# What has settings, libraries or programs of everybody's directly in it.
+BROAD = (
+    *("/etc", "/root", "/home", "/var", "/var/lib", "/run", "/lib", "/lib64", "/bin", "/sbin", "/opt"),
+    *("/usr", "/usr/lib", "/usr/lib64", "/usr/bin", "/usr/sbin", "/usr/share", "/usr/local/lib", "/usr/local/share"),
+)  # fmt: skip
+_WILD = re.compile(r"[*?\[]")
+
+
+def export_problems(data: dict[str, Any], *, is_system: bool) -> Iterator[tuple[Place, str, str]]:
+    given = data.get("exports")
+    if given and not is_system:
+        yield ("exports",), "not supported yet", "only with `scope: system`"
+        return
+    for number, pattern in enumerate(given if isinstance(given, list) else ()):
+        said = _wrong(pattern) if isinstance(pattern, str) else None
+        if said is not None:
+            yield ("exports", number), *said
+
+
+def _wrong(pattern: str) -> tuple[str, str] | None:
+    if not pattern.startswith("/") or any(part in {"", ".", ".."} for part in pattern.split("/")[1:]):
+        return "is no absolute path", "like /etc/nginx/**"
+    literal = _WILD.split(pattern)[0]
+    if any(is_within(pattern, place) for place in NEVER):
+        return "is the verifier's or the kernel's, and never carried", "leave it out"
+    folder = posixpath.dirname(literal)
+    if literal != pattern and any(is_within(place, folder.rstrip("/")) for place in BROAD):
+        return "would carry what every program reads", "a folder of the work's own, like /etc/nginx/**"
+    return None

@@ -1,0 +1,65 @@
+"""Keys whose part of Steelyard does not exist yet -> a refusal by name.
+
+A contract that asks for more than will be done must not be run as if it had not asked. The table shrinks
+as the parts arrive; each row is (key, when it is refused).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.errors import Problem
+
+
+class Row(NamedTuple):
+    place: Place
+    refused: Callable[[Any], bool]
+    instead: str = ""
+
+
+def _given(value: Any) -> bool:
+    """Written, and not as nothing."""
+    return value not in (None, [], {}, False)
+
+
+def _one_of(*values: str) -> Callable[[Any], bool]:
+    return lambda value: value in values
+
+
+def _has(*values: str) -> Callable[[Any], bool]:
+    return lambda given: isinstance(given, list) and any(value in given for value in values)
+
+
+NOT_YET: tuple[Row, ...] = (
+    Row(("environment", "secrets"), _given),
+    Row(("setup_inputs",), _given),
+    Row(("oracle", "tolerance"), _given),
+    Row(("policy", "read_paths"), _given),
+    Row(("policy", "deny_commands"), _given),
+    Row(("policy", "stages"), _has("inspect", "test"), "stages: [write]"),
+    Row(("policy", "tools"), _given),
+    Row(("policy", "dependencies"), _given),
+    Row(("policy", "effect"), _one_of("penalty"), "effect: gate"),
+    Row(("reward",), _one_of("quality", "contract"), "reward: combined, binary or verifier"),
+    Row(("quality",), _given),
+    Row(("contract_score",), _given),
+)
+
+
+def not_yet(source: Source) -> list[Problem]:
+    """Every key of the contract that nothing would read."""
+    return [
+        Problem(source.where(row.place), dotted(row.place), "not supported yet", row.instead)
+        for row in NOT_YET
+        if _is_refused(row, source.data)
+    ]
+
+
+def _is_refused(row: Row, data: Any) -> bool:
+    for part in row.place:
+        if not isinstance(data, dict) or part not in data:
+            return False
+        data = data[part]
+    return data is not None and row.refused(data)

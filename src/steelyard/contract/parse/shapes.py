@@ -1,0 +1,155 @@
+"""Which keys fit together -> problems: a task, one with `turns`, one with `steps`, one without a workspace.
+
+a task            brief, repository, oracle.checks
+with turns        the same, and further messages
+steps             repository; each step has its own brief and checks
+scope: system     the image in the place of repository and setup; `exports`
+workspace: none   brief; `answer`, verifiers or `judge`, `turns`; no repository and nothing that looks at one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from steelyard.contract.model import ANSWER, GENERATED
+from steelyard.contract.parse.allowed_host_keys import door_problems
+from steelyard.contract.parse.entries import Entries
+from steelyard.contract.parse.exports import export_problems
+from steelyard.contract.parse.yaml_source import Place, dotted
+from steelyard.errors import Problem
+
+_Said = tuple[Place, str, str]
+NO_WORKSPACE = "a contract without a workspace"
+NOTE = "llm_judge"
+JUDGE = "`judge: {}`, or name its models"
+
+
+def shape_problems(entries: Entries) -> list[Problem]:
+    """What contradicts the kind of contract that this is, and what that kind needs."""
+    data = entries.source.data
+    none = data.get("workspace") == "none"
+    said = [*_of_steps(data)] if data.get("steps") else []
+    if none:
+        said += _without_workspace(data, entries)
+    else:
+        said += _with_workspace(data)
+    said += export_problems(data, is_system=is_system(data))
+    said += door_problems(data)
+    said += _of_whole_systems(data, entries)
+    if data.get("expected_outcome") == "refusal" and not is_judged(data):
+        said.append((("expected_outcome",), "only a judge can tell a refusal", JUDGE))
+    if data.get("bench") == "live":
+        said += _graded_live(data, entries)
+    return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
+
+
+def _of_whole_systems(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+    """What a verifier can only be told where the image is the workspace, and the bench is fresh."""
+    fits = is_system(data) and data.get("bench") != "live"
+    for place, entry in entries.found.items():
+        for key in ("user", "separate"):
+            if getattr(entry.grader, key, None) is not None and not fits:
+                yield (*place, key), "needs `scope: system` and a fresh bench", ""
+
+
+def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+    """In the agent's own sandbox there is no second tree to hold results against."""
+    environment = data.get("environment")
+    if isinstance(environment, dict) and environment.get("sandbox") == "local":
+        yield ("bench",), "a live bench needs a sandbox of its own", "bubblewrap or docker"
+    if data.get("steps"):
+        yield ("bench",), "a next step would find the hidden files of the one before", "bench: fresh"
+    if data.get("workspace") == "none":
+        yield ("bench",), f"{NO_WORKSPACE} has no tree", "bench: fresh"
+    for place, entry in entries.found.items():
+        if entry.is_check and entry.type not in ("command", "verifier"):
+            fix = "`type: command` or `verifier`, or `bench: fresh`"
+            yield (*place, "type"), "a live bench has no controls for tests looked at one by one", fix
+
+
+def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:
+    if is_system(data):
+        yield from _whole_system(data)
+    elif data.get("repository") is None:
+        yield ("repository",), "is missing", "or `workspace: none`"
+    if data.get("answer") is not None:
+        yield ("answer",), "the change is the output", "only with `workspace: none`"
+    if data.get("steps"):
+        return
+    if data.get("oracle") is None:
+        yield ("oracle",), "is missing", ""
+    elif isinstance(data["oracle"], dict) and not data["oracle"].get("checks"):
+        written = "checks" in data["oracle"]
+        yield ("oracle", "checks"), "must not be empty" if written else "is missing", ""
+
+
+def is_judged(data: dict[str, Any]) -> bool:
+    """Does the contract ask for a judge? `judge: {}` does, and has the default one."""
+    return isinstance(data.get("judge"), dict)
+
+
+def is_system(data: dict[str, Any]) -> bool:
+    environment = data.get("environment")
+    return isinstance(environment, dict) and environment.get("scope") == "system"
+
+
+def _whole_system(data: dict[str, Any]) -> Iterator[_Said]:
+    """What an agent starts from is all in the image."""
+    if data.get("repository") is not None:
+        yield (
+            ("repository",),
+            "with `scope: system` the image is what an agent starts from",
+            "COPY in its Dockerfile",
+        )
+    if data.get("setup"):
+        yield ("setup",), "with `scope: system` everything is set up in the image", "RUN in its Dockerfile"
+
+
+def _of_steps(data: dict[str, Any]) -> Iterator[_Said]:
+    for key in ("brief", "brief_file", "turns"):
+        if data.get(key):
+            yield (key,), "each step has a brief of its own", f"steps, or {key}"
+    oracle = data.get("oracle")
+    oracle = oracle if isinstance(oracle, dict) else {}
+    if oracle.get("checks"):
+        yield ("oracle", "checks"), "each step has checks of its own", "put them into the last step"
+    steps = data["steps"] if isinstance(data["steps"], list) else []
+    kinds = {type(step["reference"]) for step in steps if isinstance(step, dict) and step.get("reference")}
+    if len(kinds) > 1:
+        yield ("steps",), "some references are patches and some are scripts", "one kind for all steps"
+    names = [step.get("name") if isinstance(step, dict) else None for step in steps]
+    for number, name in enumerate(names):
+        if name is not None and name in names[:number]:
+            yield ("steps", number, "name"), f"the name {name} is taken", ""
+        if oracle.get("reference") and isinstance(steps[number], dict) and steps[number].get("reference"):
+            yield ("steps", number, "reference"), "the oracle has a reference already", "keep one"
+
+
+def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+    for key in ("repository", "steps", "build", "runner_files"):
+        if data.get(key):
+            yield (key,), f"{NO_WORKSPACE} has none", f"leave out `{key}`"
+    answer = data.get("answer") or ANSWER
+    if any(fnmatchcase(str(answer), pattern) for pattern in _patterns(data)):
+        yield ("answer",), "matches `generated`, so it would never be seen", "another name"
+    looking = is_judged(data) or any(entry.type != NOTE for entry in entries.found.values())
+    if not looking and not entries.problems:
+        yield ("judge",), "nobody looks at the answer", f"a `verifier` check, or {JUDGE}"
+    for place, entry in entries.found.items():
+        if entry.type == NOTE and not entry.is_check:
+            continue
+        if entry.type != "verifier":
+            yield place, f"{NO_WORKSPACE} has no scorers", "a `verifier` check looks at the answer"
+            continue
+        if not entry.is_check:
+            yield place, "a verifier of the answer is a check", "put it in oracle.checks"
+        expected = getattr(entry.grader, "expected_output_path", None)
+        if expected not in (None, f"/workspace/{answer}"):
+            yield (*place, "expected_output_path"), f"the answer is at /workspace/{answer}", ""
+
+
+def _patterns(data: dict[str, Any]) -> tuple[str, ...]:
+    own = data.get("generated")
+    return (*GENERATED, *(str(one) for one in (own if isinstance(own, list) else ())))

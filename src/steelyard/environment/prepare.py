@@ -1,0 +1,208 @@
+"""A contract -> the ground that agents and checks stand on: snapshot, setup layer, toolchains, limits.
+
+The same ground is under every sandbox of a contract; what differs is what is laid on it (nothing, a
+reference, an imported change, hidden files) and whether `.git` is there (for agents, never on the bench:
+every tool that starts in a tree is a git client).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.contract.contract import Contract
+from steelyard.contract.snapshot.snapshot import take_snapshot
+from steelyard.environment.setup_layer import SetupLayer, setup_layer
+from steelyard.errors import InfraFault, OperatorFault
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.tree import Entry, is_within
+from steelyard.sandboxes import backend
+from steelyard.sandboxes.base import WORKSPACE, Backend, FileOverlay, Limits, Mount, SandboxSpec
+from steelyard.sandboxes.toolchains import Toolchain, resolve
+
+if TYPE_CHECKING:
+    from steelyard.sandboxes.docker.image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Everything a fresh sandbox of this contract is made of."""
+
+    contract: Contract
+    backend: Backend
+    sandbox: str
+    toolchains: tuple[Toolchain, ...]
+    setup: SetupLayer | None
+    cache: Cache
+    image: Image | None = None
+
+    def sandbox_spec(
+        self,
+        *,
+        overlays: tuple[FileOverlay, ...] = (),
+        extra_mounts: tuple[Mount, ...] = (),
+        git: bool = False,
+        env: Mapping[str, str] | None = None,
+        user: str = "",
+    ) -> SandboxSpec:
+        """`git` is for agents, who are the contract's user in a whole system; others are `user`, or root."""
+        snapshot = self.contract.snapshot
+        # Above the setup layer, which may be a whole tree and would hide it.
+        layers = [snapshot.git] if git else []
+        layers += [self.setup.workspace] if self.setup else []
+        sandbox_spec = _sandbox_spec(
+            self.contract,
+            self.toolchains,
+            layers=(*layers, snapshot.tree),
+            home_layers=(self.setup.home,) if self.setup else (),
+            overlays=overlays,
+            extra_mounts=extra_mounts,
+            env=env or {},
+        )
+        layered = f"{git}/{self.setup.identity if self.setup else ''}"
+        agent = str(self.contract.spec.environment.user or "")
+        return replace(
+            _in_image(sandbox_spec, self.contract, self.image, layered),
+            user=agent if git else user,
+            owner=agent,
+        )
+
+    def real_name(self, path: str) -> str:
+        """A path below the contract's `workdir` by the name that the workspace has everywhere."""
+        workdir = self.contract.spec.environment.workdir
+        return WORKSPACE + path.removeprefix(workdir) if workdir and is_within(path, workdir) else path
+
+    @property
+    def identity(self) -> tuple[str | list[str], ...]:
+        """What a result kept for later was got on: on another ground it says nothing."""
+        setup = self.setup.identity if self.setup else ""
+        image = self.image.id if self.image else ""
+        return self.contract.digest, setup, self.sandbox, image, [one.digest for one in self.toolchains]
+
+    def path_variable(self, env: Mapping[str, str]) -> str:
+        """PATH as a command with these variables has it: an image may bring its own."""
+        path = env.get("PATH") or (self.image.env.get("PATH", "") if self.image else "")
+        return ":".join(self.real_name(folder) for folder in path.split(":"))
+
+    @property
+    def cached(self) -> tuple[Path, ...]:
+        """The folders of the cache that every sandbox of this contract stands on."""
+        return (self.contract.snapshot.folder, *([self.setup.workspace.parent] if self.setup else []))
+
+    @property
+    def baseline(self) -> Mapping[str, Entry]:
+        return self.contract.snapshot.entries
+
+
+def prepare_environment(
+    contract: Contract, *, sandbox: str | None = None, cache: Cache | None = None
+) -> Environment:
+    """Find the toolchains and build the setup layer, or take it from the cache."""
+    kind = sandbox or contract.spec.environment.sandbox
+    cache = cache or Cache.default()
+    maker = backend(kind)
+    _refuse_local_doors(contract, kind)
+    image = _image(contract, kind)
+    toolchains = resolve({str(name): wanted for name, wanted in contract.spec.environment.toolchains.items()})
+    layer = None
+    if contract.spec.setup:
+        snapshot = contract.snapshot
+        sandbox_spec = _sandbox_spec(
+            contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), overlays=(), env={}
+        )
+        # Setup may be shown files of the host's, which a read-only root could not take.
+        sandbox_spec = replace(_in_image(sandbox_spec, contract, image, "setup"), read_only=False)
+        tools = (*(chain.digest for chain in toolchains), *([image.id] if image else []))
+        layer = setup_layer(contract, sandbox_spec, maker, tools, cache)
+    return Environment(contract, maker, kind, toolchains, layer, cache, image)
+
+
+def build_again(environment: Environment) -> Environment:
+    """The same ground, with everything in the cache that is not as it was published built again."""
+    contract = environment.contract
+    snapshot = take_snapshot(contract.spec.repository, contract.folder.absolute(), environment.cache)
+    if snapshot.root != contract.snapshot.root:
+        raise InfraFault(f"the snapshot of {contract.id} in the cache was altered, and so was its source")
+    return prepare_environment(
+        replace(contract, snapshot=snapshot), sandbox=environment.sandbox, cache=environment.cache
+    )
+
+
+def _refuse_local_doors(contract: Contract, kind: str) -> None:
+    spec = contract.spec
+    named = [spec.environment.network, spec.setup_network, spec.oracle.network]
+    if kind == "local" and any(not isinstance(said, str) for said in named):
+        raise OperatorFault(
+            f"{contract.id} names what may be reached, and the local sandbox reaches everything; use bubblewrap"
+        )
+
+
+def _image(contract: Contract, kind: str) -> Image | None:
+    declared = contract.spec.environment
+    if kind == "docker":
+        from steelyard.environment.image import image_of  # noqa: PLC0415  # HTTP, and only for contracts with an image
+
+        return image_of(contract)
+    if declared.image or declared.build:
+        raise OperatorFault(f"{contract.id} runs in an image, which the {kind} sandbox has not; use docker")
+    return None
+
+
+def _in_image(sandbox_spec: SandboxSpec, contract: Contract, image: Image | None, layers: str) -> SandboxSpec:
+    if image is None:
+        return sandbox_spec
+    snapshot, declared = contract.snapshot, contract.spec.environment
+    is_system = declared.scope == "system"
+    return replace(
+        sandbox_spec,
+        layers=() if is_system else sandbox_spec.layers,
+        scope=declared.scope,
+        key=f"{snapshot.root}/{snapshot.commit}/{contract.spec.history}/{layers}",
+        image=image.id,
+        image_env=image.env,
+        workdir=declared.workdir or (image.workdir if is_system else ""),
+        read_only=declared.read_only,
+    )
+
+
+def room_mb(overlays: tuple[FileOverlay, ...]) -> int:
+    """What laid data takes of a disk, so that checks have as much room on the bench as the agent had.
+
+    A page for each entry and one for its folder, so that the inodes grow with it.
+    """
+    sizes = (piece.source.stat().st_size if piece.source else 0 for piece in overlays)
+    return sum((size >> 12) + 3 for size in sizes) * 4096 // (1 << 20) + 1 if overlays else 0
+
+
+def _sandbox_spec(  # noqa: PLR0913  # each part of a box is named once, here
+    contract: Contract,
+    toolchains: tuple[Toolchain, ...],
+    *,
+    layers: tuple[Path, ...],
+    home_layers: tuple[Path, ...],
+    overlays: tuple[FileOverlay, ...],
+    env: Mapping[str, str],
+    extra_mounts: tuple[Mount, ...] = (),
+) -> SandboxSpec:
+    declared = contract.spec.environment
+    return SandboxSpec(
+        layers=layers,
+        home_layers=home_layers,
+        overlays=overlays,
+        extra_mounts=extra_mounts,
+        limits=Limits(
+            cpu=declared.cpu,
+            memory_mb=declared.memory_mb.limit,
+            guaranteed_mb=declared.memory_mb.guaranteed,
+            disk_mb=declared.disk_mb
+            + room_mb((*overlays, *(one for place in extra_mounts for one in place.overlays))),
+            processes=declared.processes,
+        ),
+        env={**declared.env, **env},
+        toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
+        rename=declared.rename,
+        workdir=declared.workdir or "",
+        links={name: path for chain in toolchains for name, path in chain.binaries.items()},
+    )

@@ -1,0 +1,117 @@
+"""Bytes -> `blobs/<sha256>`: written once, named by their own digest.
+
+A file is copied into a temporary name while it is hashed and then renamed, so that a blob is either whole or
+not there. Runs of zeros become holes: a sparse file of an agent does not grow on our disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from steelyard.errors import InfraFault
+from steelyard.filesystem.plain_file import open_plain
+
+_CHUNK = 1 << 18
+_ZEROS = bytes(_CHUNK)
+PREFIX_BYTES = 2048
+
+
+class Stored(NamedTuple):
+    sha256: str
+    size: int
+
+
+class Blobs:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def path(self, sha256: str) -> Path:
+        """Where a blob is, or would be. A content over an import cap has the name "" and is nowhere."""
+        if sha256 == "":
+            return self.root / "not-carried"
+        if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
+            raise ValueError("a blob is named by 64 hex digits")
+        return self.root / sha256
+
+    def __contains__(self, sha256: str) -> bool:
+        return sha256 != "" and self.path(sha256).is_file()
+
+    def open(self, sha256: str) -> BinaryIO:
+        return open_plain(self.path(sha256))
+
+    def read(self, sha256: str) -> bytes:
+        with self.open(sha256) as stream:
+            return stream.read()
+
+    def put_bytes(self, data: bytes) -> Stored:
+        stored = Stored(hashlib.sha256(data).hexdigest(), len(data))
+        if stored.sha256 not in self:
+            with self._temporary() as (fd, name):
+                _write_all(fd, data)
+                self._keep(name, stored.sha256)
+        return stored
+
+    def put_stream(self, fd: int) -> Stored:
+        """Copy what a regular file still has to give, hashing on the way."""
+        chunk = os.read(fd, _CHUNK)
+        if len(chunk) < _CHUNK:
+            return self.put_bytes(chunk)  # its end already: most files are small, and many are there twice
+        digest, size = hashlib.sha256(), 0
+        with self._temporary() as (out, name):
+            while chunk:
+                size += len(chunk)
+                digest.update(chunk)
+                if chunk == _ZEROS:
+                    os.lseek(out, len(chunk), os.SEEK_CUR)
+                else:
+                    _write_all(out, chunk)
+                chunk = os.read(fd, _CHUNK)
+            os.ftruncate(out, size)
+            stored = Stored(digest.hexdigest(), size)
+            self._keep(name, stored.sha256)
+        return stored
+
+    @contextmanager
+    def _temporary(self) -> Iterator[tuple[int, Path]]:
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = self.root / f".tmp-{secrets.token_hex(8)}"
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o400)
+        try:
+            yield fd, name
+        except OSError as error:
+            raise InfraFault(f"a blob could not be stored: {error.strerror}") from error
+        finally:
+            os.close(fd)
+            name.unlink(missing_ok=True)
+
+    def _keep(self, name: Path, sha256: str) -> None:
+        name.rename(self.path(sha256))
+
+
+def bounded(value: str | bytes, blobs: Blobs) -> dict[str, Any]:
+    """What an event says about a text of any size: digest, size and the beginning; the whole goes to a blob."""
+    data = value.encode("utf-8", "backslashreplace") if isinstance(value, str) else value
+    prefix = data[:PREFIX_BYTES].decode("utf-8", "backslashreplace")
+    if len(data) <= PREFIX_BYTES:
+        return {"digest": hashlib.sha256(data).hexdigest(), "bytes": len(data), "prefix": prefix}
+    stored = blobs.put_bytes(data)
+    return {"digest": stored.sha256, "bytes": stored.size, "prefix": prefix, "blob": stored.sha256}
+
+
+def hash_stream(fd: int) -> str:
+    digest = hashlib.sha256()
+    while chunk := os.read(fd, _CHUNK):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]

@@ -1,0 +1,190 @@
+"""A run id -> the folder that a run leaves.
+
+    <root>/20260307T120000123Z-widgets-1412-noop-3fa9c1/
+      manifest.json  events.jsonl  change.json  patch.diff  final_response.txt  agent/  checks/<id>/  blobs/
+      steps/<name>/change.json, patch.diff      of a contract with steps: the workspace as each left it
+      brought.json   there and above: which files that came with steps were as they came
+      seal.json      everything above is sealed by it
+      gradings/0001.json ...  gradings-head.json  report.json
+
+A file appears whole (temporary name, rename) or not at all; without `seal.json` a run is incomplete. The seal makes
+all before it durable, and is written last.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from steelyard.errors import InfraFault, OperatorFault
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.plain_file import read_plain
+
+State = Literal["sealed", "incomplete"]
+MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
+BROUGHT = "brought.json"
+FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
+GRADINGS_HEAD = "gradings-head.json"
+AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"
+OUTCOME, FINDINGS = "outcome.json", "findings.json"
+TEMPORARY = ".tmp-"
+
+_ODD = re.compile(r"[^A-Za-z0-9._]+")
+_NAME = re.compile(r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*")  # no `..`, nothing hidden, nothing absolute
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    path: Path
+
+    @classmethod
+    def create(cls, root: Path, run_id: str) -> RunFolder:
+        folder = cls(root / run_id)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            folder.path.mkdir(mode=0o700)
+            for name in (AGENT, CHECKS, BLOBS, GRADINGS):
+                (folder.path / name).mkdir(mode=0o700)
+        except OSError as error:
+            raise InfraFault(f"the run folder {folder.path} could not be made: {error.strerror}") from error
+        return folder
+
+    @property
+    def run_id(self) -> str:
+        return self.path.name
+
+    @property
+    def state(self) -> State:
+        try:
+            is_plain = stat.S_ISREG(os.lstat(f"{self.path}/{SEAL}").st_mode)
+        except OSError:
+            is_plain = False
+        return "sealed" if is_plain else "incomplete"
+
+    @property
+    def blobs(self) -> Blobs:
+        return Blobs(self.path / BLOBS)
+
+    @property
+    def events(self) -> Path:
+        return self.file(EVENTS)
+
+    def file(self, name: str) -> Path:
+        return self.path / name
+
+    def check(self, check_id: str) -> Path:
+        """The folder of one check, made if need be."""
+        folder = self.path / CHECKS / _checked(check_id)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def write_bytes(self, name: str, data: bytes, *, durable: bool = False) -> Path:
+        target = self.path / _checked(name)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            write_atomic(target, data, durable=durable)
+        except OSError as error:
+            raise InfraFault(f"{target} could not be written: {error.strerror}") from error
+        return target
+
+    def write_json(self, name: str, data: Any, *, durable: bool = False) -> Path:
+        options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        return self.write_bytes(name, orjson.dumps(data, option=options), durable=durable)
+
+    def read_bytes(self, name: str) -> bytes:
+        return read_plain(self.file(name))
+
+    def read_json(self, name: str) -> Any:
+        return orjson.loads(self.read_bytes(name))
+
+
+def write_atomic(target: Path, data: bytes, *, durable: bool) -> None:
+    """`target` holds all of `data`, or is as it was; `durable`, a power cut does not change that."""
+    temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as stream:
+            os.fchmod(stream.fileno(), 0o600)
+            stream.write(data)
+            stream.flush()
+            if durable:
+                os.fsync(stream.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    if durable:
+        sync_directory(target.parent)
+
+
+def sync_directory(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def new_run_id(contract_id: str, agent: str, *, now: datetime | None = None) -> str:
+    """Sorts by time, says what it is, and never collides."""
+    moment = (now or datetime.now(UTC)).astimezone(UTC)
+    stamp = f"{moment:%Y%m%dT%H%M%S}{moment.microsecond // 1000:03d}Z"
+    return "-".join((stamp, _plain(contract_id), _plain(agent), secrets.token_hex(3)))
+
+
+def find_runs(root: Path) -> list[RunFolder]:
+    """Every run under `root`, oldest first; sealed or not."""
+    if not root.is_dir():
+        return []
+    folders = (path for path in root.iterdir() if path.is_dir() and not path.is_symlink())
+    return [RunFolder(path) for path in sorted(folders) if _is_run(path)]
+
+
+def _is_run(path: Path) -> bool:
+    return (path / MANIFEST).exists() or (path / EVENTS).exists()
+
+
+def find_named(root: Path, name: str) -> list[RunFolder]:
+    """All runs of a folder of runs, oldest first, sealed or not; of anything else the one run that it names."""
+    folder = Path(name)
+    found = find_runs(folder) if folder.is_dir() and not _is_run(folder) else []
+    found = found or [find_run(root, name)]
+    if not _is_run(found[0].path):
+        raise OperatorFault(f"{name} is no run, and there is none in it")
+    return found
+
+
+def find_run(root: Path, prefix: str) -> RunFolder:
+    """The run in the folder of this name, or the one whose id begins with `prefix` or ends with it as its last part."""
+    if "/" in prefix and Path(prefix).is_dir():
+        return RunFolder(Path(prefix).resolve())
+    runs = [
+        run for run in find_runs(root) if run.run_id.startswith(prefix) or run.run_id.endswith(f"-{prefix}")
+    ]
+    if len(runs) == 1:
+        return runs[0]
+    exact = [run for run in runs if run.run_id == prefix]
+    if exact:
+        return exact[0]
+    if not runs and prefix and _is_run(Path(prefix)):  # a folder right here, said without a slash
+        return RunFolder(Path(prefix).resolve())
+    if not runs:
+        raise OperatorFault(f"no run under {root} is called {prefix} (--runs DIR looks elsewhere)")
+    names = ", ".join(run.run_id for run in runs[:5])
+    raise OperatorFault(f"{prefix} matches {len(runs)} runs: {names}; write more of the id")
+
+
+def _plain(text: str) -> str:
+    return _ODD.sub("_", text).strip("._")[:40] or "x"
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"not a name for a file in a run folder: {name!r}")
+    return name

@@ -1,0 +1,334 @@
+"""Grades of a sealed run -> `gradings/0001.json`, `0002.json` ...: appended, never rewritten.
+
+    {"schema": "steelyard.grading/1", "number": 2, "seal": "<digest of the seal>",
+     "previous": "<sha256 of gradings/0001.json>", "grades": [...], "verdict": {...}, ...,
+     "digest": "<64 hex>", "signature": {"algorithm": "ed25519", "public_key": "...", "value": "..."}}
+
+The first is the result of record. Each names the seal it judges and the bytes of the one before it; `digest` and
+`signature` are over the canonical bytes (RFC 8785) of the rest. A run whose seal is signed has signed gradings.
+`gradings-head.json` says how many there are, and which bytes the last one has:
+
+    {"schema": "steelyard.gradings_head/1", "seal": "...", "count": 2, "last": "<sha256 of gradings/0002.json>",
+     "digest": "<64 hex>", "signature": {...}}
+
+A process that is killed between a grading and its head leaves one grading more than the head counts, and that is whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from steelyard.errors import OperatorFault
+from steelyard.evidence.folder.canonical import canonical, has_its_digest
+from steelyard.evidence.folder.folder import (
+    CHECKS,
+    GRADINGS,
+    GRADINGS_HEAD,
+    MANIFEST,
+    OUTCOME,
+    REPORT,
+    SEAL,
+    TEMPORARY,
+    RunFolder,
+    sync_directory,
+    write_atomic,
+)
+from steelyard.filesystem.plain_file import read_plain
+from steelyard.filesystem.tree import shown
+
+SCHEMA = "steelyard.grading/1"
+HEAD_SCHEMA = "steelyard.gradings_head/1"
+_NUMBERED = re.compile(r"\d{4,8}\.json")
+_TEMPORARY = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}(?:\.new)?")
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
+class Fault(NamedTuple):
+    """What is wrong with a grading or with the report, and where."""
+
+    where: str
+    why: str
+
+
+def grading_files(folder: RunFolder) -> list[Path]:
+    root = folder.file(GRADINGS)
+    try:
+        names = os.listdir(root)  # noqa: PTH208  # a path for each costs as much as reading a run
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [root / name for name in sorted(filter(_NUMBERED.fullmatch, names), key=lambda one: int(one[:-5]))]
+
+
+def read_gradings(folder: RunFolder) -> list[dict[str, Any]]:
+    return [orjson.loads(read_plain(path)) for path in grading_files(folder)]
+
+
+def append_grading(folder: RunFolder, data: Mapping[str, Any], signer: Path | None = None) -> Path:
+    """Write the next grading, signed with the key in `signer`; two writers at once get two numbers."""
+    if folder.state != "sealed":
+        raise OperatorFault(f"{folder.run_id} is not sealed, so it cannot be graded")
+    seal = folder.read_json(SEAL)["digest"]
+    root = folder.file(GRADINGS)
+    root.mkdir(mode=0o700, exist_ok=True)
+    with _alone(root):
+        while True:
+            files = grading_files(folder)
+            number = int(files[-1].stem) + 1 if files else 1
+            previous = hashlib.sha256(read_plain(files[-1])).hexdigest() if files else ""
+            chained = {**data, "number": number, "seal": seal, "previous": previous, "head": GRADINGS_HEAD}
+            target = root / f"{number:04d}.json"
+            if _write_new(target, _bound(chained, signer)):
+                break
+        last = hashlib.sha256(read_plain(target)).hexdigest()
+        head = {"schema": HEAD_SCHEMA, "seal": seal, "count": number, "last": last}
+        folder.write_json(GRADINGS_HEAD, _bound(head, signer))
+    return target
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """One writer at a time, so that the head is that of the last grading; where nothing can be locked, by good luck."""
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
+    """`data` as it will be read back, with its digest and perhaps a signature."""
+    whole: dict[str, Any] = orjson.loads(orjson.dumps(data))
+    message = canonical(whole)
+    bound = {**whole, "digest": hashlib.sha256(message).hexdigest()}
+    if signer is not None:
+        from steelyard.evidence.folder.signature import sign  # noqa: PLC0415 (a heavy library that few runs need)
+
+        bound["signature"] = sign(message, signer)
+    return bound
+
+
+def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
+    options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}.new")
+    write_atomic(temporary, orjson.dumps(data, option=options), durable=True)
+    try:
+        os.link(temporary, target)  # refuses to replace, unlike rename
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    sync_directory(target.parent)
+    return True
+
+
+def grading_faults(folder: RunFolder, seal: Mapping[str, Any], public_key: Path | None) -> Iterator[Fault]:
+    """What in `gradings/` and `report.json` contradicts itself, the seal, or what is sealed."""
+    yield from _strangers(folder)
+    sealed = Sealed.of(folder)
+    chain = GradingChain(folder, seal, sealed, public_key)
+    yield from chain.faults()
+    if not chain.cut:
+        yield from (Fault(REPORT, why) for why in _report_faults(folder, chain.gradings, sealed))
+
+
+class GradingChain:
+    """The gradings of a run, in order; `cut` where one does not follow the one before it."""
+
+    def __init__(
+        self, folder: RunFolder, seal: Mapping[str, Any], sealed: Sealed, public_key: Path | None = None
+    ) -> None:
+        self.gradings: list[dict[str, Any]] = []
+        self.cut = False
+        self._digests: list[str] = []
+        self._folder, self._seal, self._sealed, self._key = folder, seal, sealed, public_key
+
+    def faults(self) -> Iterator[Fault]:
+        found = [*self._of_gradings()]
+        yield from found
+        if not found:  # a grading that was altered is named itself
+            yield from (Fault(GRADINGS_HEAD, why) for why in self._of_the_head())
+
+    def _of_gradings(self) -> Iterator[Fault]:
+        previous = ""
+        for number, path in enumerate(grading_files(self._folder), start=1):
+            name = f"{GRADINGS}/{path.name}"
+            try:
+                raw = read_plain(path)
+                grading = orjson.loads(raw)
+                gap = _misplaced(grading, path.name, number, self._seal["digest"], previous)
+                faults = (
+                    []
+                    if gap
+                    else [*_unbound(grading, self._seal, self._key), *_contradictions(grading, self._sealed)]
+                )
+            except _DAMAGED:
+                gap, faults = "altered: it is not a grading", []
+            if gap:
+                self.cut = True
+                yield Fault(name, gap)
+                return
+            yield from (Fault(name, why) for why in faults)
+            previous = hashlib.sha256(raw).hexdigest()
+            self._digests.append(previous)
+            self.gradings.append(grading)
+
+    def _of_the_head(self) -> Iterator[str]:
+        try:
+            head = orjson.loads(read_plain(self._folder.file(GRADINGS_HEAD)))
+            count, last = head["count"], head["last"]
+            if head["schema"] != HEAD_SCHEMA or not isinstance(count, int) or count < 1:
+                raise ValueError
+            faults = [*_unbound(head, self._seal, self._key)]
+        except FileNotFoundError:
+            # Of one grading alone: killed before the head. A report is written after that.
+            whole = len(self.gradings) <= 1 and not self._folder.file(REPORT).exists()
+            if not whole and any("head" in one for one in self.gradings):
+                yield "missing"
+            return
+        except _DAMAGED:
+            yield "altered: it is not the head of gradings"
+            return
+        yield from faults
+        if head["seal"] != self._seal["digest"]:
+            yield "it is of another seal"
+        elif len(self.gradings) < count:
+            yield f"{_counted(count - len(self.gradings))} removed: it counts {count}, and {len(self.gradings)} are here"
+        elif self._digests[count - 1] != last:
+            yield f"grading {count} has other bytes than those that it names"
+        elif len(self.gradings) > count + 1:
+            yield f"it counts {count} gradings, and {len(self.gradings)} are here"
+
+
+def _counted(number: int) -> str:
+    return "1 grading was" if number == 1 else f"{number} gradings were"
+
+
+def _strangers(folder: RunFolder) -> Iterator[Fault]:
+    """Everything in `gradings/` that no grading is, and a link in its place."""
+    root = folder.file(GRADINGS)
+    if root.is_symlink() or (root.exists() and not root.is_dir()):
+        yield Fault(GRADINGS, "not a folder: a link or a file was planted")
+        return
+    for path in sorted(root.iterdir()) if root.is_dir() else ():
+        if not _NUMBERED.fullmatch(path.name) and not is_leftover(path):
+            yield Fault(f"{GRADINGS}/{shown(path.name)}", "it is no grading")
+
+
+def is_leftover(path: Path) -> bool:
+    """A file that a write which never finished left under its temporary name. Nothing reads it."""
+    return bool(_TEMPORARY.fullmatch(path.name)) and path.is_file() and not path.is_symlink()
+
+
+class Sealed(NamedTuple):
+    """What gradings are held against; of a damaged folder what there is, for its files are named elsewhere."""
+
+    contract: str | None
+    outcomes: Mapping[str, str]  # check id -> outcome
+    workspace: str | None
+
+    @classmethod
+    def of(cls, folder: RunFolder) -> Sealed:
+        outcomes: dict[str, str] = {}
+        try:
+            manifest = folder.read_json(MANIFEST)
+            contract = manifest.get("contract", {}).get("digest")
+            root = folder.file(CHECKS)
+            for path in sorted(root.iterdir()) if root.is_dir() else ():
+                outcomes[path.name] = folder.read_json(f"{CHECKS}/{path.name}/{OUTCOME}")["outcome"]
+        except _DAMAGED:
+            return cls(None, outcomes, None)
+        return cls(contract, outcomes, manifest.get("workspace"))
+
+
+def _misplaced(grading: Mapping[str, Any], name: str, number: int, seal: str, previous: str) -> str:
+    if name != f"{number:04d}.json" or grading["number"] != number:
+        return f"grading {number} is missing"
+    if grading["seal"] != seal:
+        return "it judges another seal"
+    return "" if grading["previous"] == previous else "it does not follow the grading before it"
+
+
+def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Path | None) -> Iterator[str]:
+    if not has_its_digest(grading):
+        yield "altered: it does not have the digest it carries"
+    signature, sealed_by = grading.get("signature"), seal.get("signature")
+    if signature is None:
+        if public_key is not None or sealed_by is not None:
+            yield "not signed"
+        return
+    from steelyard.evidence.folder.signature import signature_holds  # noqa: PLC0415 (a heavy library that few runs need)
+
+    # By the key of the seal, not by one that the grading names itself: a forger has a key too.
+    named = {**signature, "public_key": sealed_by["public_key"]} if sealed_by else signature
+    if not signature_holds(canonical(grading), named, public_key):
+        yield "bad signature"
+
+
+def _contradictions(grading: Mapping[str, Any], sealed: Sealed) -> Iterator[str]:
+    verdict, grades = grading["verdict"], grading["grades"]
+    if grading["schema"] != SCHEMA:
+        yield f"altered: it is not a {SCHEMA}"
+    # Only a run without a workspace has grades and no gates.
+    ungated = verdict["gates"] is None and verdict["status"] == "scorable" and sealed.workspace != "none"
+    if ungated or not _follows(verdict, grades):
+        yield "its verdict does not follow from its grades"
+    if verdict["status"] == "invalid":  # perhaps because of the contract, and without any grades
+        return
+    if sealed.contract not in (None, grading["contract"]["digest"]):
+        yield "it is by another contract than the run's"
+    said = {grade["name"]: grade["outcome"] for grade in grades if grade["check"]}
+    for name in sorted({*said, *sealed.outcomes}):
+        outcome = sealed.outcomes.get(name)
+        # A grader may fail to decide on any outcome; it may not decide otherwise.
+        if said.get(name) not in (outcome, "error") or name not in said:
+            yield f"it says {said.get(name)} of the check {name}, and the sealed outcome is {outcome}"
+
+
+def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> bool:
+    """Whether a verdict could come from these grades; the threshold of the score is not in the record."""
+    gates = [gate["outcome"] for gate in (verdict["gates"] or {}).values()]
+    blocked = any(grade["required"] and grade["outcome"] in ("fail", "error") for grade in grades)
+    if (verdict["verdict"] == "invalid") != (verdict["status"] == "invalid"):
+        return False
+    if verdict["gates"] and blocked and all(gate == "pass" for gate in gates):
+        return False
+    if verdict["verdict"] != "pass":
+        return True
+    passed = all(gate == "pass" for gate in gates) and not blocked
+    if verdict["gates"] is None and all(grade["outcome"] == "not_applicable" for grade in grades):
+        passed = (verdict.get("judge") or {}).get("verdict") == "PASS"  # nobody else looked at the answer
+    return passed and all(step["outcome"] == "pass" for step in verdict.get("steps", ()))
+
+
+def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: Sealed) -> Iterator[str]:
+    """Of a report that is there: its run, outcomes and status are those of the record."""
+    try:
+        report = folder.read_json(REPORT)
+        said = (report["status"], report["acceptance"])
+        run, checks = report["run"], report["checks"]
+    except FileNotFoundError:
+        return
+    except _DAMAGED:
+        yield "altered: it is not a report"
+        return
+    if not gradings:
+        yield "the grading that it reports is missing"
+    # Any grading, not the newest: a run may be killed between a grading and its report.
+    elif said not in [(one["verdict"]["status"], one["verdict"]["acceptance"]) for one in gradings]:
+        yield "altered: its status is that of no grading"
+    if run != folder.path.absolute().name:
+        yield "it is of another run"
+    if checks != sealed.outcomes:
+        yield "altered: its checks are not the sealed outcomes"

@@ -1,0 +1,170 @@
+"""The events of a run -> how it ended, what it counted, how long things took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steelyard.evidence.trace.chain import Event
+from steelyard.evidence.trace.termination import CODES
+
+_S = 1_000_000_000
+_TOKENS = ("tokens_in", "tokens_out")
+MOST_LISTED = 1000  # alerts, and interventions
+
+
+@dataclass(slots=True)
+class Summary:
+    """Sums over one trace. A run that never said how it ended was ended by the machine."""
+
+    termination: str = "infrastructure"
+    rationale: str = "the run left no word on how it ended"
+    patch_refused: str = ""
+    cost_usd: float | None = None
+    types: Counter[str] = field(default_factory=Counter)
+    tools: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(
+        default_factory=Counter
+    )  # of tool calls, without those that are a whole agent
+    denied: int = 0
+    steps: dict[str, str] = field(default_factory=dict)  # those that were taken, and how the agent stopped
+    tool_ns: int = 0
+    working_ns: int = 0
+    acceptance_ns: int = 0
+    wall_ns: int = 0
+    edits: int = 0  # changed paths
+    cost_method: str | None = None
+    alert: int | None = None  # the event that the termination follows from
+    event: int | None = None  # the alert, or the end of the agent's stage
+    alerts: list[dict[str, Any]] = field(default_factory=list)
+    interventions: list[dict[str, Any]] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)  # alerts and interventions over `MOST_LISTED`
+    _since: dict[str, int] = field(default_factory=dict)
+    _unfinished: Counter[str] = field(default_factory=Counter)
+    _metered: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def traced(self) -> bool:
+        """Is anything known of how the agent worked?"""
+        return bool(self.kinds.total() or self.types["model.request"] or self.types["model.response"])
+
+    @property
+    def tokens(self) -> int | None:
+        """In and out; not known unless every response said its own."""
+        usage = self.usage
+        return None if usage is None else sum(usage)
+
+    @property
+    def usage(self) -> tuple[int, int] | None:
+        """Tokens in, tokens out."""
+        if not self._metered or len(self._metered) != self.types["model.response"]:
+            return None
+        return sum(one[0] for one in self._metered), sum(one[1] for one in self._metered)
+
+    @property
+    def turns(self) -> int:
+        """How many messages the agent was given."""
+        return self.types["brief"]
+
+    @property
+    def permissions(self) -> int:
+        """How often an agent asked before it acted, as far as that is reported at all."""
+        return self.types["permission.request"] + self.types["permission.decision"]
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Null is what the trace cannot know: what an agent that is one process did inside."""
+        is_one_process = self.tools.total() > self.kinds.total() and not self.traced
+        return {
+            "events": self.types.total(),
+            "requests": None if is_one_process else self.types["model.request"],
+            "tool_calls": None if is_one_process else dict(sorted((+self.kinds).items())),
+            "test_cycles": None
+            if self.tools.total()
+            else 0,  # nothing tells which calls of an agent run tests
+            "agent_processes": self.tools.total() - self.kinds.total(),
+            "edits": self.edits,
+            "checks": self.types["check.end"],
+            "check_runs": self.types["check.run"],
+        }
+
+    @property
+    def durations(self) -> dict[str, float | None]:
+        """Null is a phase that began and whose end is not on record."""
+        return {
+            "wall_s": self.wall_ns / _S if self.types else None,
+            "working_s": self._known("stage.enter", self.working_ns),
+            "active_tool_s": self._known("tool.call", self.tool_ns),
+            "acceptance_s": self._known("check.start", self.acceptance_ns),
+        }
+
+    def _known(self, beginning: str, spent_ns: int) -> float | None:
+        return (
+            None if self._since.get(beginning) is not None or self._unfinished[beginning] else spent_ns / _S
+        )
+
+    def add(self, event: Event) -> None:
+        self.types[event.type] += 1
+        self.wall_ns = event.t
+        payload = event.payload
+        if event.type == "termination" and payload.get("code") in CODES:
+            self.termination, self.rationale = payload["code"], str(payload.get("rationale", ""))
+            self.alert, self.event = payload.get("alert"), payload.get("event")
+        elif event.type == "step.end" and payload.get("code") in CODES:
+            self.steps[str(payload.get("step"))] = payload["code"]
+        elif event.type == "patch.apply":
+            self.patch_refused = str(payload.get("refused") or "")
+        elif event.type in {"stage.enter", "check.start"}:
+            self._since[event.type] = event.t
+        elif event.type == "stage.leave":
+            self.working_ns += event.t - self._since.pop("stage.enter", event.t)
+        elif event.type == "check.end":
+            self.acceptance_ns += event.t - self._since.pop("check.start", event.t)
+        elif event.type in {"monitor.alert", "intervention"}:
+            self._list(event)
+        else:
+            self._add_work(event.type, payload)
+
+    def _list(self, event: Event) -> None:
+        listed = self.alerts if event.type == "monitor.alert" else self.interventions
+        if len(listed) < MOST_LISTED:
+            listed.append({"event": event.seq, "t": event.t, **event.payload})
+        else:
+            self.left_out[event.type] += 1
+
+    def _add_work(self, kind: str, payload: Mapping[str, Any]) -> None:
+        """What the agent did, and what that cost."""
+        if kind == "tool.call":
+            tool = str(payload.get("kind", "other"))
+            self.tools[tool] += 1
+            self.kinds[tool] += payload.get("whole_agent") is not True
+            self._unfinished["tool.call"] += 1
+        elif kind == "tool.result":
+            self._unfinished["tool.call"] -= 1
+            self.tool_ns += _number(payload.get("wall_ns"))
+        elif kind == "workspace.change":
+            self.edits += 1
+        elif kind == "workspace.changes":
+            self.edits += _number(payload.get("count"))
+        elif kind == "model.response" and isinstance(payload.get("usage"), dict):
+            used = tuple(payload["usage"].get(name) for name in _TOKENS)
+            if all(isinstance(one, int) and one >= 0 for one in used):
+                self._metered.append((used[0], used[1]))
+        elif kind == "permission.decision":
+            self.denied += payload.get("decision") == "deny"
+        elif kind == "cost" and isinstance(payload.get("usd"), int | float):
+            self.cost_usd = (self.cost_usd or 0.0) + payload["usd"]
+            self.cost_method = str(payload.get("method") or "") or None
+
+
+def summarise_events(events: Iterable[Event]) -> Summary:
+    summary = Summary()
+    for event in events:
+        summary.add(event)
+    return summary
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

@@ -1,0 +1,120 @@
+"""A run folder -> what was said and done in it, in order: each message, each answer, each tool call.
+
+    user       brief.text, as the agent read it
+    assistant  what it printed: agent/stdout*.txt, as far as that was kept; else the event's own prefix
+    tool       calls that an agent reported; the one that is the whole agent is none
+
+Everything but the user's words was written by an agent. It is bounded: of a long text its ends are kept, of many
+messages the first and the last.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.trace.chain import Event, read_events
+from steelyard.filesystem.plain_file import open_plain
+
+MOST_MESSAGES = 400
+MOST_BYTES = 16 << 10  # of one text
+MOST_TOOL_BYTES = 1 << 10
+_POINTER = re.compile(r"agent/std(?:out|err)(?:-\d{1,4})?\.txt")
+_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
+
+
+class Spoken(NamedTuple):
+    """One message, or one thing that was done."""
+
+    role: str  # user | assistant | tool
+    text: str
+    step: str = ""  # of a contract with steps: in which
+
+
+class Transcript(NamedTuple):
+    messages: tuple[Spoken, ...]
+    last_words: str  # of the agent's process, on its standard output
+    errors: str  # the end of what it last printed on the other one
+    exit_code: int | None
+
+
+def read_transcript(folder: RunFolder) -> Transcript:
+    """Reading never fails: of a damaged folder it gives what there is."""
+    told: list[Spoken] = []
+    said: list[str] = []  # pointers
+    exit_code = None
+    for event in _events(folder):
+        if spoken := _spoken(event, folder.path):
+            told.append(spoken)
+        if event.type == "agent.message":
+            said.append(str(event.payload.get("pointer")))
+        elif event.type == "tool.result":
+            status = event.payload.get("exit_status")
+            exit_code = status if isinstance(status, int) else None
+    last = said[-1] if said else ""
+    return Transcript(
+        messages=_some(told),
+        last_words=ends_of(folder.path, last),
+        errors=ends_of(folder.path, last.replace("stdout", "stderr")),
+        exit_code=exit_code,
+    )
+
+
+def _events(folder: RunFolder) -> Iterator[Event]:
+    try:
+        yield from read_events(folder.events)
+    except _DAMAGED:
+        return
+
+
+def _spoken(event: Event, folder: Path) -> Spoken | None:
+    payload, step = event.payload, str(event.payload.get("step") or "")
+    if event.type == "brief":
+        return Spoken("user", _cut(str(payload.get("text", "")).encode(errors="replace"), MOST_BYTES), step)
+    if event.type == "agent.message":
+        text = ends_of(folder, str(payload.get("pointer"))) or str(payload.get("prefix", ""))
+        return Spoken("assistant", text, step)
+    if event.type == "tool.call" and payload.get("whole_agent") is not True:
+        return Spoken("tool", _cut(orjson.dumps(dict(payload)), MOST_TOOL_BYTES), step)
+    return None
+
+
+def ends_of(folder: Path, pointer: str, most: int = MOST_BYTES) -> str:
+    """The beginning and the end of a file that an event points to; nothing where there is none."""
+    if not _POINTER.fullmatch(pointer):
+        return ""
+    try:
+        with open_plain(folder / pointer) as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(0)
+            if size <= most:
+                return stream.read(most).decode(errors="replace")
+            head = stream.read(most // 2)
+            stream.seek(size - most // 2)
+            return _joined(head, stream.read(most // 2), size - most)
+    except _DAMAGED:
+        return ""
+
+
+def _cut(text: bytes, most: int) -> str:
+    if len(text) <= most:
+        return text.decode(errors="replace")
+    return _joined(text[: most // 2], text[-(most // 2) :], len(text) - most)
+
+
+def _joined(head: bytes, tail: bytes, left_out: int) -> str:
+    return f"{head.decode(errors='replace')}\n[... {left_out} bytes ...]\n{tail.decode(errors='replace')}"
+
+
+def _some(told: list[Spoken]) -> tuple[Spoken, ...]:
+    if len(told) <= MOST_MESSAGES:
+        return tuple(told)
+    half = MOST_MESSAGES // 2
+    gap = Spoken("tool", f"[... {len(told) - 2 * half} messages ...]")
+    return (*told[:half], gap, *told[-half:])

@@ -1,0 +1,38 @@
+"""A contract without a workspace -> its one output, as a change: the answer file, or the agent's last words.
+
+Whatever else an agent wrote was scratch paper: it is left out of the change, so that no bench ever sees it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from steelyard.evidence.change.change import Change, ChangeEntry
+from steelyard.evidence.finding import Finding
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem.tree import Entry
+from steelyard.sandboxes.base import Captured
+
+MOST_SAID_BYTES = 1 << 20
+
+
+def only_answer(change: Change, path: str) -> Change:
+    """The answer file out of everything that the agent wrote; a link or a folder in its place is none."""
+    found = [
+        entry for entry in change.entries if entry.path == path and entry.new and entry.new.kind == "file"
+    ]
+    entries = tuple(ChangeEntry(path, None, entry.new) for entry in found)
+    carried = bool(entries) and all(entry.new and entry.new.sha256 for entry in entries)
+    return replace(change, entries=entries, complete=change.complete or carried)
+
+
+def last_words(said: Captured | None, path: str, root: str, blobs: Blobs) -> Change:
+    """What the agent's process printed in the end, as a file at `path`; nothing if it printed nothing."""
+    kept = b"" if said is None else said.head + said.tail
+    if said is None or not kept.strip():
+        return Change(root)
+    cut = said.size > len(kept) or len(kept) > MOST_SAID_BYTES
+    stored = blobs.put_bytes(kept[:MOST_SAID_BYTES])
+    entry = ChangeEntry(path, None, Entry("file", "644", stored.size, stored.sha256))
+    why = f"the agent printed {said.size} bytes; its answer is the first {stored.size} that were kept"
+    return Change(root, (entry,), findings=(Finding("answer_cut", "warning", path, why),) if cut else ())

@@ -1,0 +1,32 @@
+"""What went through the doors of a sandbox -> events of the run."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+from steelyard.evidence.trace.events import EventLog
+from steelyard.sandboxes.base import Connection, OnConnection
+
+
+def connection_log(events: EventLog, by: Literal["agent", "check"]) -> OnConnection:
+    """One event for each connection that ended, and for all together that came after the first thousand."""
+
+    def told(one: Connection) -> None:
+        opened = events.now() - (time.monotonic_ns() - one.opened)  # on the clock of the log
+        events.append(
+            "network.connection",
+            "harness",
+            {
+                "by": by,
+                "to": one.to,
+                "opened": max(opened, 0),
+                "out_bytes": one.out_bytes,
+                "in_bytes": one.in_bytes,
+                "failed": one.failed,
+                "count": one.count,
+                "refused": one.refused,
+            },
+        )
+
+    return told

@@ -1,0 +1,29 @@
+"""The doors of the checks -> tried once in a run, before anything of the agent's could have a hand in it.
+
+A host that is away fails every check that needs it: that is this machine's fault, and the run does not count. But whoever
+may reach the network could also take a host away, and a run that does not count is better than one that failed. So
+where the agent has doors of its own they are tried before it starts, and never again after a check has run the change.
+"""
+
+from __future__ import annotations
+
+from steelyard.errors import InfraFault
+from steelyard.execution.live_run import LiveRun
+from steelyard.sandboxes.base import AllowedHost
+from steelyard.sandboxes.egress.reachability import unreachable
+
+
+def try_doors_early(run: LiveRun) -> None:
+    """For contracts whose agent has doors."""
+    if AllowedHost.each(run.trial.contract.spec.environment.network):
+        try_doors(run)
+
+
+def try_doors(run: LiveRun) -> None:
+    if run.doors_tried:
+        return
+    run.doors_tried = True
+    away = unreachable(AllowedHost.each(run.trial.contract.spec.oracle.network))
+    if away:
+        said = ", ".join(f"{allowed_host} ({why})" for allowed_host, why in away.items())
+        raise InfraFault(f"what the checks may reach (oracle.network) is not there: {said}")

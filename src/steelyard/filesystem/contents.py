@@ -1,0 +1,241 @@
+r"""A folder of the cache -> whether it still holds what was published.
+
+    <folder>/.contents     one line for each path below the folder, in byte order:
+
+    f 644 0 12 1577836800000000000 <sha256> - tree/a.py
+    l 777 0 7 1577836800000000000 <sha256 of the target> - tree/link
+    d 755 0 0 0 - - tree/lib                       the time of a directory says nothing about what is in it
+    c 0 0 0 0 0:0 - workspace/deleted              an overlay's whiteout
+
+    kind, mode, owner, size, time of the last change in ns, digest, digest of the extended attributes, path
+
+Every byte is read once in a process. After that the size, times, inode, mode and owner of every path are compared with
+what they were before the bytes were read: the kernel sets the change time of a file, and no program can set it back.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.filesystem.tree import shown
+
+CONTENTS = ".contents"
+_RECORD = CONTENTS.encode()
+_CHUNK_BYTES = 1 << 20
+# A file that changes twice within one tick of the kernel's clock has the same change time after both.
+_TICK_NS = 20_000_000
+_UNLISTED = {errno.EACCES, errno.ENAMETOOLONG}  # its owner closed it, or its path is too long
+_PACK = struct.Struct("<IIQQqq").pack
+_KINDS = {
+    stat.S_IFREG: "f",
+    stat.S_IFLNK: "l",
+    stat.S_IFDIR: "d",
+    stat.S_IFCHR: "c",
+    stat.S_IFBLK: "b",
+    stat.S_IFIFO: "p",
+    stat.S_IFSOCK: "s",
+}
+
+
+class Found(NamedTuple):
+    """One path below a folder. A directory that cannot be listed has an error number."""
+
+    path: bytes
+    place: bytes
+    status: os.stat_result
+    error: int = 0
+
+
+class Checked(NamedTuple):
+    """`stamp` names this very state of the folder; `wrong` says what is not as it was published."""
+
+    stamp: bytes
+    wrong: str | None
+
+
+_checked: dict[str, bytes] = {}  # folder -> the stamp under which every byte was as published
+
+
+def record_contents(folder: Path) -> None:
+    """Write down what the folder holds, before it is published."""
+    (folder / CONTENTS).write_bytes(b"".join(line for _, line in sorted(_lines(folder))))
+
+
+def check_contents(folder: Path) -> Checked:
+    """Compare the folder with its record: by content the first time in this process, by stamp afterwards."""
+    started_ns = time.time_ns()
+    try:
+        stamp, newest_ns = _stamp(folder)
+        if _checked.get(str(folder)) == stamp:
+            return Checked(stamp, None)
+        wrong = _difference(folder)
+    except OSError as error:
+        return Checked(b"", f"{error.strerror}: {shown(str(error.filename or folder))}")
+    if wrong is None and newest_ns < started_ns - _TICK_NS:
+        _checked[str(folder)] = stamp
+    return Checked(stamp, wrong)
+
+
+def contents_digest(folder: Path) -> str:
+    """The digest of the record: of every path, content, mode, owner and time."""
+    return hashlib.sha256((folder / CONTENTS).read_bytes()).hexdigest()
+
+
+def tree_digest(folder: Path, leave: frozenset[str] = frozenset()) -> str:
+    """The digest of a folder that is not the cache's: every path, kind, mode and content, no owner and no time."""
+    digest = hashlib.sha256()
+    for path, line in sorted(_lines(folder, frozenset(map(os.fsencode, leave)))):
+        kind, mode, _, size, _, content, _, _ = line.split(b" ", 7)
+        digest.update(b" ".join((kind, mode, size, content, path)) + b"\n")
+    return digest.hexdigest()
+
+
+def stamp(folder: Path) -> str:
+    """Names this very state of a folder: the size, times, inode, mode and owner of every path."""
+    return _stamp(folder)[0].hex()
+
+
+def _difference(folder: Path) -> str | None:
+    try:
+        recorded = (folder / CONTENTS).read_bytes()
+    except FileNotFoundError:
+        return "there is no record of its contents"
+    found = dict(_lines(folder))
+    if recorded == b"".join(found[path] for path in sorted(found)):
+        return None
+    known = set(recorded.splitlines(keepends=True))
+    changed = [path for path, line in found.items() if line not in known]
+    if changed:
+        return f"{_named(min(changed))} is not as it was recorded"
+    gone = known - set(found.values())
+    if gone:
+        return f"{_named(min(line.split(b' ', 7)[-1].rstrip() for line in gone))} is gone"
+    return "the record of its contents is damaged"
+
+
+def _named(path: bytes) -> str:
+    return shown(os.fsdecode(path))
+
+
+def _stamp(folder: Path) -> tuple[bytes, int]:
+    """A digest of what the kernel says about every path, and the newest change time. In one loop: it is run often."""
+    said: list[bytes] = []
+    newest_ns, waiting = 0, [(b"", os.fsencode(folder))]
+    while waiting:
+        prefix, place = waiting.pop()
+        said.append(prefix)
+        try:
+            with os.scandir(place) as entries:
+                listed = sorted(entries, key=_name)
+        except OSError as error:
+            if error.errno not in _UNLISTED:
+                raise
+            listed = []
+        for entry in listed:
+            status = entry.stat(follow_symlinks=False)
+            changed_ns = status.st_ctime_ns
+            newest_ns = max(newest_ns, changed_ns)
+            said.append(entry.name)
+            said.append(
+                _PACK(
+                    *(status.st_mode, status.st_uid, status.st_ino, status.st_size, status.st_mtime_ns),
+                    changed_ns,
+                )
+            )
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append((prefix + entry.name + b"/", entry.path))
+    return hashlib.blake2b(b"\0".join(said), digest_size=16).digest(), newest_ns
+
+
+def _name(entry: os.DirEntry[bytes]) -> bytes:
+    return entry.name
+
+
+def _lines(folder: Path, leave: frozenset[bytes] = frozenset()) -> Iterator[tuple[bytes, bytes]]:
+    for found in _walk(folder, leave):
+        status = found.status
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "?")
+        is_folder = kind == "d"
+        said = (
+            f"{kind} {stat.S_IMODE(status.st_mode):o} {status.st_uid} {0 if is_folder else status.st_size} "
+            f"{0 if is_folder else status.st_mtime_ns} {_digest(found, kind)} {_attributes(found.place)} "
+        )
+        escaped = found.path.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
+        yield escaped, said.encode() + escaped + b"\n"
+
+
+def _digest(found: Found, kind: str) -> str:
+    if kind in {"c", "b"}:
+        return f"{os.major(found.status.st_rdev)}:{os.minor(found.status.st_rdev)}"
+    if kind == "l":
+        return hashlib.sha256(os.readlink(found.place)).hexdigest()  # noqa: PTH115  # bytes as they are
+    if kind != "f":
+        return f"error-{found.error}" if found.error else "-"
+    try:
+        descriptor = os.open(found.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except PermissionError:
+        return "unreadable"  # its owner closed it; no command of a sandbox can read it either
+    try:
+        return _hashed(descriptor, found.status.st_size)
+    finally:
+        os.close(descriptor)
+
+
+def _hashed(descriptor: int, size: int) -> str:
+    """Most files are small: one read for each of those."""
+    data = os.read(descriptor, min(size + 1, _CHUNK_BYTES))
+    digest = hashlib.sha256(data)
+    while len(data) > size or (data and size >= _CHUNK_BYTES):
+        data = os.read(descriptor, _CHUNK_BYTES)
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def _attributes(place: bytes) -> str:
+    """Overlayfs says by them that a directory hides the one below it."""
+    try:
+        names = [
+            name for name in os.listxattr(place, follow_symlinks=False) if not name.startswith("security.")
+        ]
+        if not names:
+            return "-"
+        values = [(name, os.getxattr(place, name, follow_symlinks=False)) for name in sorted(names)]
+    except OSError:
+        return "-"
+    return hashlib.sha256(repr(values).encode()).hexdigest()
+
+
+def _walk(folder: Path, leave: frozenset[bytes]) -> Iterator[Found]:
+    """Everything below `folder` but the record itself and what is called one of `leave`."""
+    waiting = [(b"", os.fsencode(folder))]
+    while waiting:
+        prefix, place = waiting.pop()
+        with os.scandir(place) as entries:
+            listed = list(entries)
+        for entry in listed:
+            if entry.name in leave or (not prefix and entry.name == _RECORD):
+                continue
+            path, status, error = prefix + entry.name, entry.stat(follow_symlinks=False), 0
+            if stat.S_ISDIR(status.st_mode):
+                error = _why_unlisted(entry.path)
+                if not error:
+                    waiting.append((path + b"/", entry.path))
+            yield Found(path, entry.path, status, error)
+
+
+def _why_unlisted(place: bytes) -> int:
+    try:
+        os.close(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno not in _UNLISTED:
+            raise
+        return error.errno or 1
+    return 0

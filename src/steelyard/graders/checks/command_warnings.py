@@ -1,0 +1,62 @@
+"""What is amiss with the command of a check, as far as its words and the snapshot tell."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from pathlib import Path
+
+from steelyard.bench.runners.catalogue import BY_NAME, runner_for
+from steelyard.bench.runners.node_command import through_npm
+from steelyard.bench.suite.package_scripts import missing_script, without_package_manager
+from steelyard.bench.suite.run_tests import suite_of
+from steelyard.bench.suite.suite import SuiteOptions
+from steelyard.contract.catalogue import LintWarning, Material
+from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf
+
+OF_ANY_COMMAND = frozenset({"exit_code", "junit", "tap"})
+
+
+def script_warnings(
+    cmd: str, material: Material, injected: tuple[tuple[str, str], ...]
+) -> Iterator[LintWarning]:
+    """`npm test`, and a package.json without such a script; a change may still bring it, so it is only suspicious."""
+    name = missing_script(cmd, material.tree)
+    if name is not None and not any(dest.endswith("package.json") for _, dest in injected):
+        yield LintWarning("cmd", f"package.json of the snapshot has no script called {name!r}", fatal=False)
+    yield from _crlf_warnings(cmd, material, injected)
+
+
+def _crlf_warnings(
+    cmd: str, material: Material, injected: tuple[tuple[str, str], ...]
+) -> Iterator[LintWarning]:
+    """A shell script that the command names. One of the snapshot's may be what the work has to mend."""
+    hidden = {dest: material.files[src].path for src, dest in injected if src in material.files}
+    for word in dict.fromkeys(cmd.split()):
+        path = posixpath.normpath(word)
+        is_hidden = path in hidden
+        file = hidden[path] if is_hidden else material.tree / path
+        known = is_hidden or path in material.baseline
+        if known and path.endswith((".sh", ".bash")) and file.is_file() and ends_in_crlf(_first_line(file)):
+            yield LintWarning("cmd", f"{path} {CRLF}", fatal=is_hidden)
+
+
+def _first_line(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.readline(4096)
+
+
+def runner_warnings(options: SuiteOptions, tree: Path) -> Iterator[LintWarning]:
+    """A `runner` that the command is none of, and a report that nobody will read."""
+    suite = without_package_manager(through_npm(suite_of(options), tree), tree)
+    if options.runner and options.runner not in OF_ANY_COMMAND and not BY_NAME[options.runner].claims(suite):
+        fits = runner_for(suite).NAME
+        instead = f"; it is one of {fits}" if fits != "exit_code" else ""
+        yield LintWarning(
+            "runner", f"`{suite.command}` is not a command of {options.runner}{instead}", fatal=True
+        )
+        return
+    runner = runner_for(suite, options.runner)
+    if options.report and runner.NAME != "junit":
+        said = f"is not read: {runner.NAME} tells its results in its own way"
+        yield LintWarning("junit_xml", said, fatal=bool(options.runner))

@@ -1,0 +1,177 @@
+"""Tests that must pass, each of them looked at, on a fresh bench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from steelyard.bench.runners.catalogue import BY_NAME, runner_for
+from steelyard.bench.suite.reported import Reported
+from steelyard.bench.suite.run_tests import suite_of
+from steelyard.bench.suite.suite import Decision
+from steelyard.contract.catalogue import LintWarning, Material
+from steelyard.contract.model import NonEmpty
+from steelyard.filesystem.tree import Entry, shown
+from steelyard.graders.base import Case, Grader, TimeoutS
+from steelyard.graders.checks.command_warnings import runner_warnings, script_warnings
+from steelyard.graders.checks.ids import ask, id_doubts, some
+from steelyard.graders.checks.inject import Injects, inject_warnings, injected
+from steelyard.graders.files.paths import PathInside
+from steelyard.graders.grade import Grade
+
+PYTEST = "python3 -m pytest -q -p no:cacheprovider"
+ONLY_AN_EXIT_CODE = "nothing reports this command's tests one by one, so no declared id can be found"
+
+
+def _known(runner: str) -> str:
+    if runner and runner not in BY_NAME:
+        raise ValueError(f"unknown runner {runner!r}; there are {', '.join(sorted(BY_NAME))}")
+    return runner
+
+
+RunnerName = Annotated[str, AfterValidator(_known)]
+ModuleName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class ReadsResults(Grader):
+    """What every grader has in common that runs a suite on the bench and reads its results."""
+
+    UNDER = "acceptance"
+    REQUIRED = False
+    WEIGHT = 1.0
+    EXECUTES = True
+
+    inject: Injects
+    test_files: tuple[str, ...]
+    runner: str
+    candidate: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+
+    @property
+    def oracle_patterns(self) -> tuple[str, ...]:
+        return self.test_files
+
+    @property
+    def injected(self) -> tuple[tuple[str, str], ...]:
+        return injected(self.inject)
+
+    def contract_files(self) -> tuple[str, ...]:
+        return tuple(src for src, _ in self.injected)
+
+    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
+        return inject_warnings(self.inject, material)
+
+    def decide(self, reported: Reported) -> Decision:
+        """Whatever the results are: a run that did not come to its end proves nothing."""
+        failing = tuple(one.id for one in reported.results if one.outcome in {"failed", "error"})
+        if reported.problems:
+            return Decision("fail", 0.0, shown(reported.problems[0]), failing)
+        skipped = reported.counts["skipped"]
+        if skipped == len(reported.results):
+            return Decision("fail", 0.0, "no test ran" + (f": {skipped} skipped" if skipped else ""))
+        return self.decide_results(reported)
+
+    def decide_results(self, reported: Reported) -> Decision:
+        raise NotImplementedError
+
+    def grade(self, case: Case) -> Grade:
+        outcome = case.outcome
+        if outcome is None:
+            return Grade.error("never ran")
+        pointers = (f"checks/{case.name}/",)
+        if outcome.outcome == "error":
+            return Grade.error(outcome.why, pointers=pointers)
+        # A change that made its own check impossible has no score on record.
+        # What the tests printed stays in the run folder. The reason names tests, and quotes nothing that they printed.
+        return Grade(outcome.outcome, outcome.score or 0.0, outcome.why, pointers)
+
+
+@dataclass(frozen=True)
+class RunsTests(ReadsResults):
+    """passed / (passed + failed + errors) of the tests that `cmd` runs, or of the declared `ids`.
+
+    With `ids`, each must be reported once, as passed: what is missing or skipped has failed. `*` in an id stands for
+    anything, brackets for themselves, and the file may be left out where only one has such a test. Without, skipped
+    tests do not count, and no test at all is a failure. Tests that the candidate wrote or changed are not on the bench
+    (`test_files` says which files are tests; the default is by their names). `pass_threshold` says which part is
+    enough to pass; the score is the part. A timeout is an error. `candidate` and `objects` are for split oracles.
+
+    Why: a suite says more than an exit code, and a part of the work deserves a part of the credit.
+    Example: `{type: tests, cmd: "node --test test/", inject: [{src: hidden/a.test.js, dest: test/a.test.js}]}`
+    Fooled by: code that recognises the tests and cheats only then, unless the oracle is split.
+    """
+
+    TYPE = "tests"
+
+    cmd: NonEmpty
+    inject: Injects = ()
+    ids: tuple[NonEmpty, ...] = ()
+    junit_xml: PathInside | None = None
+    test_files: tuple[NonEmpty, ...] = ()
+    timeout_s: TimeoutS = 900.0
+    runner: RunnerName = ""
+    candidate: tuple[ModuleName, ...] = ()
+    objects: tuple[NonEmpty, ...] = ()
+
+    @property
+    def command(self) -> str:
+        return self.cmd
+
+    @property
+    def report(self) -> str:
+        return self.junit_xml or ""
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        return self.ids
+
+    def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
+        places = [dest for _, dest in self.injected]
+        unread = self.ids and runner_for(suite_of(self), self.runner).NAME == "exit_code"
+        return (
+            *id_doubts("ids", self.ids, baseline, places),
+            *((LintWarning("ids", ONLY_AN_EXIT_CODE, fatal=False),) if unread else ()),
+        )
+
+    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
+        return (
+            *super().file_warnings(material),
+            *script_warnings(self.cmd, material, self.injected),
+            *runner_warnings(self, material.tree),
+        )
+
+    def decide_results(self, reported: Reported) -> Decision:
+        if self.ids:
+            return self._decide_declared(reported)
+        passed = len(reported.passed)
+        failing = tuple(one.id for one in reported.results if one.outcome in {"failed", "error"})
+        total = passed + len(failing)
+        why = f"{passed} of {total} passed" + (f"; not passed: {some(failing)}" if failing else "")
+        if reported.channel == "exit_code":  # one result for everything, and the weakest that there is
+            why = f"{reported.results[0].detail or 'exit 0'}, exit code only"
+        return Decision("fail" if failing else "pass", passed / total, why, failing)
+
+    def _decide_declared(self, reported: Reported) -> Decision:
+        if reported.channel == "exit_code":
+            return Decision("error", 0.0, ONLY_AN_EXIT_CODE)
+        asked = ask(self.ids, reported.results)
+        if asked.unclear:
+            return Decision("error", 0.0, f"several tests are called {some(asked.unclear)}; say the file")
+        return Decision("pass" if asked.everything else "fail", asked.share, asked.why, asked.failing)
+
+
+@dataclass(frozen=True)
+class Pytest(RunsTests):
+    """`tests` for Python: the same with pytest as the command.
+
+    Why: most Python projects have it, and it needs no further word.
+    Example: `{type: pytest, inject: [hidden/test_x.py], weight: 4}`
+    Fooled by: what fools `tests`.
+    """
+
+    TYPE = "pytest"
+
+    cmd: NonEmpty = PYTEST

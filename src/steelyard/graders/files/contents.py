@@ -1,0 +1,131 @@
+"""Files and texts that must be there in the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from steelyard.bench.final_tree import FinalTree
+from steelyard.contract.catalogue import LintWarning, Material
+from steelyard.contract.model import NonEmpty
+from steelyard.errors import GraderFault
+from steelyard.evidence.finding import Finding
+from steelyard.filesystem.tree import Entry, shown
+from steelyard.graders.base import Case, Grader
+from steelyard.graders.files.paths import listed
+from steelyard.graders.files.search import Searched, search
+from steelyard.graders.grade import Grade
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a set that will mean something else one day
+            re.compile(pattern, re.MULTILINE)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return pattern
+
+
+Regex = Annotated[NonEmpty, AfterValidator(_compiles)]
+
+
+@dataclass(frozen=True)
+class Files(Grader):
+    """The part that holds of: each file of `expect_dir` is in the tree, byte for byte; each of `patterns` is somewhere.
+
+    Modes do not matter, and no link is followed: a link is equal to a link. Patterns are Python's regular expressions,
+    with `^` and `$` at lines, searched for in every text file of the repository as the candidate leaves it (2 MiB of
+    each, changed files first), not in what setup installed. Nothing of the candidate's runs.
+
+    Why: "write the migration" has an answer that can be compared, and "with a retry" a word that must be there.
+    Example: `{type: files, expect_dir: expected, patterns: ["retry", "^## Upgrading"]}`
+    Fooled by: the word in a comment, or in a file that nobody reads.
+    """
+
+    TYPE = "files"
+    UNDER = "acceptance"
+    REQUIRED = False
+    WEIGHT = 1.0
+
+    expect_dir: NonEmpty | None = None
+    patterns: tuple[Regex, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.expect_dir is None and not self.patterns:
+            raise ValueError("asks for nothing: say expect_dir, patterns or both")
+
+    @property
+    def _folder(self) -> str:
+        return (self.expect_dir or "").rstrip("/")
+
+    def contract_files(self) -> tuple[str, ...]:
+        return (self._folder,) if self.expect_dir else ()
+
+    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
+        if self._folder in material.files:
+            return (LintWarning("expect_dir", f"{self.expect_dir} is a file, not a folder", fatal=True),)
+        return ()
+
+    def grade(self, case: Case) -> Grade:
+        wrong, expected = self._compare(case) if self.expect_dir else ([], 0)
+        absent, findings = self._search(case)
+        total = expected + len(self.patterns)
+        held = total - len(wrong) - len(absent)
+        why = f"{held} of {total} hold"
+        why += f"; not as expected: {listed(wrong)}" if wrong else ""
+        why += f"; nowhere: {listed(absent)}" if absent else ""
+        return Grade.share(held / total, why, findings=findings)
+
+    def _compare(self, case: Case) -> tuple[list[str], int]:
+        entries = case.final_tree().entries
+        expected = {
+            name.removeprefix(f"{self._folder}/"): _wanted(file.path, file.mode, file.sha256)
+            for name, file in case.files.items()
+            if name.startswith(f"{self._folder}/")
+        }
+        return [path for path, wanted in expected.items() if _bare(entries.get(path)) != wanted], len(
+            expected
+        )
+
+    def _search(self, case: Case) -> tuple[list[str], tuple[Finding, ...]]:
+        if not self.patterns:
+            return [], ()
+        files = _texts(case)
+        done = search(self.patterns, list(files.values()))
+        absent = [pattern for number, pattern in enumerate(self.patterns) if number not in done.found]
+        if absent and done.unread:
+            raise GraderFault(f"the tree is too large to say that {shown(absent[0])} is nowhere in it")
+        return absent, _slow(done, list(files))
+
+
+def _wanted(path: Path, mode: str, sha256: str) -> tuple[str, str]:
+    return ("symlink", os.readlink(path)) if mode == "link" else ("file", sha256)  # noqa: PTH115  # its bytes
+
+
+def _bare(entry: Entry | None) -> tuple[str, str] | None:
+    if entry is None:
+        return None
+    return (entry.kind, entry.target if entry.kind == "symlink" else entry.sha256)
+
+
+def _texts(case: Case) -> dict[str, Path]:
+    """Where the contents of each file are, the changed ones first."""
+    changed = {entry.path for entry in case.change.entries}
+    entries = FinalTree(case.baseline, [case.change]).entries
+    return {
+        path: case.blobs.path(entry.sha256) if path in changed else case.baseline_tree / path
+        for path, entry in sorted(entries.items(), key=lambda item: item[0] not in changed)
+        if entry.kind == "file" and entry.size
+    }
+
+
+def _slow(done: Searched, names: list[str]) -> tuple[Finding, ...]:
+    why = "a pattern was given up here: matching it takes for ever"
+    return tuple(Finding("slow_to_search", "warning", shown(names[number]), why) for number in done.slow[:20])

@@ -1,0 +1,120 @@
+"""How good it is, by a rubric that only a reader can apply."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from steelyard.contract.catalogue import LintWarning, Material
+from steelyard.contract.model import NonEmpty
+from steelyard.errors import GraderFault
+from steelyard.evidence.change.render import render_patch
+from steelyard.graders.base import Case, Grader
+from steelyard.graders.grade import Grade
+from steelyard.judge.panel import MOST_MODELS, Panel
+from steelyard.judge.provider import maker_of
+from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
+
+_FILE = re.compile(r"[\w.\-/]+\.(md|markdown|txt|rst)")
+
+
+@dataclass(frozen=True)
+class ModelJudge(Grader):
+    """The mean of the scores, 0 to 1, that `model` or each of `models` gives the change by `rubric`.
+
+    `rubric` is a text, or a file of the contract (`*.md`, `*.txt`, `*.rst`). A model is told rubric, brief and diff,
+    and not how the checks came out. Passes at 0.7 unless `pass_threshold` says otherwise. Without a key, or where
+    nobody could be reached, the grade is not applicable. A model that answers, but not as asked, or that obeys the
+    change instead of the rubric, is left out; where fewer than half are left the grade is an error: it fails nothing,
+    is tagged, and leaves the score. A change that steers a model or addresses it gets 0 instead. Which models there are, and which is asked if none is named, is on
+    the page of the [judge](judge.md).
+
+    Why: open-ended quality has readers and no test.
+    Example: `{type: model_judge, rubric: ./graders/rubric.md, model: claude-opus-4-8, pass_threshold: 0.7}`
+    Fooled by: a change that is written for the model that reads it; keep its weight small beside the checks'.
+    """
+
+    TYPE = "model_judge"
+    UNDER = "acceptance"
+    REQUIRED = False
+    WEIGHT = 1.0
+    PASS_THRESHOLD: ClassVar[float] = 0.7
+
+    rubric: NonEmpty
+    model: NonEmpty | None = None
+    models: Annotated[tuple[NonEmpty, ...], Field(max_length=MOST_MODELS)] = ()
+
+    def __post_init__(self) -> None:
+        if self.model is not None and self.models:
+            raise ValueError("model and models say the same: keep one")
+        for name in self._models:
+            if maker_of(name) is None:
+                raise ValueError(f"whose model is {name!r}? Say anthropic:NAME or openai:NAME")
+
+    @property
+    def _models(self) -> tuple[str, ...]:
+        return (self.model,) if self.model is not None else self.models
+
+    @property
+    def _file(self) -> str | None:
+        return posixpath.normpath(self.rubric) if _FILE.fullmatch(self.rubric) else None
+
+    def contract_files(self) -> tuple[str, ...]:
+        return (self._file,) if self._file else ()
+
+    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
+        file = material.files.get(self._file or "")
+        if file is None or 0 < file.path.stat().st_size <= RUBRIC_BYTES:
+            return ()
+        return (
+            LintWarning("rubric", f"{self.rubric} is empty or longer than {RUBRIC_BYTES} bytes", fatal=True),
+        )
+
+    def grade(self, case: Case) -> Grade:
+        panel = Panel.from_environment(self._models, case.keys)
+        if isinstance(panel, str):
+            return Grade.not_applicable(panel)
+        from steelyard.judge.score import prompt_id, scored  # noqa: PLC0415  # loaded by those alone who ask
+
+        if known := _earlier(case, panel, prompt_id()):
+            return known
+        patch = render_patch(case.change, case.blobs).patch.decode("utf-8", "replace")
+        jury = scored(Produced(self._text(case), case.brief, patch), panel)
+        return _mean(jury, prompt_id())
+
+    def _text(self, case: Case) -> str:
+        if self._file is None:
+            return self.rubric
+        try:
+            return case.files[self._file].path.read_text("utf-8", "replace")
+        except (KeyError, OSError) as error:
+            raise GraderFault(f"the rubric {self.rubric} cannot be read") from error
+
+
+def _earlier(case: Case, panel: Panel, prompt: str) -> Grade | None:
+    """What the same models said to the same question before; nobody pays twice for that."""
+    score, data = case.earlier.get("score"), case.earlier.get("data") or {}
+    asked = tuple(one["model"] for one in data.get("opinions", ()))
+    if score is None or (data.get("prompt"), asked) != (prompt, panel.models):
+        return None
+    return Grade.share(score, str(case.earlier.get("why", "")), data={**data, "reused": True})
+
+
+def _mean(jury: list[Scoring], prompt: str) -> Grade:
+    """What the jury's scores come to."""
+    read = [one.score for one in jury if one.readable and one.score is not None]
+    data = {"prompt": prompt, "opinions": [one.to_json() for one in jury]}
+    said = "; ".join(f"{one.model}: {_in_words(one)}" for one in jury)
+    if read and 2 * len(read) >= len(jury):
+        return Grade.share(sum(read) / len(read), said, data=data)
+    if any(one.answered and not one.readable for one in jury):
+        return Grade.error(said, data=data)
+    return Grade("not_applicable", None, said, data=data)
+
+
+def _in_words(one: Scoring) -> str:
+    return one.error or f"{one.score:g}, {one.reasoning[:300]}"

@@ -1,0 +1,47 @@
+"""Which tests were switched off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from steelyard.graders.base import Case, Grader, Patterns
+from steelyard.graders.grade import Grade
+from steelyard.graders.syntax.compare import Found
+from steelyard.graders.syntax.lines import new_skip_lines
+from steelyard.graders.syntax.new_skips import new_skips
+from steelyard.graders.tampering.changed_tests import TEST_GLOBSET, ChangedTests, changed_tests
+from steelyard.graders.tampering.weakening import NO_TESTS, graded
+
+
+@dataclass(frozen=True)
+class NoNewSkips(Grader):
+    """No test is skipped, expected to fail or left out that was not before: markers, calls, options, `.only`.
+
+    Net over all changed test files: a test that moves takes its marker along. Python, JavaScript, TypeScript, Go,
+    Rust, Java and Ruby are read as syntax trees, other languages line by line. A skip on a condition counts and is
+    called conditional. Not applicable when no file that matches `test_globset` changed.
+
+    Why: a failing test that is skipped looks like a passing run.
+    Example: `{type: no_new_skips}`
+    Fooled by: a condition in a plugin, a runner's configuration, or a marker that is put together at run time.
+    """
+
+    TYPE = "no_new_skips"
+    REQUIRED = False
+
+    test_globset: Patterns = TEST_GLOBSET
+
+    def grade(self, case: Case) -> Grade:
+        tests = changed_tests(case, self.test_globset)
+        if not tests.count:
+            return Grade.not_applicable(NO_TESTS)
+        return graded(skipped(tests), tests, "no new skips", "new skip")
+
+
+def skipped(tests: ChangedTests) -> list[Found]:
+    """Every test that is skipped and was not before."""
+    found = new_skips(tests.old, tests.new, tests.renamed)
+    return found + [
+        Found("new_skip", path, line, False, "looks like a skip")
+        for path, line in new_skip_lines(tests.by_line)
+    ]

@@ -1,0 +1,126 @@
+"""SOURCE, as somebody typed it -> the tasks that are there, each converted when its turn comes.
+
+rows.jsonl, rows.json, rows.parquet    swebench
+a folder with case.yaml                touchstone
+a folder with task.toml                harbor, or aec when it has keys of aec-bench
+scorers.yaml, scorers.json             scorers
+any other folder                       what is in the folders below it
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from steelyard.errors import OperatorFault
+from steelyard.filesystem.tree import shown
+from steelyard.importers import scorers, swebench
+from steelyard.importers.harbor import task as harbor
+from steelyard.importers.reading import fault
+from steelyard.importers.rows import SUFFIXES, LocatedRow, read_rows
+from steelyard.importers.task import Options, Task
+from steelyard.importers.touchstone import case as touchstone
+
+Format = Literal["swebench", "touchstone", "harbor", "aec", "scorers"]
+FORMATS: tuple[Format, ...] = ("swebench", "touchstone", "harbor", "aec", "scorers")
+MOST_DEPTH = 6
+MOST_FOLDERS = 200_000
+_HEAD_BYTES = 4096
+
+
+class Found(NamedTuple):
+    where: str
+    format: str
+    convert: Callable[[], Task]
+
+
+def find(sources: Iterable[Path], options: Options, wanted: Format | None = None) -> Iterator[Found]:
+    for source in sources:
+        if not source.exists():
+            raise OperatorFault(f"{source} does not exist")
+        yield from _below(source, options, wanted) if source.is_dir() else _of_file(source, options, wanted)
+
+
+def _of_file(path: Path, options: Options, wanted: Format | None) -> Iterator[Found]:
+    if path.name in {touchstone.FILE, harbor.FILE}:
+        yield from _below(path.parent, options, wanted)
+        return
+    kind = wanted or _kind_of(path)
+    if kind == "swebench":
+        yield from (
+            Found(placed.where, kind, partial(_of_row, placed, options)) for placed in read_rows(path)
+        )
+    elif kind == "scorers":
+        yield Found(str(path), kind, partial(scorers.convert, path, options))
+    else:
+        raise OperatorFault(f"{path}: a task of {kind} is a folder")
+
+
+def _kind_of(path: Path) -> Format:
+    if path.suffix in {".yaml", ".yml"}:
+        return "scorers"
+    if path.suffix == ".json":
+        with path.open("rb") as file:  # a row is recognised by its name for its name
+            return "swebench" if b'"instance_id"' in file.read(_HEAD_BYTES << 8) else "scorers"
+    if path.suffix in SUFFIXES:
+        return "swebench"
+    raise OperatorFault(f"{path}: what is it? say --format {'|'.join(FORMATS)}")
+
+
+def _of_row(placed: LocatedRow, options: Options) -> Task:
+    if placed.row is None:
+        raise placed.fault or fault(placed.where, "", "no row")
+    return swebench.convert(placed.row, placed.where, options)
+
+
+def _below(top: Path, options: Options, wanted: Format | None) -> Iterator[Found]:
+    any_there = False
+    for folder in _folders(top):
+        found = _of_folder(folder, options, wanted)
+        any_there = any_there or found is not None
+        if found is not None:
+            yield found
+    if not any_there:
+        raise OperatorFault(
+            f"{top} has no {touchstone.FILE} and no {harbor.FILE}, and neither has a folder in it"
+        )
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    """Folders with a task, or those below; none inside another task, no link followed."""
+    pending, seen = [(str(top), 0)], 0
+    while pending:
+        folder, depth = pending.pop()
+        seen += 1
+        if seen > MOST_FOLDERS:
+            raise OperatorFault(f"{top} has more than {MOST_FOLDERS} folders")
+        try:
+            with os.scandir(folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name, reverse=True)
+        except OSError as error:
+            raise OperatorFault(f"{shown(folder)}: {error.strerror}") from error
+        if any(entry.name in {touchstone.FILE, harbor.FILE, "task.yaml"} for entry in entries):
+            yield Path(folder)
+        elif depth < MOST_DEPTH:
+            pending += [(one.path, depth + 1) for one in entries if one.is_dir(follow_symlinks=False)]
+
+
+def _of_folder(folder: Path, options: Options, wanted: Format | None) -> Found | None:
+    where = str(folder)
+    case, task = (folder / touchstone.FILE).exists(), (folder / harbor.FILE).exists()
+    if case and wanted in {None, "touchstone"}:
+        return Found(where, "touchstone", partial(touchstone.convert, folder, options))
+    if task and wanted in {None, "harbor", "aec"}:
+        as_aec = None if wanted is None else wanted == "aec"
+        return Found(where, wanted or "harbor", partial(harbor.convert, folder, options, as_aec=as_aec))
+    if not case and not task and wanted is None:
+        return Found(where, "terminal-bench", partial(_refuse_old, folder))
+    return None
+
+
+def _refuse_old(folder: Path) -> Task:
+    message = "tasks of terminal-bench 1 are not supported"
+    raise fault(f"{folder}/task.yaml", "", message, "make it a Harbor task first")

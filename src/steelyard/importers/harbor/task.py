@@ -1,0 +1,290 @@
+"""A Harbor task folder (terminal-bench 2, aec-bench) -> a contract with a `verifier`.
+
+task.toml                  timeouts, limits, variables; [metadata], [task] and artifacts are kept
+instruction.md             brief.md
+environment/Dockerfile     environment.build, as it is; the agent is root and the whole system is captured
+[environment] docker_image environment.image
+tests/test.sh, tests/...   tests/, at /tests on the bench only: reward.txt or reward.json in /logs/verifier
+solution/solve.sh          oracle.reference, a script; its folder is at /solution for `--agent reference` only
+steps/NAME/...             steps, each with its instruction, tests and solution (harbor_steps.py)
+
+For a sandbox without images (`--sandbox bubblewrap`) the Dockerfile is taken apart: see dockerfile.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
+from steelyard.contract.parse.yaml_source import Source, dotted
+from steelyard.filesystem.tree import shown
+from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, Parted, is_pinned, part
+from steelyard.importers.harbor.limits import limits
+from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
+from steelyard.importers.harbor.network import reach_of
+from steelyard.importers.harbor.separate_verifier import ConvertedVerifier
+from steelyard.importers.harbor.steps import Given, Stepped, converted_steps, ready_of
+from steelyard.importers.harbor.users import Users
+from steelyard.importers.harbor.variables import resolved
+from steelyard.importers.reading import fault, read_text, read_toml, validated
+from steelyard.importers.task import (
+    BRIEF,
+    REPO,
+    Copied,
+    Options,
+    Task,
+    as_name,
+    brief_of,
+    checked_id,
+)
+
+FILE = "task.toml"
+VERIFIER_S = 120.0  # of the wall clock, kept for the verifier as for every contract
+USED = {FILE, "instruction.md", "environment", "tests", "solution", "steps"}
+_WORKSPACE = "/workspace"
+_OUTPUT = re.compile(r"/workspace/[\w./-]*\w")
+
+
+class Container(NamedTuple):
+    """Where the task runs, and the repository that it starts from."""
+
+    environment: dict[str, Any]
+    copied: dict[str, Copied]
+    setup: tuple[str, ...] = ()
+    network: str | None = None  # of building or setting up
+    notes: tuple[str, ...] = ()
+
+
+def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Task:
+    """`as_aec`: whether keys of aec-bench are known; None: if the task has one."""
+    source = read_toml(folder, FILE)
+    aec = as_aec if as_aec is not None else is_aec(source)
+    task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
+    _check(task, source, folder)
+    name = checked_id(_id(task, folder), source.where(("task", "name")), "task.name")
+    reach = reach_of(task, source, options)
+    container = _container(task, source, folder, options)
+    given = Given(task, source, folder, options, _users(task, source, folder, options))
+    asked = converted_steps(given) if task.steps else _asked(given, aec=aec)
+    contract: dict[str, Any] = {
+        "id": name,
+        **({"repository": {"tree": REPO}} if container.environment["sandbox"] == "bubblewrap" else {}),
+        "environment": {
+            **container.environment,
+            **limits(task.environment, ("environment",), source),
+            **_variables(task, source, options, container),
+            **_ready(task),
+            **reach.environment,
+            **given.users.agent(),
+        },
+        **options.setup(*container.setup),
+        **({"setup_network": options.setup_network or container.network} if container.network else {}),
+        "build": "none",
+        **_exports(task, source, options, container),
+        **asked.contract,
+        **({"oracle": {**asked.contract.get("oracle", {}), **reach.oracle}} if reach.oracle else {}),
+        "reward": "verifier",
+        "metadata": {"aec_bench" if aec else "harbor": _described(task)},
+    }
+    kind = "an aec-bench task" if aec else "a Harbor task"
+    notes = (*reach.notes, *_notes(task, folder), *container.notes)
+    return Task(name, kind, contract, asked.files, {**container.copied, **asked.copied}, notes)
+
+
+def is_aec(source: Source) -> bool:
+    data = source.data
+    environment = data.get("environment")
+    return any(
+        key[0] in data if len(key) == 1 else isinstance(environment, dict) and key[1] in environment
+        for key in AEC_KEYS
+    )
+
+
+def _check(task: HarborTask, source: Source, folder: Path) -> None:
+    """What contradicts itself, and what is missing."""
+    if task.version and task.schema_version and task.version != task.schema_version:
+        said = f"contradicts schema_version {shown(task.schema_version)!r}"
+        raise fault(source.where(("version",)), "version", said)
+    # By another name it is a file like any other, there too.
+    compose = folder / "environment/docker-compose.yaml"
+    if compose.exists():
+        raise fault(str(compose), "", "several containers are not supported yet")
+    if not task.steps and (folder / "steps").is_dir():
+        raise fault(f"{folder}/steps", "", f"is there, and {FILE} names no steps", "[[steps]] with each name")
+    if not task.steps and task.multi_step_reward_strategy:
+        place = ("multi_step_reward_strategy",)
+        raise fault(source.where(place), place[0], "there are no steps")
+
+
+def _users(task: HarborTask, source: Source, folder: Path, options: Options) -> Users:
+    with _told(folder):
+        return Users(task, source, folder, options)
+
+
+def _asked(given: Given, *, aec: bool) -> Stepped:
+    """What a task in one step asks for, and how it is verified."""
+    task, source, folder, options, _ = given
+    if not (folder / "tests" / "test.sh").is_file():
+        raise fault(f"{folder}/tests/test.sh", "", "does not exist, so nothing would verify the work")
+    instruction = read_text(folder, "instruction.md")
+    oracle: dict[str, Any] = {"checks": [_verifier(given, instruction if aec else "")]}
+    copied = {"tests": Copied(folder / "tests", folder)}
+    if (folder / "solution").is_dir():
+        copied["solution"] = Copied(folder / "solution", folder)
+    if (folder / "solution" / "solve.sh").is_file():
+        env = resolved(task.solution.env, ("solution", "env"), source, options)
+        oracle["reference"] = {"script": "solution/solve.sh", **({"env": env} if env else {})}
+    return Stepped(
+        {"brief_file": BRIEF, "oracle": oracle, **_budget(task)},
+        {BRIEF: brief_of(instruction, f"{folder}/instruction.md", "")},
+        copied,
+    )
+
+
+def _id(task: HarborTask, folder: Path) -> str:
+    return as_name(task.task.name if task.task else folder.absolute().name)
+
+
+def _container(task: HarborTask, source: Source, folder: Path, options: Options) -> Container:
+    wanted = task.environment
+    workdir = wanted.workdir or options.workdir
+    if options.sandbox == "local":
+        raise fault(str(folder), "", "needs docker, or bubblewrap where its Dockerfile allows that")
+    if options.sandbox == "bubblewrap":
+        return _without_image(task, source, folder, workdir)
+    system = {"sandbox": "docker", "scope": "system", **({"workdir": workdir} if workdir else {})}
+    if wanted.docker_image is not None:
+        unpinned = {} if re.match(PINNED_PATTERN, wanted.docker_image) else {"allow_unpinned": True}
+        return Container({**system, "image": wanted.docker_image, **unpinned}, {})
+    with _told(folder):
+        unpinned = {} if is_pinned(read_text(folder, "environment/Dockerfile")) else {"allow_unpinned": True}
+    copied = {"environment": Copied(folder / "environment", folder)}
+    return Container({**system, "build": "environment", **unpinned}, copied, network="host")
+
+
+def _without_image(task: HarborTask, source: Source, folder: Path, workdir: str | None) -> Container:
+    """This machine's own system in the place of the image: what is done in the working folder, and no more."""
+    if task.environment.docker_image is not None:
+        place = ("environment", "docker_image")
+        raise fault(source.where(place), "environment.docker_image", f"what is in an image {NEEDS}")
+    context = folder / "environment"
+    parted = _parted(folder, workdir)
+    place_name = str(parted.workdir)
+    if place_name == "/" or (place_name != _WORKSPACE and _is_of_system(place_name)):
+        where = f"{folder}/environment/Dockerfile"
+        raise fault(where, "WORKDIR", f"{place_name} is the system's own, which {NEEDS}")
+    if any(one.is_folder for one in parted.moved) and (context / ".dockerignore").exists():
+        raise fault(f"{context}/.dockerignore", "", f"beside a COPY of a folder {NEEDS}")
+    copied = {
+        REPO if one.dest == "." else f"{REPO}/{one.dest}": Copied(context / one.source, context)
+        for one in parted.moved
+    }
+    at = {} if place_name == _WORKSPACE else {"workdir": place_name}
+    environment = {"sandbox": "bubblewrap", **at, **({"env": parted.env} if parted.env else {})}
+    note = f"this machine's own system stands in for its image {parted.base}"
+    network = "host" if parted.commands else None
+    return Container(environment, copied, parted.commands, network, (note,))
+
+
+def _is_of_system(place: str) -> bool:
+    first = place.split("/")[1]
+    return first in SYSTEM_FOLDERS | {"root"} or place in {"/home", "/home/agent"}
+
+
+def _parted(folder: Path, workdir: str | None) -> Parted:
+    context = folder / "environment"
+
+    def is_folder(name: str) -> bool | None:
+        path = context / name
+        return path.is_dir() if path.exists() else None
+
+    with _told(folder):
+        return part(read_text(folder, "environment/Dockerfile"), is_folder, workdir)
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except DockerfileError as wrong:
+        raise fault(f"{folder}/environment/Dockerfile:{wrong.line}", "", str(wrong)) from wrong
+
+
+def _variables(task: HarborTask, source: Source, options: Options, container: Container) -> dict[str, Any]:
+    own = resolved(task.environment.env, ("environment", "env"), source, options)
+    env = {**container.environment.get("env", {}), **own}
+    return {"env": env} if env else {}
+
+
+def _exports(task: HarborTask, source: Source, options: Options, container: Container) -> dict[str, Any]:
+    """`[metadata.steelyard] exports`, and the operator's."""
+    described = task.metadata.get("steelyard")
+    own = described.get("exports", []) if isinstance(described, dict) else []
+    if not isinstance(own, list) or not all(isinstance(one, str) for one in own):
+        place = ("metadata", "steelyard", "exports")
+        raise fault(source.where(place), dotted(place), "is no list of texts", 'like ["/etc/nginx/**"]')
+    exports = [*dict.fromkeys((*own, *options.exports))]
+    if exports and container.environment.get("scope") != "system":
+        raise fault(
+            source.where(("metadata", "steelyard", "exports")),
+            "exports",
+            f"what is outside of the working folder {NEEDS}",
+        )
+    return {"exports": exports} if exports else {}
+
+
+def _ready(task: HarborTask) -> dict[str, Any]:
+    wanted = task.environment.healthcheck
+    return {} if wanted is None else {"ready": ready_of(wanted)}
+
+
+def _verifier(given: Given, instruction: str) -> dict[str, Any]:
+    task, source, _, options, users = given
+    output = next((path for path in reversed(_OUTPUT.findall(instruction)) if ".." not in path), None)
+    env = resolved(task.verifier.env, ("verifier", "env"), source, options)
+    return {
+        "id": "verify",
+        "type": "verifier",
+        "script": "tests/test.sh",
+        **({"expected_output_path": output} if output else {}),
+        **({"env": env} if env else {}),
+        **users.verifier(),
+        **ConvertedVerifier(task, source, given.folder, options).keys(),
+        "timeout_s": task.verifier.timeout_sec,
+    }
+
+
+def _budget(task: HarborTask) -> dict[str, Any]:
+    """The agent has exactly the time that the task gives it; the head-room comes on top."""
+    own = task.agent.timeout_sec
+    if own is None:
+        return {}
+    kept = min(VERIFIER_S, own)
+    return {"budget": {"wall_s": own + kept, "headroom": {"wall_s": kept}}}
+
+
+def _described(task: HarborTask) -> dict[str, Any]:
+    kept: dict[str, Any] = {"metadata": task.metadata, "source": task.source}
+    if task.task is not None:
+        kept["task"] = task.task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    if isinstance(task, AecTask):
+        kept |= {"tools": task.tools, "generation": task.generation}
+        kept["extensions"] = list(task.environment.extensions)
+    kept["artifacts"] = [
+        {"source": one} if isinstance(one, str) else one.model_dump(mode="json", exclude_defaults=True)
+        for one in task.artifacts
+    ]
+    return {key: value for key, value in kept.items() if value}
+
+
+def _notes(task: HarborTask, folder: Path) -> Iterator[str]:
+    version = task.schema_version or task.version or VERSIONS[0]
+    if version not in VERSIONS:  # whoever reads it there looks at keys only, too
+        yield f"says schema {shown(version)}, and was read as {VERSIONS[-1]}"
+    left = sorted(path.name for path in folder.iterdir() if path.name not in USED)
+    if left:
+        yield f"left behind: {', '.join(left[:10])}{' and more' if len(left) > 10 else ''}"

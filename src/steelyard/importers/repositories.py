@@ -1,0 +1,48 @@
+"""`owner/name` and a commit -> `repository` of a contract, from clones and bundles on this machine.
+
+--repos DIR holds, for pallets/flask: pallets/flask, pallets__flask or flask; a clone, a bare one (.git) or a .bundle.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from steelyard.contract.snapshot.git_source import check_id
+from steelyard.errors import ContractFault, Problem
+from steelyard.filesystem.tree import shown
+from steelyard.importers.reading import fault
+from steelyard.importers.task import Options
+
+_ENDINGS = ("", ".git", ".bundle")
+
+
+def repository_of(name: str, commit: str, options: Options, where: str) -> dict[str, Any]:
+    """The place is absolute; `write` makes it relative to the contract."""
+    if options.repos is None:
+        raise fault(
+            where, "repo", f"{shown(name)} must be on this machine", "say --repos DIR with a clone of it"
+        )
+    _check(name, where)
+    try:
+        check_id(commit)
+    except ContractFault as wrong:
+        said = wrong.problems[0]
+        raise ContractFault(Problem(where, "base_commit", said.message, said.fix)) from wrong
+    tried = [f"{form}{ending}" for form in _forms(name) for ending in _ENDINGS]
+    found = next((path for path in (options.repos / one for one in tried) if path.exists()), None)
+    if found is None:
+        fix = f"git clone --mirror it to {options.repos / _forms(name)[1]}.git"
+        raise fault(where, "repo", f"{options.repos} has no {name}", fix)
+    return {"git": os.path.abspath(found), "commit": commit}  # noqa: PTH100  # keep symlinks as named
+
+
+def _check(name: str, where: str) -> None:
+    parts = name.split("/")
+    if len(parts) != 2 or any(part in {"", ".", ".."} or shown(part) != part for part in parts):
+        raise fault(where, "repo", f"{shown(name)!r} is not of the form owner/name")
+
+
+def _forms(name: str) -> tuple[str, str, str]:
+    owner, own = name.split("/")
+    return name, f"{owner}__{own}", own

@@ -1,0 +1,220 @@
+"""A `SandboxSpec` -> a sandbox made of namespaces: bubblewrap around an overlay, with init as process 1.
+
+    admission -> an order -> the launcher -> init says hello -> a `BubblewrapSandbox`
+
+What a limit is enforced by is found out here, once, and told in `Facts`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import select
+import signal
+import socket
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from steelyard.errors import InfraFault
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.owner import is_stale, owner_tag, run_uid
+from steelyard.sandboxes.admission import admission
+from steelyard.sandboxes.base import Enforced, Facts, SandboxSpec, addresses, network_of
+from steelyard.sandboxes.bubblewrap import orphans
+from steelyard.sandboxes.bubblewrap.launcher_client import START_TIMEOUT_S, Started, launch, launcher, receive
+from steelyard.sandboxes.bubblewrap.order import Order, overlays_as_data, places_as_data
+from steelyard.sandboxes.bubblewrap.overlay_probe import NO_NAMESPACES
+from steelyard.sandboxes.bubblewrap.sandbox import DEATH_S, BubblewrapSandbox, Holding, Init, are_gone
+from steelyard.sandboxes.copy_layers import visible
+from steelyard.sandboxes.init.frames import PROTOCOL
+from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.limits import cgroups
+
+ON_DISK_ABOVE_MB = 2048
+_MB = 1 << 20
+_OPEN_FILES = 4096
+CERTIFICATES = (
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/ca-certificates.conf",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+)
+_USERNS_FIX = (
+    "run `sysctl -w kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0`"
+)
+
+_swept = threading.Event()
+
+
+class BubblewrapBackend:
+    """The default on Linux; needs bubblewrap and user namespaces, root is not needed."""
+
+    def facts(self, spec: SandboxSpec) -> Facts:
+        overlay = launcher().overlay
+        if overlay.startswith(NO_NAMESPACES):
+            raise InfraFault(
+                f"this user may not make namespaces ({overlay.removeprefix(NO_NAMESPACES)}); {_USERNS_FIX}"
+            )
+        root = os.geteuid() == 0
+        copied = bool(overlay) or (spec.rename == "full" and not root)
+        mode: Literal["root", "userxattr", ""] = "" if copied else "root" if root else "userxattr"
+        groups = cgroups.host().parents
+        limits: dict[str, Enforced] = {
+            "cpu": "cgroup" if "cpu" in groups else "none",
+            "memory": "cgroup" if "memory" in groups else "polled",
+            "disk": "tmpfs" if not _is_on_disk(spec) else "polled" if spec.keep is None else "none",
+            "processes": "cgroup" if "processes" in groups else "rlimit",
+        }
+        return Facts(
+            "bubblewrap",
+            "bubblewrap",
+            "copy" if copied else "overlay",
+            mode,
+            network_of(spec),
+            run_uid(),
+            limits,
+        )
+
+    def start(self, spec: SandboxSpec) -> BubblewrapSandbox:
+        facts = self.facts(spec)
+        _sweep_once()
+        holding = _hold(spec)
+        try:
+            own, started = launch(_order(spec, facts, holding))
+            name = f"{own.tag}-{started.number}"
+            groups = cgroups.folders(name, cgroups.host())
+            try:
+                init = _greet(started, groups)
+            except BaseException:
+                _abandon(started, name, groups)
+                raise
+        except BaseException:
+            holding.release()
+            raise
+        if started.touched is None and facts.materialise == "overlay":
+            facts = replace(
+                facts, materialise="copy", overlay=""
+            )  # no overlay on the cache's own file system
+        return BubblewrapSandbox(spec, facts, holding, started, init)
+
+
+def _is_on_disk(spec: SandboxSpec) -> bool:
+    return spec.keep is not None or spec.limits.disk_mb > ON_DISK_ABOVE_MB
+
+
+def _in_memory_mb(spec: SandboxSpec) -> int:
+    """What the sandbox's file systems can take of the machine's memory."""
+    return 2 * spec.limits.tmp_mb + (0 if _is_on_disk(spec) else spec.limits.disk_mb)
+
+
+def _hold(spec: SandboxSpec) -> Holding:
+    guaranteed_mb = min(spec.limits.guaranteed_mb, spec.limits.memory_mb)
+    ticket = admission().enter((guaranteed_mb + _in_memory_mb(spec)) * _MB)
+    folder = None
+    if _is_on_disk(spec) and spec.keep is None:
+        folder = Cache.default().root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
+    return Holding(ticket, folder, spec.keep)
+
+
+def _order(spec: SandboxSpec, facts: Facts, holding: Holding) -> Order:
+    limits = spec.limits
+    uppers = holding.keep or holding.folder
+    return Order(
+        layers=[str(layer) for layer in visible(list(spec.layers))],
+        home_layers=[str(layer) for layer in visible(list(spec.home_layers))],
+        overlays=overlays_as_data(spec.overlays),
+        extra_mounts=places_as_data(spec),
+        toolchains=[str(prefix) for prefix in spec.toolchains],
+        links={name: str(target) for name, target in spec.links.items()},
+        workdir=spec.workdir,
+        host_files={**_trusted(spec), **{inside: str(source) for inside, source in spec.host_files.items()}},
+        share_network=spec.network == "host",
+        hosts=addresses(spec.allowed_hosts),
+        materialise=facts.materialise,
+        uppers=None if uppers is None else str(uppers),
+        keep=spec.keep is not None,
+        disk_bytes=limits.disk_mb * _MB,
+        tmp_bytes=limits.tmp_mb * _MB,
+        rlimits=_rlimits(spec, facts),
+        # A full tmpfs must not eat the processes' share: its pages are charged to the same group.
+        memory_bytes=(limits.memory_mb + _in_memory_mb(spec)) * _MB,
+        processes=limits.processes,
+        cpu=limits.cpu,
+        run_uid=run_uid(),
+        run_gid=run_uid() if os.geteuid() == 0 else os.getegid(),
+    )
+
+
+def _trusted(spec: SandboxSpec) -> dict[str, str]:
+    """Whose word is taken for who a host is: without it no program would talk to one behind a door."""
+    return {path: path for path in CERTIFICATES if Path(path).exists()} if spec.allowed_hosts else {}
+
+
+def _rlimits(spec: SandboxSpec, facts: Facts) -> list[str]:
+    """What init sets on itself; a group's limit is exact and needs no second one."""
+    rlimits = ["core=0", f"nofile={_OPEN_FILES}"]
+    if facts.limits["processes"] == "rlimit":
+        rlimits.append(f"nproc={spec.limits.processes}")
+    if facts.limits["memory"] == "polled":
+        rlimits.append(f"data={spec.limits.memory_mb * _MB}")
+    if facts.limits["disk"] != "tmpfs":
+        rlimits.append(f"fsize={spec.limits.disk_mb * _MB}")
+    return rlimits
+
+
+def _greet(started: Started, groups: list[Path]) -> Init:
+    """Init's first words, and a pidfd of it: the kernel tells who sent them."""
+    _await_word(started)
+    try:
+        first = receive(started.sock, 4096)
+    except OSError as error:
+        raise InfraFault(f"a sandbox did not come up: {error}; run `steelyard doctor`") from error
+    if not first.data:
+        said = os.pread(started.stderr, 4000, 0).decode(errors="replace").strip()
+        raise InfraFault(f"bubblewrap did not start: {said or 'no message'}; run `steelyard doctor`")
+    started.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+    wire = Wire(started.sock)
+    hello = wire.hello(first.data, START_TIMEOUT_S)
+    if hello is None or hello.protocol != PROTOCOL:
+        raise InfraFault(
+            "steelyard's init speaks another protocol; run `pip install --force-reinstall steelyard`"
+        )
+    os.close(started.stderr)
+    return Init(wire, first.sender, os.pidfd_open(first.sender), groups)
+
+
+def _await_word(started: Started) -> None:
+    """Until init speaks, or bubblewrap is dead and so nobody may ever: its child can hold the socket for good."""
+    waiting = select.poll()
+    for descriptor in (started.sock.fileno(), started.bwrap):
+        waiting.register(descriptor, select.POLLIN)
+    heard = waiting.poll(int(START_TIMEOUT_S * 1000))
+    if [descriptor for descriptor, _ in heard] == [started.bwrap]:
+        raise InfraFault("bubblewrap was killed before its sandbox came up")
+
+
+def _abandon(started: Started, name: str, groups: list[Path]) -> None:
+    with contextlib.suppress(OSError):
+        signal.pidfd_send_signal(started.bwrap, signal.SIGKILL)
+    started.sock.close()
+    are_gone(started.bwrap, started.bwrap, DEATH_S)
+    orphans.end_marked(lambda marked: marked == name)
+    for descriptor in (started.workspace, started.baseline, started.touched, started.bwrap, started.stderr):
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+    with contextlib.suppress(OSError):
+        cgroups.remove(groups)
+
+
+def _sweep_once() -> None:
+    if not _swept.is_set():
+        _swept.set()
+        orphans.end_marked(is_stale)
+        cgroups.sweep(is_stale)
+        with contextlib.suppress(OSError, RecursionError):  # a dead run's folder must not stop a new one
+            Cache.default().sweep()

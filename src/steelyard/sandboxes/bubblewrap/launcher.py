@@ -1,0 +1,305 @@
+"""Orders on a socket -> sandboxes started. The one process of a controller that forks.
+
+Small, single-threaded, standard library only. A controller has gigabytes and threads: a fork from it is slow, and
+PDEATHSIG follows the *thread* that forked, so a sandbox would die with a worker thread.
+
+    controller --SEQPACKET--> launcher      b"start" + [order in a memfd, the sandbox's end of a socketpair]
+    launcher --SEQPACKET--> a spare         the same: a child that is forked and in its cgroups already,
+                                            because joining a cgroup may wait for the kernel for 10 ms
+    spare -> the sandbox's socketpair       b"+o" or b"+c", u32 number of its cgroups,
+                                            [workspace, baseline, upper, pidfd, bwrap's stderr]
+                                            or b"-" and a JSON error
+    then the spare becomes bubblewrap, and init speaks on the same socket
+
+When the controller goes, by whatever signal, the socket ends: every sandbox is killed, every cgroup removed.
+When the launcher goes, the kernel kills each bubblewrap (PDEATHSIG). What is left when both go in the same
+millisecond is ended by whoever starts next (orphans.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import time
+from collections import deque
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from steelyard.sandboxes import seccomp
+from steelyard.sandboxes.bubblewrap import mounts
+from steelyard.sandboxes.bubblewrap.arguments import Descriptors, HostLayout, bwrap_arguments
+from steelyard.sandboxes.bubblewrap.mount_plan import prepare
+from steelyard.sandboxes.bubblewrap.order import Order
+from steelyard.sandboxes.bubblewrap.orphans import mark
+from steelyard.sandboxes.bubblewrap.overlay_probe import overlay_works
+from steelyard.sandboxes.limits import cgroups
+
+# Ctrl-C, `kill`, a closed terminal: they may come to the whole process group, and we clean up after the controller.
+_OF_THE_CONTROLLER = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SPARES = 2  # an agent and its bench start in pairs, and a spare takes longer to get ready than to be used
+START_LIMIT_S = 300  # a workspace that must be copied may take its time
+_FAILED = 77  # exit code of a child that never became bubblewrap
+_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+
+
+class Kit(NamedTuple):
+    """What every sandbox needs, read once."""
+
+    bwrap: str
+    init: int
+    seccomp: int
+    layout: HostLayout
+    tag: str
+    launcher: int  # our process id
+    control: int  # our socket; a child lets go of it
+
+
+def main(control: int, bwrap: str, init: str, tag: str) -> None:
+    for number in _OF_THE_CONTROLLER:
+        signal.signal(number, signal.SIG_IGN)
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a deep tree of an agent's takes one a level
+    mounts.prctl(mounts.PR_SET_CHILD_SUBREAPER, 1)  # so that a killed bubblewrap's init can be waited for
+    sock = socket.socket(fileno=control)
+    kit = Kit(bwrap, _in_memory(init), seccomp.sealed(), HostLayout.look(), tag, os.getpid(), control)
+    try:
+        facts = {"overlay": overlay_works()}
+    except OSError as error:  # no process more for this user
+        sock.send(json.dumps({"failed": error.strerror}).encode())
+        return
+    sock.send(json.dumps(facts).encode())
+    gc.freeze()  # a collection in a child would copy every page it looks at
+    nursery = Nursery(kit)
+    _serve(sock, nursery)
+    nursery.end()
+    cgroups.remove_all(
+        tag.rpartition("-")[0]
+    )  # of the controller: a killed launcher before us left a spare's
+
+
+def _in_memory(path: str) -> int:
+    """A sealed copy that every sandbox executes: no file of the host is bound for it, nobody can change it."""
+    descriptor = os.memfd_create("init", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    with open(path, "rb") as file:  # noqa: PTH123  # pathlib is not needed by the launcher otherwise
+        os.write(descriptor, file.read())
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    return descriptor
+
+
+def _serve(sock: socket.socket, nursery: Nursery) -> None:
+    wake, woken = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    events = select.poll()
+    events.register(sock, select.POLLIN)
+    events.register(wake, select.POLLIN)
+    while True:
+        nursery.fill()
+        ready = dict(events.poll())
+        if wake in ready:
+            os.read(wake, 4096)
+            nursery.reap()
+        if sock.fileno() in ready:
+            message, descriptors, _, _ = socket.recv_fds(sock, 64, 2)
+            if not message:
+                return
+            nursery.hand_over(descriptors)
+
+
+class _Spare(NamedTuple):
+    pid: int
+    sock: socket.socket
+
+
+class Nursery:
+    """The launcher's children: spares that wait for an order, and the sandboxes."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._numbers: dict[int, int] = {}  # pid -> number of its cgroups
+        self._last = 0
+        self._spares: deque[_Spare] = deque()
+
+    def fill(self) -> None:
+        with contextlib.suppress(OSError):  # no process more for this user: who asks for one is told
+            while len(self._spares) < _SPARES:
+                self._spares.append(self._fork())
+
+    def hand_over(self, descriptors: list[int]) -> None:
+        try:
+            spare = (
+                self._spares.popleft() if self._spares else self._fork()
+            )  # the oldest: its joining is done
+        except OSError as error:
+            _tell_failure(socket.socket(fileno=os.dup(descriptors[1])), error)
+        else:
+            with (
+                contextlib.suppress(OSError),
+                spare.sock,
+            ):  # one that died: the controller reads an end of file
+                socket.send_fds(spare.sock, [b"start"], descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    def reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    break
+                self._bury(pid, status)
+        _kill(
+            set(_children()) - set(self._numbers)
+        )  # a dead bubblewrap's child, which may wait for it for ever
+
+    def _bury(self, pid: int, status: int) -> None:
+        number = self._numbers.pop(pid, None)
+        if number is not None and status in {
+            _FAILED << 8,
+            signal.SIGALRM,
+        }:  # the controller never heard of these cgroups
+            cgroups.remove_all(f"{self._kit.tag}-{number}")
+        for spare in [spare for spare in self._spares if spare.pid == pid]:
+            spare.sock.close()
+            self._spares.remove(spare)
+
+    def end(self) -> None:
+        """Until no child is left: with each one that dies we may inherit another."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                _kill({*self._numbers, *_children()})
+                pid, _ = os.waitpid(-1, os.WNOHANG)
+                self._numbers.pop(pid, None)
+                if pid == 0:
+                    time.sleep(0.002)
+
+    def _fork(self) -> _Spare:
+        self._last += 1
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            _child(self._kit, self._last, theirs)
+        theirs.close()
+        self._numbers[pid] = self._last
+        return _Spare(pid, ours)
+
+
+def _children() -> list[int]:
+    """Our own and those that we inherited; none of them is reaped yet, so no number is another's."""
+    pid = os.getpid()
+    with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/task/{pid}/children") as file:  # noqa: PTH123
+        return [int(child) for child in file.read().split()]
+    return []
+
+
+def _kill(pids: set[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
+    """Never returns: becomes bubblewrap, or tells the controller why not and exits."""
+    end: socket.socket | None = None
+    try:
+        mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for of_the_controller in _OF_THE_CONTROLLER:
+            signal.signal(of_the_controller, signal.SIG_DFL)
+        os.close(kit.control)
+        joined = _join_cgroups(f"{kit.tag}-{number}")
+        message, descriptors, _, _ = socket.recv_fds(orders, 64, 2)
+        if message:
+            signal.alarm(
+                START_LIMIT_S
+            )  # a tree that takes for ever ends us, not the patience of the controller
+            end = socket.socket(fileno=descriptors[1])
+            _become_bwrap(kit, number, joined, _read_order(descriptors[0]), end)
+    except BaseException as error:  # noqa: BLE001  # told to the controller, which makes it an InfraFault
+        if end is not None:
+            _tell_failure(end, error)
+    os._exit(_FAILED)
+
+
+def _join_cgroups(name: str) -> list[Path] | OSError:
+    """Ahead of any order, so that what we copy and mount is charged too; a failure is told with the order."""
+    try:
+        folders = cgroups.make(name, cgroups.host())
+        cgroups.join(folders)
+    except OSError as error:
+        return error
+    return folders
+
+
+def _tell_failure(end: socket.socket, error: BaseException) -> None:
+    with contextlib.suppress(OSError):
+        problem = {"error": str(error) or repr(error), "errno": getattr(error, "errno", None)}
+        end.sendall(b"-" + json.dumps(problem).encode())
+
+
+def _read_order(descriptor: int) -> Order:
+    with open(descriptor, "rb") as file:
+        file.seek(0)
+        return Order.from_json(file.read())
+
+
+def _become_bwrap(
+    kit: Kit, number: int, joined: list[Path] | OSError, order: Order, end: socket.socket
+) -> NoReturn:
+    if isinstance(joined, OSError):
+        raise joined
+    cgroups.limit(joined, cgroups.Wanted(order.memory_bytes, order.processes, order.cpu), cgroups.host())
+    root = os.geteuid() == 0
+    environment = prepare(order)
+    stderr = os.memfd_create("stderr", os.MFD_CLOEXEC)
+    pidfd = os.pidfd_open(os.getpid())
+    if root:
+        _drop_root(order)
+    mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)  # again: setresuid clears it
+    if os.getppid() != kit.launcher:
+        os._exit(_FAILED)  # it went before we asked to go with it
+    given = Descriptors(_reopened(kit.seccomp), _inheritable(kit.init))
+    arguments = bwrap_arguments(order, kit.layout, given, environment.bound, _as_file)
+    touched = environment.workspace if environment.touched is None else environment.touched
+    word = (b"+c" if environment.touched is None else b"+o") + struct.pack("<I", number)
+    socket.send_fds(end, [word], [environment.workspace, environment.baseline, touched, pidfd, stderr])
+    signal.alarm(0)  # it would survive exec
+    os.dup2(end.fileno(), 0)
+    os.dup2(end.fileno(), 1)
+    os.dup2(stderr, 2)
+    os.execv(kit.bwrap, [mark(f"{kit.tag}-{number}"), *arguments])  # noqa: S606  # no shell is the point
+
+
+def _drop_root(order: Order) -> None:
+    os.setgroups([])
+    os.setresgid(order.run_gid, order.run_gid, order.run_gid)
+    os.setresuid(order.run_uid, order.run_uid, order.run_uid)
+
+
+def _reopened(descriptor: int) -> int:
+    """The same file from its beginning: a dup would share the offset with every other sandbox."""
+    return _inheritable(os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC))
+
+
+def _inheritable(descriptor: int) -> int:
+    os.set_inheritable(descriptor, True)
+    return descriptor
+
+
+def _as_file(text: str) -> int:
+    descriptor = os.memfd_create("file", 0)
+    os.write(descriptor, text.encode())
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return _inheritable(descriptor)

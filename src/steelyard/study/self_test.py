@@ -1,0 +1,188 @@
+"""A contract's own material on its own bench -> whether it comes out as it must, before anybody is tried.
+
+    fixtures/pass/*   every verifier gives at least 0.95 (`fixtures.pass_at_least`)
+    fixtures/fail/*   one verifier gives at most 0.5 (`fixtures.fail_at_most`)
+    reference         passes
+    noop              fails, and is not merely an error; where a refusal is right, it passes
+
+Real trials in a real sandbox; nothing of an agent's. Models are asked only where nothing but a judge decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from steelyard.contract.catalogue import GraderEntry
+from steelyard.contract.contract import Contract
+from steelyard.contract.fixtures import Fixture, find_fixtures, lay_fixture
+from steelyard.errors import ContractFault, Problem
+from steelyard.filesystem.cache import Cache
+from steelyard.filesystem.tree import shown
+from steelyard.graders.checks.verifier import FixtureScores, Verifier
+from steelyard.graders.grade import Graded
+from steelyard.plan.trial import Trial
+from steelyard.study.engine import Engine
+from steelyard.study.judging import Judging
+from steelyard.study.record import Record
+
+Came = Literal["as_expected", "otherwise", "error", "invalid"]
+TAIL_CHARS = 200
+
+
+class SelfTestResult(NamedTuple):
+    """One thing that was tried; `invalid` is the machine's fault, `error` the contract's."""
+
+    name: str  # "fixtures/pass/exact.json", "reference"
+    wanted: str  # "at least 0.95", "pass"
+    got: str  # "0.8", "fail", "error"
+    came: Came
+    why: str = ""
+    folder: str = ""
+    check: str = ""  # the one to blame, if there is one
+
+    def to_json(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """Where the runs go, and in which sandbox they are."""
+
+    out: Path
+    sandbox: str | None = None
+    judging: Judging | None = None
+    on_start: Callable[[str], None] = field(default=lambda _: None)
+
+    def fixtures(self, contract: Contract, fixtures: list[Fixture]) -> Iterator[SelfTestResult]:
+        for fixture in fixtures:
+            with Cache.default().temporary() as folder:
+                tree = folder / "tree"
+                lay_fixture(contract, fixture, tree)
+                yield _scored(fixture, self._run(contract, f"tree:{tree}", fixture.name))
+
+    def agents(self, contract: Contract) -> Iterator[SelfTestResult]:
+        """What can be tried is; a reference that is missing is told afterwards."""
+        steps = contract.steps
+        known = contract.spec.oracle.reference is not None or any(step.reference for step in steps)
+        for agent, wanted in _wanted(contract).items():
+            if known or agent != "reference":
+                yield _judged(agent, wanted, self._run(contract, agent, agent))
+        if not known and contract.spec.expected_outcome == "completion":
+            where, field = str(contract.folder / "contract.yaml"), "steps" if steps else "oracle.reference"
+            fix = (
+                "reference: right.txt, a file with the right answer"
+                if contract.spec.workspace == "none"
+                else "reference: reference.patch, which `git diff` writes of a solution"
+            )
+            raise ContractFault(Problem(where, field, "there is no reference to try", fix))
+
+    def _run(self, contract: Contract, agent: str, name: str) -> Record:
+        self.on_start(f"{contract.id} x {name}")
+        judging = None if contract.checks else self.judging
+        engine = Engine(self.out, sandbox=self.sandbox, judging=judging)
+        ((_, records),) = engine.run([Trial(contract, agent)])
+        return records[-1]
+
+
+def _wanted(contract: Contract) -> dict[str, str]:
+    """Agent -> verdict. Whoever refuses changes nothing; whether saying nothing is a refusal, a judge decides."""
+    if contract.spec.expected_outcome == "completion":
+        return {"reference": "pass", "noop": "fail"}
+    return {"reference": "pass", **({"noop": "pass"} if contract.spec.workspace == "code" else {})}
+
+
+def verifiers(contract: Contract) -> list[GraderEntry]:
+    return [one for one in (*contract.checks, *contract.graders) if isinstance(one.grader, Verifier)]
+
+
+def fixtures_of(contract: Contract) -> list[Fixture]:
+    """Raises ContractFault for what cannot be tried, nothing to try included."""
+    if contract.spec.steps:
+        where = str(contract.folder)
+        raise ContractFault(Problem(where, "steps", "fixtures are for contracts without steps"))
+    asking = verifiers(contract)
+    spec = contract.spec
+    outputs = {
+        one.grader.output_in(contract.brief, spec.answer_path, spec.environment.root) for one in asking
+    }
+    found = find_fixtures(contract, outputs.pop() if len(outputs) == 1 else None)
+    if found and not asking:
+        raise ContractFault(
+            Problem(str(contract.folder / "fixtures"), "", "there is no verifier to try them on")
+        )
+    if asking and not found:
+        fix = "put answers into fixtures/pass and fixtures/fail"
+        raise ContractFault(
+            Problem(str(contract.folder), "", "a verifier, and no fixture to try it with", fix)
+        )
+    return found
+
+
+def _scored(fixture: Fixture, record: Record) -> SelfTestResult:
+    own = [one for one in record.grades if isinstance(one.entry.grader, Verifier)]
+    folder = str(record.evidence.folder.path)
+    if record.verdict.status == "invalid":
+        return SelfTestResult(fixture.name, "", "invalid", "invalid", shown(record.verdict.reason), folder)
+    limits = [one.entry.grader.fixtures for one in own]
+    high, low = max(one.pass_at_least for one in limits), max(one.fail_at_most for one in limits)
+    wanted = f"at least {high:g}" if fixture.must_pass else f"at most {low:g}"
+    broken = next((one for one in own if one.grade.score is None), None)
+    if broken is not None:
+        why = _what_broke(broken, record)
+        return SelfTestResult(fixture.name, wanted, "error", "error", why, folder, broken.entry.name)
+    every = [_fits(one, must_pass=fixture.must_pass) for one in own]
+    worst = min(own, key=lambda one: one.grade.score or 0.0)
+    fits = all(every) if fixture.must_pass else any(every)
+    got, came = f"{worst.grade.score or 0.0:g}", _came(fits=fits)
+    return SelfTestResult(fixture.name, wanted, got, came, "", folder, worst.entry.name)
+
+
+def _came(*, fits: bool) -> Came:
+    return "as_expected" if fits else "otherwise"
+
+
+def _fits(one: Graded, *, must_pass: bool) -> bool:
+    scores: FixtureScores = one.entry.grader.fixtures
+    return scores.fit(one.grade.score or 0.0, must_pass=must_pass)
+
+
+def _what_broke(one: Graded, record: Record) -> str:
+    """A script that crashed has an exit code and last words; its missing reward follows from that."""
+    outcome = record.evidence.outcomes.get(one.entry.name, {})
+    ended = f" (exit {outcome['exit']})" if outcome.get("exit") else ""
+    last = one.grade.output_tail.strip().splitlines()[-1:]
+    said = f": {last[0][:TAIL_CHARS]}" if ended and last else ""
+    return shown(f"{one.grade.why}{ended}{said}")
+
+
+def _judged(agent: str, wanted: str, record: Record) -> SelfTestResult:
+    verdict, folder = record.verdict, str(record.evidence.folder.path)
+    why, check = ("", "") if verdict.verdict == "pass" else _why_not(record)
+    if verdict.status == "invalid":
+        return SelfTestResult(agent, wanted, "invalid", "invalid", shown(verdict.reason), folder)
+    if verdict.verdict == "ungraded" and not record.contract.checks:  # nobody could be asked, or be read
+        return SelfTestResult(agent, wanted, "ungraded", "invalid", shown(verdict.reason), folder)
+    if verdict.verdict == "error" or (verdict.verdict == "fail" and verdict.acceptance == "acceptance_error"):
+        return SelfTestResult(agent, wanted, "error", "error", why, folder, check)
+    return SelfTestResult(
+        agent, wanted, verdict.verdict, _came(fits=verdict.verdict == wanted), why, folder, check
+    )
+
+
+def _why_not(record: Record) -> tuple[str, str]:
+    """The reason, and the check that gave it."""
+    broken = [one for one in record.grades if one.entry.required and one.grade.outcome in {"fail", "error"}]
+    first = next((one for one in broken if one.grade.outcome == "error"), broken[0] if broken else None)
+    if first is None:
+        return shown(record.verdict.reason), ""
+    return shown(f"{first.entry.name}: {first.grade.why}") + _left_out(record), first.entry.name
+
+
+def _left_out(record: Record) -> str:
+    """What of the system was not on the bench may be what is missing there."""
+    left = [one.where for one in record.evidence.findings if one.id == "not_carried"]
+    more = f" and {len(left) - 1} more" if len(left) > 1 else ""
+    return f"; {left[0]}{more} was not on the bench: `exports`, or `bench: live`" if left else ""

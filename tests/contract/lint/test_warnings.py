@@ -1,0 +1,73 @@
+"""What an author should look at twice is a warning, not a fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from contract_folders import Git, Writer
+
+CHECKS = [{"id": "accept", "cmd": "x"}]
+PATCH = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-print(1)\n+print(compute_the_total(price))\n"
+
+
+def test_a_contract_without_a_reference_is_warned_about(writer: Writer) -> None:
+    writer.write()
+    assert writer.warnings() == ["oracle: no reference solution, so solvability is unproven"]
+
+
+def test_a_sound_contract_has_no_warnings(writer: Writer) -> None:
+    writer.write({"fix.patch": PATCH}, oracle={"checks": CHECKS, "reference": "fix.patch"})
+    assert writer.warnings() == []
+
+
+def test_a_brief_that_contains_the_reference_is_warned_about(writer: Writer) -> None:
+    brief = "Please write print(compute_the_total(price)) instead."
+    writer.write({"fix.patch": PATCH}, brief=brief, oracle={"checks": CHECKS, "reference": "fix.patch"})
+    assert writer.warnings() == ["brief: contains lines of the reference"]
+    writer.write(
+        {"b.md": brief}, brief=..., brief_file="b.md", oracle={"checks": CHECKS, "reference": "fix.patch"}
+    )
+    assert writer.warnings() == ["brief_file: contains lines of the reference"]
+
+
+def test_an_empty_submodule_is_warned_about(writer: Writer, repository: Git) -> None:
+    repository("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},deps/inner")
+    repository("commit", "-q", "-m", "pin")
+    writer.write(repository={"git": "../upstream", "commit": repository("rev-parse", "HEAD")})
+    assert "repository.submodules: the submodule deps/inner is left empty" in writer.warnings()
+
+
+def test_a_hidden_file_that_agents_see_is_warned_about(writer: Writer) -> None:
+    checks = [{"id": "accept", "cmd": "x", "inject": ["repo/a.py"]}]
+    writer.write(repository={"tree": "./repo"}, oracle={"checks": checks})
+    assert "repository.tree: repo/a.py is a file of the graders, and agents see it" in writer.warnings()
+
+
+def test_the_examples_of_the_project_have_no_warnings(writer: Writer) -> None:
+    from steelyard.contract.load import examine_contract, find_contracts
+    from steelyard.graders.catalogue import CATALOGUE
+
+    examples = find_contracts([Path(__file__).parents[3] / "examples"])
+    assert len(examples) >= 2
+    for folder in examples:
+        assert examine_contract(folder, CATALOGUE, writer.store).warnings == []
+
+
+def test_each_cap_that_binds_nothing_is_warned_about_by_name(writer: Writer) -> None:
+    caps = {
+        "tokens": 1,
+        "cost_usd": 1.0,
+        "cost_units": 1,
+        "tool_calls": 1,
+        "failed_checks": 1,
+        "command_s": 1,
+        "dependency_installs": 1,
+    }
+    oracle = {"checks": CHECKS, "reference": "fix.patch"}
+    writer.write({"fix.patch": PATCH}, oracle=oracle, budget={**caps, "wall_s": 60})
+    expected = [
+        f"budget.{cap}: {cap} is recorded and not enforced yet: only wall_s ends a run" for cap in caps
+    ]
+    assert sorted(writer.warnings()) == sorted(expected)
+    writer.write({"fix.patch": PATCH}, oracle=oracle, budget={"wall_s": 60, "headroom": {"wall_s": 5}})
+    assert writer.warnings() == []

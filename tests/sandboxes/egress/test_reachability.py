@@ -1,0 +1,42 @@
+"""Whether somebody is behind a door, as this machine sees it."""
+
+from __future__ import annotations
+
+import socket
+
+from far_hosts import echo, serving, unused_port
+
+from steelyard.sandboxes.base import AllowedHost
+from steelyard.sandboxes.egress.reachability import unreachable
+
+HOST = "host.internal"
+
+
+def test_only_who_is_away_is_named_with_the_reason() -> None:
+    away = AllowedHost(HOST, unused_port())
+    unknown = AllowedHost("nobody.invalid", 443)
+    with serving(echo) as port:
+        found = unreachable([AllowedHost(HOST, port), away, unknown, away])
+    assert list(found) == [away, unknown]
+    assert found[away] == "Connection refused"
+    assert "nobody.invalid is not known" in found[unknown]
+
+
+def test_a_name_that_leads_to_this_machine_is_not_there() -> None:
+    with serving(echo) as port:
+        (why,) = unreachable([AllowedHost("localhost", port)]).values()
+    assert "no name but host.internal may lead to" in why
+
+
+def test_who_answered_just_now_is_not_asked_again_and_who_did_not_is() -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        allowed_host = AllowedHost(HOST, server.getsockname()[1])
+        assert unreachable([allowed_host])
+        server.listen()
+        assert unreachable([allowed_host]) == {}
+    assert unreachable([allowed_host]) == {}  # remembered
+
+
+def test_no_doors_need_nobody() -> None:
+    assert unreachable([]) == {}
