@@ -20,10 +20,13 @@ ROOMS = (
         "errors",
         "stats",
         "grammars",
+        "filesystem",
         "contract",
+        "importers",
         "plan",
         "evidence",
         "sandboxes",
+        "environment",
         "bench",
         "gateway",
         "agents",
@@ -59,7 +62,10 @@ ACTS = {
 }
 
 # These run between fork and exec, or as a process of their own: the standard library and each other.
-LAUNCHER = ("launcher", "lay", "mounts", "cgroups", "seccomp")
+LAUNCHER = ("bubblewrap.launcher", "write_files", "bubblewrap.mounts", "limits.cgroups", "seccomp")
+
+
+CROWDED = 16
 
 
 def modules() -> dict[str, Path]:
@@ -173,8 +179,18 @@ def test_the_launcher_needs_only_the_standard_library(stem: str) -> None:
         "sandboxes",
         "errors",
         "evidence",
+        "filesystem",
         "steelyard",
     }
+
+
+def test_a_folder_has_at_most_about_a_dozen_files() -> None:
+    crowded = {
+        str(folder.relative_to(PACKAGE)): count
+        for folder in {path.parent for path in MODULES.values()} - {PACKAGE / "cli"}  # one file a verb
+        if (count := len([path for path in folder.glob("*.py") if path.stem != "__init__"])) > CROWDED
+    }
+    assert not crowded
 
 
 def test_no_file_is_called_after_nothing_in_particular() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from steelyard.bench.verifier.options import SeparateVerifier
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown
@@ -28,12 +27,14 @@ def image_of(contract: Contract) -> Image:
     return image
 
 
-def separate_image(contract: Contract, separate: SeparateVerifier) -> Image | None:
-    """The image of a verifier's own; None: a fresh container of the agent's."""
-    if separate.image:
-        return find_image(engine(), separate.image)
-    if separate.build:
-        return build_image(engine(), _recipe(contract, separate.build, unpinned=separate.allow_unpinned))
+def find_or_build_image(
+    contract: Contract, name: str | None, build: str | None, *, allow_unpinned: bool
+) -> Image | None:
+    """The image of that name, or the one built from that folder of the contract; None if neither is given."""
+    if name:
+        return find_image(engine(), name)
+    if build:
+        return build_image(engine(), _recipe(contract, build, unpinned=allow_unpinned))
     return None
 
 

@@ -24,7 +24,7 @@ from steelyard.bench.transfer.system.change import KERNEL, matches
 from steelyard.bench.transfer.system.policy import system_policy
 from steelyard.bench.verifier.options import PUBLISHED, Artifact, SeparateVerifier
 from steelyard.contract.model import Memory
-from steelyard.environment.image import separate_image
+from steelyard.environment.image import find_or_build_image
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault
 from steelyard.evidence.change.change import ChangeEntry
@@ -118,7 +118,10 @@ def _of_the_verifier(environment: Environment, separate: SeparateVerifier) -> En
     exports = tuple(pattern for one in separate.artifacts for pattern in (one.source, f"{one.source}/**"))
     update = {"environment": changed, "exports": exports}
     other = replace(contract, spec=spec.model_copy(update=update))
-    return replace(environment, contract=other, image=separate_image(contract, separate) or environment.image)
+    own = find_or_build_image(
+        contract, separate.image, separate.build, allow_unpinned=separate.allow_unpinned
+    )
+    return replace(environment, contract=other, image=own or environment.image)
 
 
 def _leads_out(entry: ChangeEntry, artifacts: Iterable[Artifact]) -> bool:
