@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Under
 from steelyard.evidence.finding import Finding
+from steelyard.graders.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.judge.judgement import RUBRIC, Judgement, Opinion, rule
 from steelyard.report.disagreeing import MEANING
@@ -28,7 +29,9 @@ OUTCOMES = ("pass", "fail", "error", "not_applicable")
 
 
 def graded(outcome: str = "pass", *, required: bool = True, under: Under = "acceptance") -> Graded:
-    entry = GraderEntry("a", "command", None, under=under, required=required, weight=1.0 if required else 0.0)
+    entry = GraderEntry(
+        "a", "command", Command("true"), under=under, required=required, weight=1.0 if required else 0.0
+    )
     return Graded(entry, Grade(outcome, {"pass": 1.0, "fail": 0.0}.get(outcome), "why"))  # type: ignore[arg-type]
 
 

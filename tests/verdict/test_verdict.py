@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Under
 from steelyard.evidence.finding import Finding
+from steelyard.graders.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.graders.patch_validity import PatchValidity
 from steelyard.verdict.status import Status, decide_acceptance, decide_status
@@ -28,7 +29,7 @@ def graded(
     **rest: object,
 ) -> Graded:
     default = {"pass": 1.0, "fail": 0.0}.get(outcome)
-    entry = GraderEntry(name, "command", None, under=under, required=True, weight=1.0)
+    entry = GraderEntry(name, "command", Command("true"), under=under, required=True, weight=1.0)
     grade = Grade(outcome, default if score is None else score, "why")  # type: ignore[arg-type]
     return Graded(replace(entry, **rest), grade)  # type: ignore[arg-type]
 

@@ -12,6 +12,7 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Step
 from steelyard.contract.step_reward import Result, step_reward
 from steelyard.contract.threshold import is_enough
+from steelyard.graders.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.status import Status
 from steelyard.verdict.steps import StepResult, step_results, steps_reward
@@ -29,7 +30,7 @@ def check(step: str, name: str = "it", **keys: Any) -> GraderEntry:
         "is_check": True,
         "step": step,
     }
-    return GraderEntry(f"{step}.{name}", keys.pop("type", "command"), None, **(defaults | keys))
+    return GraderEntry(f"{step}.{name}", keys.pop("type", "command"), Command("true"), **(defaults | keys))
 
 
 def step(name: str, *checks: GraderEntry, least: float = 1.0) -> Step:

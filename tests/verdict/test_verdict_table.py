@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.termination import CLASS_OF, CODES
+from steelyard.graders.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.judge.judgement import Judgement
 from steelyard.report.summary import summarise
@@ -28,7 +29,9 @@ ANSWER = Rule(workspace="none")
 
 def one(outcome: str, *, required: bool = True, weight: float = 1.0, name: str = "a") -> Graded:
     score = {"pass": 1.0, "fail": 0.0}.get(outcome)
-    entry = GraderEntry(name, "command", None, under="acceptance", required=required, weight=weight)
+    entry = GraderEntry(
+        name, "command", Command("true"), under="acceptance", required=required, weight=weight
+    )
     return Graded(entry, Grade(outcome, score, "why"))  # type: ignore[arg-type]  # words of the table
 
 

@@ -23,7 +23,7 @@ from steelyard.bench.image_of import separate_image
 from steelyard.bench.merged_settings import with_contents
 from steelyard.bench.rebuild import laid_entries
 from steelyard.bench.separate import PUBLISHED, Artifact, Separate
-from steelyard.bench.system_change import KERNEL, matches
+from steelyard.bench.system_places import KERNEL, matches
 from steelyard.bench.system_policy import system_policy
 from steelyard.contract.model import Memory
 from steelyard.contract.tree import is_within, shown

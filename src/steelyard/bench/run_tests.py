@@ -18,6 +18,7 @@ from steelyard.bench.brought import brought, entries_of, python_modules
 from steelyard.bench.command_words import command_words
 from steelyard.bench.controls import Controls
 from steelyard.bench.disguise import NO_DISGUISE, Disguise, disguise
+from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.expected import Expectation, as_expected, has_other_parameters
 from steelyard.bench.ground import Ground
 from steelyard.bench.kept_settings import kept_settings, without_lost_settings
@@ -34,7 +35,7 @@ from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.split.trusted import TrustedSplit, digests, trusted_split
-from steelyard.bench.suite import Decision, Suite, SuiteOptions
+from steelyard.bench.suite import Decision, Suite
 from steelyard.bench.twin.halves import run_halves
 from steelyard.bench.twin.run_twin import Oracle, control, without_controls
 from steelyard.bench.twin.snapshot_tests import snapshot_tests
@@ -70,7 +71,7 @@ class OracleBench:
     """A suite, and everything that is needed to run it: once, and again with other contents in its files."""
 
     ground: Ground
-    options: SuiteOptions
+    spec: SuiteSpec
     suite: Suite
     work: tuple[Laid, ...]  # the change, without what belongs to the oracle
     hidden: tuple[Laid, ...]
@@ -85,7 +86,7 @@ class OracleBench:
 
         Nothing but those contents differs between two runs.
         """
-        runner = runner_for(self.suite, self.options.runner)
+        runner = runner_for(self.suite, self.spec.runner)
         suite = self.names.suite(self.suite)
         with self.ground.cache.temporary() as scratch:
             oracle = self.names.laid(_with(instead or {}, (*self.again, *self.hidden), scratch))
@@ -95,7 +96,7 @@ class OracleBench:
 
     def on(self, change: tuple[Laid, ...]) -> OracleBench:
         """The same suite on another change."""
-        return oracle_bench(self.ground, self.options, change, self.hidden, self.in_sandbox)
+        return oracle_bench(self.ground, self.spec, change, self.hidden, self.in_sandbox)
 
     def source(self, path: str) -> bytes | None:
         """The text of a file that every run lays down, if it is of a reasonable size."""
@@ -108,22 +109,22 @@ class OracleBench:
 
 def oracle_bench(
     ground: Ground,
-    options: SuiteOptions,
+    spec: SuiteSpec,
     change: tuple[Laid, ...],
     hidden: tuple[Laid, ...],
     in_sandbox: InSandbox,
 ) -> OracleBench:
-    theirs = OracleFiles(ground.baseline, options.oracle_patterns)
-    places = {*(dest for _, dest in options.injected), *(one.path for one in hidden)}
+    theirs = OracleFiles(ground.baseline, spec.oracle_patterns)
+    places = {*(dest for _, dest in spec.injected), *(one.path for one in hidden)}
     work = tuple(
         one
         for one in without_lost_settings(ground, change)
         if one.path not in theirs and places.isdisjoint(prefixes(one.path))
     )
     tree = ground.contract.snapshot.tree
-    asked = through_npm(suite_of(options, ground.contract.spec.oracle.isolation), tree)
+    asked = through_npm(suite_of(spec, ground.contract.spec.oracle.isolation), tree)
     asked = without_package_manager(asked, tree)
-    work = tuple(without_products(runner_for(asked, options.runner), work, ground.baseline))
+    work = tuple(without_products(runner_for(asked, spec.runner), work, ground.baseline))
     suite = _on(ground, asked, work)
     again: tuple[Laid, ...] = ()
     if ground.contract.spec.oracle.mode == "twin":
@@ -131,7 +132,7 @@ def oracle_bench(
     names = disguise(hidden, ground.baseline)
     oracles = [*(path for path in ground.baseline if path in theirs), *(one.path for one in hidden)]
     files = Places.of(oracles, suite.cwd)
-    return OracleBench(ground, options, suite, work, hidden, in_sandbox, again, names, files)
+    return OracleBench(ground, spec, suite, work, hidden, in_sandbox, again, names, files)
 
 
 def run_tests(bench: OracleBench) -> Executed:
@@ -186,7 +187,7 @@ def _with_twin(bench: OracleBench) -> Executed:
 
 def _tells_an_exit_code_only(bench: OracleBench) -> bool:
     """One result for all tests: where some of them are changed it says nothing."""
-    return runner_for(bench.suite, bench.options.runner).NAME == "exit_code"
+    return runner_for(bench.suite, bench.spec.runner).NAME == "exit_code"
 
 
 def _oracle(bench: OracleBench, trusted: TrustedTree) -> Oracle:
@@ -222,7 +223,7 @@ def _expected(
         files=bench.places.files,
         changed=frozenset(one.path for one in bench.work),
         surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
-        declared=bench.options.declared,
+        declared=bench.spec.declared,
     )
     if expectation.knows_every_test and has_other_parameters(reported, expectation):
         again = {one.id for one in trusted.report(again=True).reported.results}
@@ -251,7 +252,7 @@ def _with_split(bench: OracleBench) -> Executed:
         written=dict(_written(bench, ran.reported.runner)),
         files=bench.places.files,
         surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
-        declared=bench.options.declared,
+        declared=bench.spec.declared,
     )
     if expectation.knows_every_test and has_other_parameters(ran.reported, expectation):
         again = {one.id for one in _trusted_split(bench, again=True).reported.results}
@@ -263,11 +264,11 @@ def _with_split(bench: OracleBench) -> Executed:
 
 
 def _trusted_split(bench: OracleBench, *, again: bool = False) -> TrustedSplit:
-    suite, options = bench.suite, bench.options
+    suite, spec = bench.suite, bench.spec
     which = [
         [suite.command, suite.report, suite.isolation, suite.timeout_s],
-        [*options.oracle_patterns],
-        [[*options.candidate], [*options.objects]],
+        [*spec.oracle_patterns],
+        [[*spec.candidate], [*spec.objects]],
         digests(bench.hidden),
     ]
     return trusted_split(
@@ -278,11 +279,11 @@ def _trusted_split(bench: OracleBench, *, again: bool = False) -> TrustedSplit:
 def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, Death]:
     split = SplitBench(
         bench.suite,
-        runner_for(bench.suite, bench.options.runner),
+        runner_for(bench.suite, bench.spec.runner),
         bench.ground.baseline,
-        patterns=bench.options.oracle_patterns,
-        named=bench.options.candidate,
-        objects=bench.options.objects,
+        patterns=bench.spec.oracle_patterns,
+        named=bench.spec.candidate,
+        objects=bench.spec.objects,
         work=bench.work,
         hidden=bench.hidden,
         in_sandbox=bench.in_sandbox,
@@ -293,10 +294,10 @@ def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, Death]:
     return ran._replace(reported=bench.places.refiled(ran.reported)), death
 
 
-def decide(options: SuiteOptions, tested: Executed) -> Decision:
+def decide(spec: SuiteSpec, tested: Executed) -> Decision:
     """The grader's own decision, unless somebody laid hands on the runner or on the results."""
     reported, controls = tested.ran.reported, tested.controls
-    decision = options.decide(reported)
+    decision = spec.decide(reported)
     forged = [*reported.tampering, *(f"{one} passes with a wrong expectation" for one in _wrong(controls))]
     if forged:
         return Decision("fail", 0.0, f"{FORGED}: {forged[0]}", decision.failing)
@@ -321,17 +322,17 @@ def without_candidates(reported: Reported, work: Sequence[Laid]) -> Reported:
     )
 
 
-def suite_of(options: SuiteOptions, isolation: Literal["suite", "process"] = "suite") -> Suite:
-    env, argv, cwd = command_words(options.command)
+def suite_of(spec: SuiteSpec, isolation: Literal["suite", "process"] = "suite") -> Suite:
+    env, argv, cwd = command_words(spec.command)
     return Suite(
-        command=options.command,
+        command=spec.command,
         argv=argv,
         env=env,
         cwd=cwd,
-        timeout_s=options.timeout_s,
-        report=options.report,
+        timeout_s=spec.timeout_s,
+        report=spec.report,
         isolation=isolation,
-        declared=options.declared,
+        declared=spec.declared,
     )
 
 

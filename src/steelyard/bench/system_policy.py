@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from steelyard.bench.around_change import surroundings
+from steelyard.bench.execution_spec import bench_specs, own_variables
 from steelyard.bench.ground import Ground
 from steelyard.bench.merged_settings import with_contents
 from steelyard.bench.system_change import SystemChange, SystemPolicy
@@ -108,7 +109,7 @@ def _installed(ground: Ground) -> Installed:
 def _folders_of_path(ground: Ground) -> Iterator[str]:
     """Of the image's, the contract's and each verifier's PATH; a relative one begins where commands start."""
     box = ground.box()
-    own = [getattr(check.grader, "env", {}) for check in ground.contract.checks]
+    own = [own_variables(spec) for spec in bench_specs(ground.contract.checks)]
     for env in ({**box.image_env, **box.env}, *own):
         for folder in env.get("PATH", "").split(":") if env.get("PATH") else ():
             yield _plain(posixpath.join("/", box.workdir, folder))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from steelyard.bench.execution_spec import VerifierSpec
 from steelyard.bench.run_verifier import LOGS
 from steelyard.bench.separate import PUBLISHED, Separate
 from steelyard.contract.catalogue import Doubt, Material
@@ -90,13 +91,19 @@ class Verifier(Grader):
     separate: Separate | None = None
     fixtures: FixtureScores = FixtureScores()
 
-    @property
-    def injected(self) -> tuple[tuple[str, str], ...]:
-        return ()
-
-    @property
-    def cmd(self) -> str:
-        return self.script
+    def execution(self) -> VerifierSpec:
+        of_systems = {"user": self.user, "separate": self.separate}
+        return VerifierSpec(
+            command=self.script,
+            timeout_s=self.timeout_s,
+            output_path=self.expected_output_path,
+            system_options=tuple(name for name, value in of_systems.items() if value is not None),
+            reward_path=self.reward_path,
+            details_path=self.details_path,
+            env=self.env,
+            user=self.user,
+            separate=self.separate,
+        )
 
     def contract_files(self) -> tuple[str, ...]:
         folder = str(PurePosixPath(self.script).parent)
