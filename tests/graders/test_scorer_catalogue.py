@@ -20,7 +20,7 @@ from steelyard.graders.changed_tests import TEST_GLOBSET
 from steelyard.graders.grade import Graded
 from steelyard.graders.no_new_skips import NoNewSkips
 from steelyard.verdict.status import Status
-from steelyard.verdict.verdict import Rule, decide
+from steelyard.verdict.verdict import GradedRun, Rule, decide
 
 
 class Row(NamedTuple):
@@ -196,14 +196,14 @@ def test_a_required_note_for_the_judge_does_not_gate(tmp_path: Path) -> None:
     grade = grader_of(entry).grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
     assert (grade.outcome, grade.score) == ("not_applicable", None)
     passed = Graded(command, type(grade).of(True, "fine"))
-    verdict = decide([passed, Graded(entry, grade)], (), Status("scorable"), "completed", Rule())
+    verdict = decide(GradedRun([passed, Graded(entry, grade)], (), Status("scorable"), "completed"), Rule())
     assert (verdict.verdict, verdict.checks, verdict.score) == ("pass", "PASS", 1.0)
 
 
 def test_a_note_for_the_judge_alone_grades_nothing(tmp_path: Path) -> None:
     entry = loaded(tmp_path, type="llm_judge", required=True)
     grade = grader_of(entry).grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
-    verdict = decide([Graded(entry, grade)], (), Status("scorable"), "completed", Rule())
+    verdict = decide(GradedRun([Graded(entry, grade)], (), Status("scorable"), "completed"), Rule())
     assert verdict.verdict == "ungraded"
 
 

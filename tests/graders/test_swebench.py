@@ -23,7 +23,7 @@ from steelyard.graders.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.graders.swebench import SweBench
 from steelyard.verdict.status import Status
-from steelyard.verdict.verdict import Rule, Verdict, decide
+from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
 
 BUG, BUG2, OLD = "t/test_x.py::test_bug", "t/test_x.py::test_bug2", "t/test_x.py::test_old"
 GRADER = SweBench((BUG, BUG2), (OLD,))
@@ -225,7 +225,7 @@ def verdict(grade: Grade, tmp_path: Path) -> Verdict:
     entry, _ = examined(tmp_path)
     other = GraderEntry("other", "command", Command("true"), "acceptance", required=True, weight=1.0)
     grades = [Graded(other, Grade.of(True, "fine")), Graded(entry, grade)]
-    return decide(grades, (), Status("scorable"), "completed", Rule(pass_threshold=0.0))
+    return decide(GradedRun(grades, (), Status("scorable"), "completed"), Rule(pass_threshold=0.0))
 
 
 def test_a_broken_test_zeroes_the_combined_score_and_fails_the_gate(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from steelyard.graders.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.status import Status
 from steelyard.verdict.steps import StepResult, step_results, steps_reward
-from steelyard.verdict.verdict import Rule, decide
+from steelyard.verdict.verdict import GradedRun, Rule, decide
 
 SCORABLE = Status("scorable")
 REWARDS = st.none() | st.floats(0, 1)
@@ -114,16 +114,18 @@ def test_a_step_below_its_minimum_is_no_pass_though_its_checks_are() -> None:
     grades = [graded(one.checks[0], "pass", 1.0), graded(advisory, "fail", 0.0)]
     (found,) = step_results([one], grades, {"one": "completed"}, "combined")
     assert (found.outcome, found.reward) == ("fail", 0.5)
-    verdict = decide(grades, (), SCORABLE, "completed", Rule(pass_threshold=0.5), steps=[found])
+    verdict = decide(GradedRun(grades, (), SCORABLE, "completed", steps=[found]), Rule(pass_threshold=0.5))
     assert (verdict.verdict, verdict.reward) == ("fail", 0.5)
 
 
 def test_without_a_workspace_there_are_no_gates() -> None:
     entry = check("one", type="verifier")
     for outcome, score, verdict in (("pass", 1.0, "pass"), ("fail", 0.0, "fail"), ("error", None, "error")):
-        found = decide([graded(entry, outcome, score)], (), SCORABLE, "completed", Rule(workspace="none"))
+        found = decide(
+            GradedRun([graded(entry, outcome, score)], (), SCORABLE, "completed"), Rule(workspace="none")
+        )
         assert (found.verdict, found.gates, found.checks) == (verdict, None, "UNGRADED")
-    nothing = decide([], (), SCORABLE, "completed", Rule(workspace="none"))
+    nothing = decide(GradedRun([], (), SCORABLE, "completed"), Rule(workspace="none"))
     assert (nothing.verdict, nothing.checks, nothing.gates, nothing.reward) == (
         "ungraded",
         "UNGRADED",
