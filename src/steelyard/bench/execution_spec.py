@@ -61,7 +61,7 @@ def bench_spec(entry: GraderEntry) -> BenchSpec:
     spec = entry.execution
     if isinstance(spec, CommandSpec | SuiteSpec | VerifierSpec):
         return spec
-    what = "nothing" if spec is None else f"a {type(spec).__name__}, which the bench does not know"
+    what = "nothing" if spec is None else f"the spec {type(spec).__name__}, which the bench does not know"
     raise GraderFault(f"the grader {entry.name} of type {entry.type} runs {what}")
 
 
