@@ -18,7 +18,7 @@ class InitBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002  # hatchling's signature
         if self.target_name != "wheel":
             return  # a source distribution carries the source
-        self._compile(Path(self.root, "src/steelyard/sandboxes/init/init"))
+        self._compile(Path(self.root, "src/steelyard/sandboxes/init"))
         # The binary is static: any Python 3 of this platform will do, but no other platform.
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False

@@ -193,6 +193,18 @@ def test_a_folder_has_at_most_about_a_dozen_files() -> None:
     assert not crowded
 
 
+TYPED_ROOMS = ("agents", "bench", "execution", "graders", "study", "verdict")
+# These programs inspect the code of candidates and test runners, whose types are unknown.
+INSPECTORS = ("steelyard.bench.inside.", "steelyard.bench.twin.")
+
+
+def test_no_grader_agent_or_runner_is_probed_for_attributes() -> None:
+    """What the bench needs of a grader is in its spec; `getattr` and `hasattr` would hide a missing part from mypy."""
+    probes = re.compile(r"\b(?:getattr|hasattr)\(")
+    typed = [module for room_ in TYPED_ROOMS for module in inside(room_) if not module.startswith(INSPECTORS)]
+    assert not [module for module in typed if probes.search(MODULES[module].read_text())]
+
+
 def test_no_file_is_called_after_nothing_in_particular() -> None:
     vague = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
     assert not [path for path in MODULES.values() if path.stem in vague or path.parent.name in vague]

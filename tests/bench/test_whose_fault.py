@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,18 +13,9 @@ import pytest
 
 from steelyard.bench.outcome import Outcome, Stream
 from steelyard.bench.whose_fault import blamed
-from steelyard.contract.catalogue import GraderEntry
 from steelyard.errors import InfraFault
 
 NOTHING = Stream("", 0)
-
-
-@dataclass(frozen=True)
-class Options:
-    timeout_s: float = 60.0
-
-
-ENTRY = GraderEntry("c", "command", Options(), under="acceptance", required=True, weight=1.0)
 
 
 def ended(outcome: str, *, timed_out: bool = False) -> Outcome:
@@ -37,7 +28,7 @@ class Here:
 
     def __init__(self, folder: Path, there: str, again: str = "error") -> None:
         self.folder, self.there, self.then = folder, there, again
-        self.limits: list[float] = []
+        self.time_shares: list[float] = []
         self.again = 0
         contract = SimpleNamespace(spec=SimpleNamespace(answer_path=None), reference=None)
         self.environment: Any = SimpleNamespace(contract=contract, cache=self)
@@ -47,11 +38,11 @@ class Here:
         yield self.folder
 
     def blame(self, outcome: Outcome) -> Outcome:
-        return blamed(self.environment, ENTRY, outcome, self._on_trusted, self._again)
+        return blamed(self.environment, outcome, self._on_trusted, self._again)
 
-    def _on_trusted(self, entry: GraderEntry, overlays: Any) -> Outcome:
+    def _on_trusted(self, overlays: Any, time_share: float) -> Outcome:
         assert overlays == ()
-        self.limits.append(entry.grader.timeout_s)
+        self.time_shares.append(time_share)
         if self.there == "lost":
             raise InfraFault("no sandbox")
         return ended(self.there)
@@ -65,7 +56,7 @@ class Here:
 def test_a_decision_is_left_alone(outcome: str, tmp_path: Path) -> None:
     here = Here(tmp_path, "pass")
     assert here.blame(ended(outcome)).outcome == outcome
-    assert here.limits == []
+    assert here.time_shares == []
 
 
 @pytest.mark.parametrize(
@@ -90,7 +81,7 @@ def test_a_timeout_is_the_changes_if_the_trusted_tree_needs_less_than_half_of_th
 ) -> None:
     here = Here(tmp_path, "fail", "pass")
     made = here.blame(ended("error", timed_out=True))
-    assert (made.outcome, made.score, here.limits, here.again) == ("fail", 0.0, [30.0], 0)
+    assert (made.outcome, made.score, here.time_shares, here.again) == ("fail", 0.0, [0.5], 0)
     assert made.why == "why; with the unchanged snapshot the check decides after 0.5 s"
 
 

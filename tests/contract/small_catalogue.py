@@ -8,30 +8,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from steelyard.contract.catalogue import Catalogue, LintWarning, Material
+from steelyard.contract.catalogue import Catalogue, GraderType, LintWarning
+from steelyard.contract.execution_spec import ExecutionSpec
 from steelyard.contract.model import NonEmpty, Under
 from steelyard.filesystem.tree import Entry
-
-
-class Plain:
-    """Defaults that most types have."""
-
-    TYPE: ClassVar[str]
-    UNDER: ClassVar[Under] = "safety"
-    REQUIRED: ClassVar[bool] = True
-    WEIGHT: ClassVar[float] = 0.0
-    EXECUTES: ClassVar[bool] = False
-
-    def contract_files(self) -> tuple[str, ...]:
-        return ()
-
-    def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
-        del baseline
-        return ()
-
-    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
-        del material
-        return ()
 
 
 @dataclass(frozen=True)
@@ -41,7 +21,7 @@ class Inject:
 
 
 @dataclass(frozen=True)
-class Command(Plain):
+class Command(GraderType):
     """Exits as expected."""
 
     TYPE = "command"
@@ -54,11 +34,21 @@ class Command(Plain):
     inject: tuple[NonEmpty | Inject, ...] = ()
 
     def contract_files(self) -> tuple[str, ...]:
-        return tuple(item if isinstance(item, str) else item.src for item in self.inject)
+        return tuple(src for src, _ in self._injected)
+
+    def execution(self) -> ExecutionSpec:
+        return ExecutionSpec(command=self.cmd, timeout_s=self.timeout_s, injected=self._injected)
+
+    @property
+    def _injected(self) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (item, item.rpartition("/")[2]) if isinstance(item, str) else (item.src, item.dest)
+            for item in self.inject
+        )
 
 
 @dataclass(frozen=True)
-class AllowedPaths(Plain):
+class AllowedPaths(GraderType):
     """Every changed path matches."""
 
     TYPE = "allowed_paths"
@@ -76,7 +66,7 @@ class AllowedPaths(Plain):
 
 
 @dataclass(frozen=True)
-class Implemented(Plain):
+class Implemented(GraderType):
     """A gate by default, with an option of each plain kind."""
 
     TYPE = "implemented"

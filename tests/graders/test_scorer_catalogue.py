@@ -14,11 +14,13 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
+from steelyard.graders.base import grader_of
 from steelyard.graders.catalogue import CATALOGUE, PLANNED
 from steelyard.graders.grade import Graded
 from steelyard.graders.tampering.changed_tests import TEST_GLOBSET
+from steelyard.graders.tampering.no_new_skips import NoNewSkips
 from steelyard.verdict.status import Status
-from steelyard.verdict.verdict import Rule, decide
+from steelyard.verdict.verdict import GradedRun, Rule, decide
 
 
 class Row(NamedTuple):
@@ -170,15 +172,20 @@ def test_a_bad_option_is_the_authors_mistake_with_its_line(
 
 @pytest.mark.parametrize("timeout_s", [1, 3600])
 def test_the_ends_of_the_range_of_timeout_s_are_in_it(timeout_s: int, tmp_path: Path) -> None:
-    assert loaded(tmp_path, type="command", timeout_s=timeout_s).grader.timeout_s == timeout_s
+    execution = loaded(tmp_path, type="command", timeout_s=timeout_s).execution
+    assert execution is not None
+    assert execution.timeout_s == timeout_s
 
 
 def test_command_may_be_written_as_the_option_of_its_own_name(tmp_path: Path) -> None:
-    assert loaded(tmp_path, type="command", cmd=..., command="make test").grader.cmd == "make test"
+    execution = loaded(tmp_path, type="command", cmd=..., command="make test").execution
+    assert execution is not None
+    assert execution.command == "make test"
 
 
 def test_the_globset_of_tests_can_be_given(tmp_path: Path) -> None:
     entry = loaded(tmp_path, type="no_new_skips", test_globset=["checks/*"])
+    assert isinstance(entry.grader, NoNewSkips)
     assert entry.grader.test_globset == ("checks/*",)
 
 
@@ -186,17 +193,17 @@ def test_a_required_note_for_the_judge_does_not_gate(tmp_path: Path) -> None:
     """`required` marks the note; whether a run passes is not the note's to say."""
     entry = loaded(tmp_path, type="llm_judge", required=True)
     command = loaded(tmp_path / "two", type="command")
-    grade = entry.grader.grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
+    grade = grader_of(entry).grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
     assert (grade.outcome, grade.score) == ("not_applicable", None)
     passed = Graded(command, type(grade).of(True, "fine"))
-    verdict = decide([passed, Graded(entry, grade)], (), Status("scorable"), "completed", Rule())
+    verdict = decide(GradedRun([passed, Graded(entry, grade)], (), Status("scorable"), "completed"), Rule())
     assert (verdict.verdict, verdict.checks, verdict.score) == ("pass", "PASS", 1.0)
 
 
 def test_a_note_for_the_judge_alone_grades_nothing(tmp_path: Path) -> None:
     entry = loaded(tmp_path, type="llm_judge", required=True)
-    grade = entry.grader.grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
-    verdict = decide([Graded(entry, grade)], (), Status("scorable"), "completed", Rule())
+    grade = grader_of(entry).grade(edited(tmp_path / "blobs", {}, {"a.py": "x"}))
+    verdict = decide(GradedRun([Graded(entry, grade)], (), Status("scorable"), "completed"), Rule())
     assert verdict.verdict == "ungraded"
 
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Under
 from steelyard.evidence.finding import Finding
+from steelyard.graders.checks.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.graders.patch_validity import PatchValidity
 from steelyard.verdict.status import Status, decide_acceptance, decide_status
-from steelyard.verdict.verdict import PATCH_TYPE, Rule, combined_score, decide
+from steelyard.verdict.verdict import PATCH_TYPE, GradedRun, Rule, combined_score, decide
 
 SUCCESS = Status("scorable")
 
@@ -28,7 +29,7 @@ def graded(
     **rest: object,
 ) -> Graded:
     default = {"pass": 1.0, "fail": 0.0}.get(outcome)
-    entry = GraderEntry(name, "command", None, under=under, required=True, weight=1.0)
+    entry = GraderEntry(name, "command", Command("true"), under=under, required=True, weight=1.0)
     grade = Grade(outcome, default if score is None else score, "why")  # type: ignore[arg-type]
     return Graded(replace(entry, **rest), grade)  # type: ignore[arg-type]
 
@@ -38,7 +39,7 @@ EMPTY_RULE = Rule()
 
 
 def test_all_gates_passed_is_a_pass() -> None:
-    verdict = decide([PATCH, graded()], [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([PATCH, graded()], [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.checks, verdict.badge, verdict.score, verdict.reward) == (
         "pass",
         "PASS",
@@ -52,7 +53,7 @@ def test_all_gates_passed_is_a_pass() -> None:
 @pytest.mark.parametrize("outcome", ["fail", "error"])
 def test_a_required_grade_that_is_not_passed_blocks_its_own_gate_only(under: Under, outcome: str) -> None:
     verdict = decide(
-        [PATCH, graded(name="b"), graded(outcome, under=under)], [], SUCCESS, "completed", Rule()
+        GradedRun([PATCH, graded(name="b"), graded(outcome, under=under)], [], SUCCESS, "completed"), Rule()
     )
     assert (verdict.verdict, verdict.score) == (("fail", 0.0) if outcome == "fail" else ("error", None))
     assert verdict.gates is not None
@@ -61,19 +62,19 @@ def test_a_required_grade_that_is_not_passed_blocks_its_own_gate_only(under: Und
 
 
 def test_an_error_is_tagged_as_the_evaluations_own() -> None:
-    verdict = decide([PATCH, graded("error")], [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([PATCH, graded("error")], [], SUCCESS, "completed"), Rule())
     assert "evaluation_error" in verdict.tags
     assert "acceptance_failure" not in verdict.tags
 
 
 def test_an_advisory_failure_changes_nothing() -> None:
     advisory = graded("fail", required=False, weight=0.0, name="b", under="safety")
-    assert decide([PATCH, graded(), advisory], [], SUCCESS, "completed", Rule()).verdict == "pass"
+    assert decide(GradedRun([PATCH, graded(), advisory], [], SUCCESS, "completed"), Rule()).verdict == "pass"
 
 
 def test_a_finding_that_is_a_violation_fails_the_safety_gate() -> None:
     finding = Finding("import_cap", "violation", "x", "too many files")
-    verdict = decide([PATCH, graded()], [finding], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([PATCH, graded()], [finding], SUCCESS, "completed"), Rule())
     assert verdict.verdict == "fail"
     assert verdict.gates is not None
     assert verdict.gates["safety"].outcome == "fail"
@@ -81,11 +82,11 @@ def test_a_finding_that_is_a_violation_fails_the_safety_gate() -> None:
 
 def test_a_warning_does_not_fail_the_safety_gate() -> None:
     finding = Finding("steers_runner", "warning", "conftest.py", "left off the bench")
-    assert decide([PATCH, graded()], [finding], SUCCESS, "completed", Rule()).verdict == "pass"
+    assert decide(GradedRun([PATCH, graded()], [finding], SUCCESS, "completed"), Rule()).verdict == "pass"
 
 
 def test_nothing_that_applies_is_ungraded_and_has_no_reward() -> None:
-    verdict = decide([PATCH, graded("not_applicable")], [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([PATCH, graded("not_applicable")], [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.checks, verdict.score, verdict.reward) == (
         "ungraded",
         "UNGRADED",
@@ -95,7 +96,7 @@ def test_nothing_that_applies_is_ungraded_and_has_no_reward() -> None:
 
 
 def test_an_invalid_run_has_no_gates_no_score_and_no_reward() -> None:
-    verdict = decide([], [], Status("invalid", "the chain is broken"), "infrastructure", Rule())
+    verdict = decide(GradedRun([], [], Status("invalid", "the chain is broken"), "infrastructure"), Rule())
     assert (verdict.verdict, verdict.gates, verdict.score, verdict.reward, verdict.badge) == (
         "invalid",
         None,
@@ -107,45 +108,46 @@ def test_an_invalid_run_has_no_gates_no_score_and_no_reward() -> None:
 
 def test_three_scores_of_seven_tenths_reach_a_threshold_of_seven_tenths() -> None:
     grades = [PATCH, *(graded("pass", score=0.7, required=False, name=name) for name in "abc")]
-    assert decide(grades, [], SUCCESS, "completed", Rule(pass_threshold=0.7)).verdict == "pass"
+    assert decide(GradedRun(grades, [], SUCCESS, "completed"), Rule(pass_threshold=0.7)).verdict == "pass"
 
 
 def test_a_score_below_the_threshold_is_the_reason_when_every_gate_passed() -> None:
     grades = [PATCH, graded(), graded("fail", required=False, name="b")]
-    verdict = decide(grades, [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun(grades, [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.score) == ("fail", 0.5)
     assert "0.50 is below the threshold 1.00" in verdict.reason
 
 
 def test_a_binary_reward_is_one_or_zero() -> None:
     passed = decide(
-        [PATCH, graded("pass", score=0.8, required=False)], [], SUCCESS, "completed", Rule(0.5, "binary")
+        GradedRun([PATCH, graded("pass", score=0.8, required=False)], [], SUCCESS, "completed"),
+        Rule(0.5, "binary"),
     )
-    failed = decide([PATCH, graded("fail")], [], SUCCESS, "completed", Rule(0.5, "binary"))
+    failed = decide(GradedRun([PATCH, graded("fail")], [], SUCCESS, "completed"), Rule(0.5, "binary"))
     assert (passed.reward, failed.reward) == (1.0, 0.0)
 
 
 def test_a_reward_is_rounded_to_four_decimals() -> None:
     verdict = decide(
-        [PATCH, graded("pass", score=1 / 3, required=False)], [], SUCCESS, "completed", Rule(0.1)
+        GradedRun([PATCH, graded("pass", score=1 / 3, required=False)], [], SUCCESS, "completed"), Rule(0.1)
     )
     assert verdict.reward == 0.3333
 
 
 def test_a_run_that_its_budget_ended_has_failed_with_its_passing_patch_shown_beside() -> None:
-    verdict = decide([PATCH, graded()], [], SUCCESS, "wall_time", Rule())
+    verdict = decide(GradedRun([PATCH, graded()], [], SUCCESS, "wall_time"), Rule())
     assert (verdict.verdict, verdict.reward, verdict.badge) == ("fail", 0.0, "FAIL")
     assert (verdict.patch_verdict, verdict.patch_reward, verdict.acceptance) == ("pass", 1.0, "success")
     assert "termination_wall_time" in verdict.tags
 
 
 def test_an_agent_that_crashed_has_a_failed_badge_and_the_verdict_of_its_patch() -> None:
-    verdict = decide([PATCH, graded()], [], SUCCESS, "agent_crash", Rule())
+    verdict = decide(GradedRun([PATCH, graded()], [], SUCCESS, "agent_crash"), Rule())
     assert (verdict.verdict, verdict.badge, verdict.patch_verdict) == ("pass", "FAIL", None)
 
 
 def test_a_build_without_checks_says_so() -> None:
-    verdict = decide([PATCH, graded()], [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([PATCH, graded()], [], SUCCESS, "completed"), Rule())
     assert verdict.gates is not None
     assert verdict.gates["build"].why == "no build step"
     assert verdict.gates["safety"].why == "no safety rules set"
@@ -189,7 +191,7 @@ def test_a_combined_score_is_null_or_within_zero_and_one(rows: list[Row]) -> Non
 @given(ROWS)
 def test_no_verdict_is_a_pass_while_something_required_is_not_passed(rows: list[Row]) -> None:
     grades = [PATCH, *(graded(row.outcome, weight=row.weight, required=row.required) for row in rows)]
-    verdict = decide(grades, [], SUCCESS, "completed", Rule(pass_threshold=0.0))
+    verdict = decide(GradedRun(grades, [], SUCCESS, "completed"), Rule(pass_threshold=0.0))
     blocked = any(row.required and row.outcome in ("fail", "error") for row in rows)
     assert not (blocked and verdict.verdict == "pass")
 
@@ -224,7 +226,7 @@ def test_a_broken_record_is_invalid_whatever_it_says() -> None:
 
 def test_a_stop_for_safety_that_nothing_checked_is_invalid() -> None:
     assert decide_status([], [], broken=None, termination="safety").status == "invalid"
-    verdict = decide([PATCH, graded()], [], SUCCESS, "safety", Rule())
+    verdict = decide(GradedRun([PATCH, graded()], [], SUCCESS, "safety"), Rule())
     assert (verdict.verdict, verdict.reward) == ("fail", 0.0)
     assert verdict.gates is not None
     assert verdict.gates["safety"].outcome == "fail"
@@ -238,7 +240,7 @@ def test_a_weighted_check_does_not_decide_acceptance() -> None:
 def test_over_no_required_check_acceptance_is_not_success() -> None:
     """As in every imported suite whose checks are weighted: a change that does nothing fails the gate."""
     weighted = graded("fail", required=False)
-    verdict = decide([PATCH, weighted], [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([PATCH, weighted], [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.acceptance, verdict.checks) == ("fail", None, "UNGRADED")
     assert verdict.gates is not None
     assert verdict.gates["acceptance"] == ("fail", "weighted score 0.00, needs 1.00; a: why")
@@ -252,49 +254,49 @@ def test_a_gate_that_is_not_mandatory_decides_acceptance() -> None:
 
 def test_a_required_grader_that_reaches_no_decision_is_an_acceptance_error() -> None:
     grader = graded("error", name="b", under="safety", weight=0.0)
-    verdict = decide([PATCH, graded(), grader], [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([PATCH, graded(), grader], [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.acceptance, verdict.checks) == ("error", "acceptance_error", "FAIL")
     assert verdict.reason == "b: why"
 
 
 def test_an_error_beside_a_failure_is_tagged_too() -> None:
     grades = [PATCH, graded("fail"), graded("error", name="b")]
-    verdict = decide(grades, [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun(grades, [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.reward) == ("fail", 0.0)
     assert {"acceptance_failure", "evaluation_error"} <= set(verdict.tags)
 
 
 def test_a_weighted_grader_that_reaches_no_decision_is_tagged_and_leaves_the_total() -> None:
     grades = [PATCH, graded(), graded("error", name="b", required=False)]
-    verdict = decide(grades, [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun(grades, [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.score, verdict.reward) == ("pass", 1.0, 1.0)
     assert "evaluation_error" in verdict.tags
 
 
 def test_an_advisory_grader_that_reaches_no_decision_changes_nothing() -> None:
     grades = [PATCH, graded(), graded("error", name="b", required=False, weight=0.0)]
-    verdict = decide(grades, [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun(grades, [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.tags) == ("pass", ())
 
 
 def test_the_mean_score_leaves_the_built_in_patch_gate_out() -> None:
     patch = Graded(replace(PATCH.entry, type=PATCH_TYPE), PATCH.grade)
     assert PatchValidity.TYPE == PATCH_TYPE
-    verdict = decide([patch, graded("fail", required=False)], [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([patch, graded("fail", required=False)], [], SUCCESS, "completed"), Rule())
     assert verdict.mean_score == 0.0
 
 
 def test_a_score_that_no_decision_could_save_is_a_failure_and_no_error() -> None:
     """The weighted tests failed. That a required check reached no decision must not take that away."""
     failed = graded("fail", name="b", required=False, weight=3.0)
-    verdict = decide([PATCH, graded("error"), failed], [], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun([PATCH, graded("error"), failed], [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.reward) == ("fail", 0.0)
 
 
 def test_a_violation_outweighs_a_safety_grader_that_reached_no_decision() -> None:
     finding = Finding("escape", "violation", "a", "why")
     grades = [PATCH, graded(), graded("error", name="b", under="safety", weight=0.0)]
-    verdict = decide(grades, [finding], SUCCESS, "completed", Rule())
+    verdict = decide(GradedRun(grades, [finding], SUCCESS, "completed"), Rule())
     assert verdict.verdict == "fail"
     assert verdict.gates is not None
     assert verdict.gates["safety"].outcome == "fail"

@@ -12,10 +12,11 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Step
 from steelyard.contract.step_reward import Result, step_reward
 from steelyard.contract.threshold import is_enough
+from steelyard.graders.checks.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.status import Status
 from steelyard.verdict.steps import StepResult, step_results, steps_reward
-from steelyard.verdict.verdict import Rule, decide
+from steelyard.verdict.verdict import GradedRun, Rule, decide
 
 SCORABLE = Status("scorable")
 REWARDS = st.none() | st.floats(0, 1)
@@ -29,7 +30,7 @@ def check(step: str, name: str = "it", **keys: Any) -> GraderEntry:
         "is_check": True,
         "step": step,
     }
-    return GraderEntry(f"{step}.{name}", keys.pop("type", "command"), None, **(defaults | keys))
+    return GraderEntry(f"{step}.{name}", keys.pop("type", "command"), Command("true"), **(defaults | keys))
 
 
 def step(name: str, *checks: GraderEntry, least: float = 1.0) -> Step:
@@ -113,16 +114,18 @@ def test_a_step_below_its_minimum_is_no_pass_though_its_checks_are() -> None:
     grades = [graded(one.checks[0], "pass", 1.0), graded(advisory, "fail", 0.0)]
     (found,) = step_results([one], grades, {"one": "completed"}, "combined")
     assert (found.outcome, found.reward) == ("fail", 0.5)
-    verdict = decide(grades, (), SCORABLE, "completed", Rule(pass_threshold=0.5), steps=[found])
+    verdict = decide(GradedRun(grades, (), SCORABLE, "completed", steps=[found]), Rule(pass_threshold=0.5))
     assert (verdict.verdict, verdict.reward) == ("fail", 0.5)
 
 
 def test_without_a_workspace_there_are_no_gates() -> None:
     entry = check("one", type="verifier")
     for outcome, score, verdict in (("pass", 1.0, "pass"), ("fail", 0.0, "fail"), ("error", None, "error")):
-        found = decide([graded(entry, outcome, score)], (), SCORABLE, "completed", Rule(workspace="none"))
+        found = decide(
+            GradedRun([graded(entry, outcome, score)], (), SCORABLE, "completed"), Rule(workspace="none")
+        )
         assert (found.verdict, found.gates, found.checks) == (verdict, None, "UNGRADED")
-    nothing = decide([], (), SCORABLE, "completed", Rule(workspace="none"))
+    nothing = decide(GradedRun([], (), SCORABLE, "completed"), Rule(workspace="none"))
     assert (nothing.verdict, nothing.checks, nothing.gates, nothing.reward) == (
         "ungraded",
         "UNGRADED",

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF, CODES
+from steelyard.graders.checks.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.judge.judgement import Judgement
 from steelyard.report.summary import summarise
 from steelyard.verdict.rules import RULES, STOPPED, Decision, Facts, rule_for, verdict_table
 from steelyard.verdict.status import Status
-from steelyard.verdict.verdict import Rule, Verdict, decide
+from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
 
 SCORABLE, INVALID = Status("scorable"), Status("invalid", "the chain is broken")
 STOPS = tuple(code for code in CODES if CLASS_OF[code] in STOPPED)
@@ -28,7 +29,9 @@ ANSWER = Rule(workspace="none")
 
 def one(outcome: str, *, required: bool = True, weight: float = 1.0, name: str = "a") -> Graded:
     score = {"pass": 1.0, "fail": 0.0}.get(outcome)
-    entry = GraderEntry(name, "command", None, under="acceptance", required=required, weight=weight)
+    entry = GraderEntry(
+        name, "command", Command("true"), under="acceptance", required=required, weight=weight
+    )
     return Graded(entry, Grade(outcome, score, "why"))  # type: ignore[arg-type]  # words of the table
 
 
@@ -83,7 +86,9 @@ ROWS = (
 
 
 def decided(row: Row) -> Verdict:
-    return decide(row.grades, row.findings, row.status, row.termination, row.contract, judge=row.judge)
+    return decide(
+        GradedRun(row.grades, row.findings, row.status, row.termination, judge=row.judge), row.contract
+    )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.rule}-{row.termination}" for row in ROWS])
@@ -153,7 +158,7 @@ FINDINGS = st.sampled_from([(), (VIOLATION,)])
 def test_a_reward_is_null_exactly_where_nothing_was_decided(
     grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
-    made = decide(grades, findings, SCORABLE, termination, contract)
+    made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
     assert (made.reward is None) == (made.verdict in ("error", "ungraded"))
 
 
@@ -162,7 +167,7 @@ def test_a_required_failure_is_a_failure_whatever_else_reached_no_decision(
     grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
     failing = [*grades, one("fail", name="f")]
-    assert decide(failing, findings, SCORABLE, termination, contract).verdict == "fail"
+    assert decide(GradedRun(failing, findings, SCORABLE, termination), contract).verdict == "fail"
 
 
 @given(GRADES, FINDINGS, TERMINATIONS, CONTRACTS)
@@ -170,7 +175,7 @@ def test_an_error_could_have_become_a_pass(
     grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
     """Unknown means unknown: had everything undecided passed, the run would have passed."""
-    made = decide(grades, findings, SCORABLE, termination, contract)
+    made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
     if made.verdict == "error":
         best = [
             one("pass", required=each.entry.required, weight=each.entry.weight, name=each.entry.name)
@@ -178,15 +183,15 @@ def test_an_error_could_have_become_a_pass(
             else each
             for each in grades
         ]
-        assert decide(best, findings, SCORABLE, termination, contract).verdict == "pass"
+        assert decide(GradedRun(best, findings, SCORABLE, termination), contract).verdict == "pass"
 
 
 @given(GRADES, FINDINGS, st.sampled_from(STOPS), CONTRACTS)
 def test_no_run_that_its_limits_stopped_passes_or_is_left_open(
     grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
-    made = decide(grades, findings, SCORABLE, termination, contract)
-    plain = decide(grades, findings, SCORABLE, "operator", contract)
+    made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
+    plain = decide(GradedRun(grades, findings, SCORABLE, "operator"), contract)
     assert (made.verdict, made.reward) == ("fail", 0.0)
     if termination != "safety" and contract.workspace == "code":
         assert (made.patch_verdict, made.patch_reward) == (plain.verdict, plain.reward)
@@ -196,7 +201,7 @@ def test_no_run_that_its_limits_stopped_passes_or_is_left_open(
 def test_every_required_or_weighted_error_is_tagged(
     grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
-    made = decide(grades, findings, SCORABLE, termination, contract)
+    made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
     counts = any(
         each.grade.outcome == "error" and (each.entry.required or each.entry.weight > 0) for each in grades
     )
@@ -207,7 +212,7 @@ def test_every_required_or_weighted_error_is_tagged(
 def test_a_pass_has_every_gate_passed(
     grades: list[Graded], findings: tuple[Finding, ...], termination: str, contract: Rule
 ) -> None:
-    made = decide(grades, findings, SCORABLE, termination, contract)
+    made = decide(GradedRun(grades, findings, SCORABLE, termination), contract)
     if made.verdict == "pass" and made.gates is not None:
         assert {gate.outcome for gate in made.gates.values()} == {"pass"}
     if made.acceptance == "success" and made.gates is not None:

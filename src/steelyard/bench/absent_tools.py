@@ -12,14 +12,15 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import assert_never
 
 import orjson
 
+from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
 from steelyard.bench.missing_tool import NOT_FOUND
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.suite.run_tests import suite_of
 from steelyard.bench.transfer.path_hijacks import is_in_tree
-from steelyard.contract.catalogue import GraderEntry
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.base import Command
@@ -83,26 +84,35 @@ def _problem(environment: Environment, place: str, name: str) -> Problem:
 
 def _named(environment: Environment) -> Iterator[tuple[str, str]]:
     """Field -> the program, of each check and grader whose command runs as it is written."""
-    spec = environment.contract.spec
-    path = environment.path_variable(spec.environment.env)
+    contract = environment.contract
+    path = environment.path_variable(contract.spec.environment.env)
     leads_in = bool(path) and any(is_in_tree(folder) for folder in path.split(":"))
-    if leads_in or spec.environment.scope == "system" or spec.bench == "live":
+    if leads_in or contract.spec.environment.scope == "system" or contract.spec.bench == "live":
         return
-    for number, entry in enumerate(environment.contract.checks):
-        name = _program(entry)
+    for number, entry in enumerate(contract.checks):
+        spec = bench_spec(entry)
+        name = _program(spec)
         if name and "/" not in name:
-            yield f"oracle.checks[{number}].cmd" if entry.step is None else f"{entry.name}.cmd", name
-    for number, entry in enumerate(environment.contract.graders):
-        counts = entry.executes and (entry.required or entry.weight > 0)
-        name = _program(entry) if counts else ""
+            where = f"oracle.checks[{number}]" if entry.step is None else entry.name
+            yield f"{where}.{spec.option}", name
+    for number, entry in enumerate(contract.graders):
+        if not entry.executes or not (entry.required or entry.weight > 0):
+            continue
+        spec = bench_spec(entry)
+        name = _program(spec)
         if name and "/" not in name:
-            yield f"graders[{number}].cmd", name
+            yield f"graders[{number}].{spec.option}", name
 
 
-def _program(entry: GraderEntry) -> str:
-    options = entry.grader
-    if getattr(options, "expect_exit", 0) == NOT_FOUND or hasattr(options, "reward_path"):
-        return ""
-    if hasattr(options, "decide") and runner_for(suite_of(options), options.runner).NAME != "exit_code":
-        return ""  # a runner of ours starts the tests in its own way
-    return first_program(getattr(options, "command", None) or options.cmd)
+def _program(spec: BenchSpec) -> str:
+    match spec:
+        case CommandSpec():
+            return "" if spec.expect_exit == NOT_FOUND else first_program(spec.command)
+        case SuiteSpec():
+            # A runner of the bench starts the tests in its own way.
+            by_code = runner_for(suite_of(spec), spec.runner).NAME == "exit_code"
+            return first_program(spec.command) if by_code else ""
+        case VerifierSpec():
+            return ""
+        case _:
+            assert_never(spec)

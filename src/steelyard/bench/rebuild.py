@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from steelyard.bench.execution_spec import SuiteSpec, bench_specs
 from steelyard.bench.transfer.around_change import oracle_data, surroundings
-from steelyard.bench.transfer.hidden_files import hidden_files
+from steelyard.bench.transfer.hidden_files import hidden_files, patched_files
 from steelyard.bench.transfer.link_targets import shows_hidden
 from steelyard.bench.transfer.merged_settings import with_contents
 from steelyard.bench.transfer.names.verifier_names import IN_THE_WAY, copy_targets
@@ -130,22 +131,18 @@ def _tops(environment: Environment) -> tuple[str, ...]:
 
 def hidden_places(contract: Contract) -> tuple[str, ...]:
     """Where checks and graders lay their hidden files."""
-    entries = (*contract.checks, *contract.graders)
-    return tuple(dest for entry in entries for _, dest in getattr(entry.grader, "injected", ()))
+    specs = bench_specs((*contract.checks, *contract.graders))
+    return tuple(dest for spec in specs for _, dest in spec.injected)
 
 
 def hidden_modules(contract: Contract) -> set[str]:
     """Where hidden files come to lie, those of injected folders and of test patches too."""
     snapshot = contract.snapshot
     material = Material(snapshot.tree, snapshot.entries, contract.files)
-    graders = [entry.grader for entry in (*contract.checks, *contract.graders)]
-    patched = {path for one in graders if getattr(one, "patch", None) for path in one.patched(material)}
-    return patched | {
-        one.path
-        for grader in graders
-        if hasattr(grader, "injected")
-        for one in hidden_files(contract, grader)
-    }
+    specs = list(bench_specs((*contract.checks, *contract.graders)))
+    patches = [spec.patch for spec in specs if isinstance(spec, SuiteSpec) and spec.patch]
+    patched = {path for patch in patches for path in patched_files(patch, material)}
+    return patched | {one.path for spec in specs for one in hidden_files(contract, spec)}
 
 
 def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[FileOverlay, ...]:

@@ -1,6 +1,7 @@
 """One executing grader on a fresh bench -> Outcome.
 
-A grader that has a command and an exit code is judged by them; one that runs tests goes through `run_tests`.
+The grader's spec (`execution_spec.py`) says what runs: a command judged by its exit code, a suite (`run_tests`) or a
+verifier (`run_verifier`).
 Each check gets its own sandbox: snapshot, setup, the change, then its hidden files last. Nothing of the
 agent's lives on in it, and nothing of one check reaches the next.
 """
@@ -11,8 +12,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import NamedTuple, TypeVar, assert_never
 
+from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
 from steelyard.bench.kept_output import STREAM_BYTES, OutputStore
 from steelyard.bench.live import LiveTree
 from steelyard.bench.missing_tool import MISSING, NOT_FOUND, EndOn, is_missing_for_all
@@ -21,18 +23,13 @@ from steelyard.bench.replay import decide, replay
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.suite.run_tests import Executed, oracle_bench, run_tests
 from steelyard.bench.suite.run_tests import decide as decide_tests
-from steelyard.bench.suite.suite import Decision, SuiteOptions
+from steelyard.bench.suite.suite import Decision
 from steelyard.bench.transfer.git_settings import git_variables
 from steelyard.bench.transfer.hidden_files import hidden_files
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.path_hijacks import without_path_hijacks
 from steelyard.bench.verifier.reward_files import RewardFiles
-from steelyard.bench.verifier.run_verifier import (
-    VerifierOptions,
-    run_verifier,
-    verifier_argv,
-    verifier_mounts,
-)
+from steelyard.bench.verifier.run_verifier import run_verifier, verifier_argv, verifier_mounts
 from steelyard.bench.whose_fault import blamed
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
@@ -59,15 +56,11 @@ Somewhere = Callable[
 ]
 
 
-class Executing(Protocol):
-    """The options of a grader type that runs a command."""
+class CommandEnd(NamedTuple):
+    """How the command of a check ended, and how its sandbox did."""
 
-    cmd: str
-    timeout_s: float
-    expect_exit: int
-
-    @property
-    def injected(self) -> tuple[tuple[str, str], ...]: ...
+    finished: CommandResult
+    exit_stats: ExitStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +82,16 @@ class Bench:
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
         """Run one check by the contract's replay rule, telling each execution; one stands for them all."""
         outcomes: list[Outcome] = []
+        spec = bench_spec(entry)
         rule = self.environment.contract.spec.oracle.reruns if entry.is_check else Reruns()
 
         def execute() -> CheckOutcome:
             try:
-                outcome = self._execute(entry)
+                outcome = self._execute(entry, spec)
                 if not self.is_trusted:
-                    again = partial(self._execute, entry)
-                    outcome = blamed(self.environment, entry, outcome, self._on_trusted, again)
+                    on_trusted = partial(self._on_trusted, entry, spec)
+                    again = partial(self._execute, entry, spec)
+                    outcome = blamed(self.environment, outcome, on_trusted, again)
             except (
                 GraderFault
             ) as fault:  # the check decides nothing with the reference either: no change is to blame
@@ -115,36 +110,44 @@ class Bench:
 
     def refuse(self, entry: GraderEntry, why: str, outcome: CheckOutcome = "fail") -> Outcome:
         """The outcome of a check that the change itself, or how its agent ended, made impossible."""
-        return self._outcome(entry, CommandResult(None), ExitStats(), (outcome, why), self.clock())
+        end = CommandEnd(CommandResult(None), ExitStats())
+        return self._outcome(entry, bench_spec(entry), end, (outcome, why), self.clock())
 
-    def _execute(self, entry: GraderEntry) -> Outcome:
+    def _execute(self, entry: GraderEntry, spec: BenchSpec) -> Outcome:
         start = self.clock()
         try:
-            if hasattr(entry.grader, "decide"):
-                return self._tested(entry, start)
-            if hasattr(entry.grader, "reward_path"):
-                return self._verified(entry, start)
-            return self._commanded(entry, start)
+            match spec:
+                case CommandSpec():
+                    return self._commanded(entry, spec, start)
+                case SuiteSpec():
+                    return self._tested(entry, spec, start)
+                case VerifierSpec():
+                    return self._verified(entry, spec, start)
+                case _:
+                    assert_never(spec)
         except AgentFault as fault:
             return self.refuse(entry, str(fault))
 
-    def _on_trusted(self, entry: GraderEntry, overlays: tuple[FileOverlay, ...]) -> Outcome:
-        """The same check on a change that nobody suspects, in a sandbox of its own."""
+    def _on_trusted(
+        self, entry: GraderEntry, spec: BenchSpec, overlays: tuple[FileOverlay, ...], time_share: float
+    ) -> Outcome:
+        """The same check on a trusted change, in a sandbox of its own, with that share of its time."""
         overlays = (*self.given, *overlays)
         bench = replace(self, overlays=overlays, changed=overlays, live=None, is_trusted=True)
-        return bench._execute(entry)  # noqa: SLF001  # one of us
+        timed = replace(spec, timeout_s=spec.timeout_s * time_share)
+        return bench._execute(entry, timed)  # noqa: SLF001  # one of us
 
-    def _commanded(self, entry: GraderEntry, start: int) -> Outcome:
-        finished, exit_stats = self._command_on(entry, self._with_own_tests(), self._on_the_change)
-        judged = _judge(finished, exit_stats, entry.grader)
-        if entry.grader.expect_exit != NOT_FOUND:
+    def _commanded(self, entry: GraderEntry, spec: CommandSpec, start: int) -> Outcome:
+        end = CommandEnd(*self._command_on(spec, self._with_own_tests(), self._on_the_change))
+        judged = _judge(end, spec)
+        if spec.expect_exit != NOT_FOUND:
             judged = self._or_missing(
                 entry,
-                finished,
+                end.finished,
                 judged,
-                lambda overlays: self._command_on(entry, overlays, self._in_a_fresh_sandbox),
+                lambda overlays: self._command_on(spec, overlays, self._in_a_fresh_sandbox),
             )
-        return self._outcome(entry, finished, exit_stats, judged, start)
+        return self._outcome(entry, spec, end, judged, start)
 
     def _with_own_tests(self) -> tuple[FileOverlay, ...]:
         """A command or a verifier runs the change's tests where it has some, and those need their data."""
@@ -154,20 +157,19 @@ class Bench:
         )
 
     def _command_on(
-        self, entry: GraderEntry, overlays: tuple[FileOverlay, ...], somewhere: Somewhere
+        self, spec: CommandSpec, overlays: tuple[FileOverlay, ...], somewhere: Somewhere
     ) -> tuple[CommandResult, ExitStats]:
-        options: Executing = entry.grader
-        extra_mounts = [dest for _, dest in options.injected]
+        extra_mounts = [dest for _, dest in spec.injected]
         # What the change planted in a hidden folder would sit beside the hidden files and be read with them.
         own = [piece for piece in overlays if not any(is_within(piece.path, place) for place in extra_mounts)]
         command = Command(
-            _argv(entry),
+            _argv(spec),
             env={**git_environment(self.environment), **self.env},
-            timeout_s=options.timeout_s,
+            timeout_s=spec.timeout_s,
             whole_bytes=STREAM_BYTES,
         )
         return somewhere(
-            (*own, *hidden_files(self.environment.contract, options)),
+            (*own, *hidden_files(self.environment.contract, spec)),
             lambda sandbox: sandbox.run(command),
             lambda done: done,
         )
@@ -180,28 +182,28 @@ class Bench:
             return judged
         return ("error", MISSING) if is_missing_for_all(self.environment, entry.name, end_on) else judged
 
-    def _tested(self, entry: GraderEntry, start: int) -> Outcome:
-        options: SuiteOptions = entry.grader
+    def _tested(self, entry: GraderEntry, spec: SuiteSpec, start: int) -> Outcome:
         with self.environment.cache.temporary() as scratch:
             bench = oracle_bench(
                 self.environment,
-                options,
+                spec,
                 self.overlays,
-                hidden_files(self.environment.contract, options, scratch),
+                hidden_files(self.environment.contract, spec, scratch),
                 lambda overlays, use: self._in_a_fresh_sandbox(overlays, use, lambda ran: ran.finished),
             )
-            needs_all = entry.required and entry.pass_threshold >= 1 and not options.declared
+            needs_all = entry.required and entry.pass_threshold >= 1 and not spec.declared
             tested: Executed = run_tests(replace(bench, needs_all=needs_all))
             finished, reported = tested.ran
-            decided = decide_tests(options, tested)
-            bad_end = _ended_badly(finished, tested.exit_stats, options.timeout_s)
+            decided = decide_tests(spec, tested)
+            end = CommandEnd(finished, tested.exit_stats)
+            bad_end = _ended_badly(end, spec.timeout_s)
             judged = bad_end or (decided.at(entry.pass_threshold), decided.why)
             if not reported.passed and not reported.tampering:
                 judged = self._or_missing(
                     entry, finished, judged, lambda overlays: _end_of(bench.on(overlays).run())
                 )
         score = 0.0 if bad_end else decided.score
-        outcome = self._outcome(entry, finished, tested.exit_stats, judged, start)
+        outcome = self._outcome(entry, spec, end, judged, start)
         return replace(
             outcome,
             notes=(*outcome.notes, *tested.notes),
@@ -212,51 +214,46 @@ class Bench:
             controls=tested.controls,
         )
 
-    def _verified(self, entry: GraderEntry, start: int) -> Outcome:
-        options: VerifierOptions = entry.grader
-        if options.separate is None:
-            return self._verified_here(entry, start)
+    def _verified(self, entry: GraderEntry, spec: VerifierSpec, start: int) -> Outcome:
+        if spec.separate is None:
+            return self._verified_here(entry, spec, start)
         with self.environment.cache.temporary() as scratch:
             from steelyard.bench.verifier.container import apart  # noqa: PLC0415  # containers, and only for who needs them
 
             changed = self.overlays if self.changed is None else self.changed
-            other = apart(self.environment, changed, options.separate, scratch)
+            other = apart(self.environment, changed, spec.separate, scratch)
             bench = replace(self, environment=other.environment, overlays=other.overlays, live=None)
-            outcome = bench._verified_here(entry, start, other.logs)  # noqa: SLF001  # one of us
+            outcome = bench._verified_here(entry, spec, start, other.logs)  # noqa: SLF001  # one of us
         return replace(outcome, notes=(*outcome.notes, *other.notes))
 
     def _verified_here(
-        self, entry: GraderEntry, start: int, published: tuple[FileOverlay, ...] = ()
+        self, entry: GraderEntry, spec: VerifierSpec, start: int, published: tuple[FileOverlay, ...] = ()
     ) -> Outcome:
-        options: VerifierOptions = entry.grader
         contract = self.environment.contract
         overlays = self._with_own_tests()
-        cleared = without_path_hijacks(self.environment, self._path_variable(options), overlays, self._ask)
+        cleared = without_path_hijacks(self.environment, self._path_variable(spec), overlays, self._ask)
         (finished, verified), exit_stats = self._on_the_change(
             cleared.overlays,
             lambda sandbox: run_verifier(
-                sandbox, contract, options, {**git_environment(self.environment), **self.env}
+                sandbox, contract, spec, {**git_environment(self.environment), **self.env}
             ),
             lambda ran: ran.finished,
-            extra_mounts=verifier_mounts(contract, options, published),
-            user=str(options.user or ""),
+            extra_mounts=verifier_mounts(contract, spec, published),
+            user=str(spec.user or ""),
         )
-        judged = _ended_badly(finished, exit_stats, options.timeout_s) or _rewarded(
-            verified, entry.pass_threshold
-        )
-        outcome = self._outcome(entry, finished, exit_stats, judged, start)
+        end = CommandEnd(finished, exit_stats)
+        judged = _ended_badly(end, spec.timeout_s) or _rewarded(verified, entry.pass_threshold)
+        outcome = self._outcome(entry, spec, end, judged, start)
         return replace(
             outcome,
-            argv=verifier_argv(contract, options),
+            argv=verifier_argv(contract, spec),
             notes=(*outcome.notes, *cleared.notes),
             score=verified.reward if judged[0] != "error" else None,
             verified=verified,
         )
 
-    def _path_variable(self, options: VerifierOptions) -> str:
-        return self.environment.path_variable(
-            {**self.environment.contract.spec.environment.env, **options.env}
-        )
+    def _path_variable(self, spec: VerifierSpec) -> str:
+        return self.environment.path_variable({**self.environment.contract.spec.environment.env, **spec.env})
 
     def _ask(self, command: Command) -> CommandResult:
         """A question that needs the bench and nothing of the change."""
@@ -265,20 +262,21 @@ class Bench:
     def _outcome(
         self,
         entry: GraderEntry,
-        finished: CommandResult,
-        exit_stats: ExitStats,
+        spec: BenchSpec,
+        end: CommandEnd,
         judged: tuple[CheckOutcome, str],
         start: int,
     ) -> Outcome:
+        finished = end.finished
         return Outcome(
             id=entry.name,
             under=entry.under,
             outcome=judged[0],
             why=judged[1],
-            argv=_argv(entry),
+            argv=_argv(spec),
             exit=finished.exit_code,
             started=not finished.not_started,
-            ceiling_s=entry.grader.timeout_s,
+            ceiling_s=spec.timeout_s,
             observed_s=finished.wall_ns / 1e9,
             stdout=Stream.of(finished.stdout, self.outputs),
             stderr=Stream.of(finished.stderr, self.outputs),
@@ -286,7 +284,7 @@ class Bench:
             end=self.clock(),
             runs=(judged[0],),
             timed_out=finished.timed_out,
-            notes=("out of memory",) if exit_stats.oom_kills else (),
+            notes=("out of memory",) if end.exit_stats.oom_kills else (),
         )
 
     def _on_the_change(
@@ -359,8 +357,8 @@ def check_environment(seed: int) -> dict[str, str]:
     }
 
 
-def _argv(entry: GraderEntry) -> tuple[str, ...]:
-    return ("/bin/sh", "-c", getattr(entry.grader, "command", None) or entry.grader.cmd)
+def _argv(spec: BenchSpec) -> tuple[str, ...]:
+    return ("/bin/sh", "-c", spec.command)
 
 
 def _rewarded(verified: RewardFiles, threshold: float) -> tuple[CheckOutcome, str]:
@@ -370,21 +368,21 @@ def _rewarded(verified: RewardFiles, threshold: float) -> tuple[CheckOutcome, st
     return Decision("pass", verified.reward, why).at(threshold), why
 
 
-def _judge(finished: CommandResult, exit_stats: ExitStats, options: Executing) -> tuple[CheckOutcome, str]:
-    ended_badly = _ended_badly(finished, exit_stats, options.timeout_s)
+def _judge(end: CommandEnd, spec: CommandSpec) -> tuple[CheckOutcome, str]:
+    ended_badly = _ended_badly(end, spec.timeout_s)
     if ended_badly is not None:
         return ended_badly
+    finished, exit_stats = end
     if finished.signal is not None:
         memory = ", out of memory" if exit_stats.oom_kills else ""
         return "fail", f"killed by signal {finished.signal}{memory}"
-    if finished.exit_code == options.expect_exit:
+    if finished.exit_code == spec.expect_exit:
         return "pass", f"exit {finished.exit_code}"
-    return "fail", f"exit {finished.exit_code}, expected {options.expect_exit}"
+    return "fail", f"exit {finished.exit_code}, expected {spec.expect_exit}"
 
 
-def _ended_badly(
-    finished: CommandResult, exit_stats: ExitStats, timeout_s: float
-) -> tuple[CheckOutcome, str] | None:
+def _ended_badly(end: CommandEnd, timeout_s: float) -> tuple[CheckOutcome, str] | None:
+    finished, exit_stats = end
     if finished.timed_out:
         return "error", f"timed out after {timeout_s:g} s"
     if finished.not_started:

@@ -20,13 +20,14 @@ from typing import NamedTuple
 
 from steelyard.bench.outcome import Outcome
 from steelyard.bench.twin.trusted import reference_change
-from steelyard.contract.catalogue import GraderEntry
 from steelyard.environment.prepare import Environment
 from steelyard.errors import GraderFault, InfraFault
 from steelyard.sandboxes.base import FileOverlay
 
 TIMEOUT_SHARE = 0.5  # of a check's time: what the trusted tree may need for a timeout to be the change's
-RunOn = Callable[[GraderEntry, tuple[FileOverlay, ...]], Outcome]  # the check on another change
+RunOn = Callable[
+    [tuple[FileOverlay, ...], float], Outcome
+]  # the check on another change, with a share of its time
 
 
 class TrustedTree(NamedTuple):
@@ -35,11 +36,7 @@ class TrustedTree(NamedTuple):
 
 
 def blamed(
-    environment: Environment,
-    entry: GraderEntry,
-    outcome: Outcome,
-    run_on: RunOn,
-    again: Callable[[], Outcome],
+    environment: Environment, outcome: Outcome, run_on: RunOn, again: Callable[[], Outcome]
 ) -> Outcome:
     """The outcome as it is, or as a failure where the trusted tree shows that the change made the difference.
 
@@ -50,7 +47,7 @@ def blamed(
     with environment.cache.temporary() as scratch:
         tree = _trusted_tree(environment, scratch)
         try:
-            there = run_on(_hurried(entry) if outcome.timed_out else entry, tree.overlays)
+            there = run_on(tree.overlays, TIMEOUT_SHARE if outcome.timed_out else 1.0)
         except (InfraFault, GraderFault):  # the trusted tree decides nothing: nothing is known then
             return outcome
     if there.outcome == "error":
@@ -59,10 +56,6 @@ def blamed(
         return replace(outcome, why=f"{outcome.why}; a second run passed, so the check is unsteady")
     why = f"{outcome.why}; with {tree.name} the check decides after {there.observed_s:.1f} s"
     return replace(outcome, outcome="fail", why=why, runs=("fail",), score=0.0)
-
-
-def _hurried(entry: GraderEntry) -> GraderEntry:
-    return replace(entry, grader=replace(entry.grader, timeout_s=entry.grader.timeout_s * TIMEOUT_SHARE))
 
 
 def _trusted_tree(environment: Environment, scratch: Path) -> TrustedTree:

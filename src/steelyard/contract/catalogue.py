@@ -8,10 +8,11 @@ up in the `GraderEntry` around it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
+from steelyard.contract.execution_spec import ExecutionSpec
 from steelyard.contract.model import Layer, Under
 from steelyard.filesystem.tree import Entry
 
@@ -24,23 +25,36 @@ class LintWarning(NamedTuple):
     fatal: bool
 
 
-class GraderType(Protocol):
-    """The class side of a grader: defaults by type, and what it needs of the contract."""
+class GraderType:
+    """What a contract knows of a grader; a subclass is a frozen dataclass of options, with the defaults of its type."""
 
     TYPE: ClassVar[str]
-    UNDER: ClassVar[Under]
-    REQUIRED: ClassVar[bool]
-    WEIGHT: ClassVar[float]
-    EXECUTES: ClassVar[bool]  # runs code on the bench, so it may be a check of the oracle
+    UNDER: ClassVar[Under] = "safety"
+    REQUIRED: ClassVar[bool] = True
+    WEIGHT: ClassVar[float] = 0.0
+    EXECUTES: ClassVar[bool] = False  # runs code on the bench, so it may be a check of the oracle
+    GATE: ClassVar[bool] = False
+    PASS_THRESHOLD: ClassVar[float] = 1.0
+    UNDIGESTED: ClassVar[frozenset[str]] = frozenset()  # options that change no verdict
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]  # of each subclass
+
+    def execution(self) -> ExecutionSpec | None:
+        """What the bench runs; None exactly if the type does not execute."""
+        return None
 
     def contract_files(self) -> tuple[str, ...]:
         """Contract-relative files and folders that the options name; their bytes are in the digest."""
+        return ()
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
         """Options that make no sense against this snapshot."""
+        del baseline
+        return ()
 
     def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
         """Options that make no sense once the files that they name are read."""
+        del material
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +88,7 @@ class GraderEntry:
 
     name: str
     type: str
-    grader: Any  # an instance of the catalogue's type
+    grader: GraderType  # an instance of the catalogue's type
     under: Under
     required: bool
     weight: float
@@ -88,4 +102,8 @@ class GraderEntry:
 
     @property
     def options_files(self) -> tuple[str, ...]:
-        return self.grader.contract_files()  # type: ignore[no-any-return]  # the protocol says tuple[str, ...]
+        return self.grader.contract_files()
+
+    @property
+    def execution(self) -> ExecutionSpec | None:
+        return self.grader.execution()

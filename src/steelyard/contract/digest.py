@@ -71,6 +71,6 @@ def _entry(entry: GraderEntry) -> dict[str, Any]:
         for field in dataclasses.fields(entry)
         if field.name != "grader"
     }
-    left_out: frozenset[str] = getattr(entry.grader, "UNDIGESTED", frozenset())
+    left_out = entry.grader.UNDIGESTED
     options = {key: value for key, value in dataclasses.asdict(entry.grader).items() if key not in left_out}
     return {**common, "options": options}

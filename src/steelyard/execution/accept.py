@@ -8,6 +8,7 @@ from functools import partial
 
 import orjson
 
+from steelyard.bench.execution_spec import VerifierSpec, bench_specs
 from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import laid_entries, rebuild
@@ -53,7 +54,8 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
 
 def _of_the_bench(checks: Sequence[GraderEntry], findings: Sequence[Finding]) -> list[Finding]:
     """A verifier apart is given what was published, so that nobody is told that it stayed behind."""
-    has_published = any(getattr(entry.grader, "separate", None) is not None for entry in checks)
+    specs = bench_specs(checks)
+    has_published = any(isinstance(spec, VerifierSpec) and spec.separate is not None for spec in specs)
     return [one for one in findings if not (has_published and is_within(one.where, PUBLISHED))]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.agents.base import Ending
+from steelyard.bench.execution_spec import VerifierSpec, bench_specs
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.folder.blobs import bounded
 from steelyard.execution.live_run import LiveRun
@@ -18,8 +19,9 @@ from steelyard.sandboxes.base import Command
 def collect(run: LiveRun, checks: Sequence[GraderEntry], ending: Ending) -> None:
     if run.delivery is not None or ending.code == "infrastructure":
         return
-    apart = [entry.grader.separate for entry in checks if getattr(entry.grader, "separate", None) is not None]
-    for hook in dict.fromkeys(hook for separate in apart for hook in separate.collect):
+    specs = [spec for spec in bench_specs(checks) if isinstance(spec, VerifierSpec)]
+    hooks = (hook for spec in specs if spec.separate is not None for hook in spec.separate.collect)
+    for hook in dict.fromkeys(hooks):
         done = run.sandbox.run(Command(("/bin/sh", "-c", hook.cmd), timeout_s=hook.timeout_s))
         streams = {"stdout": done.stdout, "stderr": done.stderr}
         run.events.append(

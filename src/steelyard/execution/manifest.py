@@ -100,8 +100,8 @@ def _entry_points(contract: Contract) -> dict[str, Any]:
 
 
 def _command(entry: GraderEntry) -> str:
-    said = (getattr(entry.grader, name, None) for name in ("command", "cmd"))
-    return next((one for one in said if isinstance(one, str) and one), entry.type)
+    spec = entry.execution
+    return entry.type if spec is None else spec.command
 
 
 def _digests(contract: Contract) -> dict[str, str]:

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from steelyard.bench.execution_spec import BenchSpec
 from steelyard.bench.final_tree import FinalTree
 from steelyard.bench.outcome import Outcome
-from steelyard.contract.catalogue import ContractFile, LintWarning, Material
-from steelyard.contract.model import NonEmpty, Under
+from steelyard.contract.catalogue import ContractFile, GraderEntry, GraderType
+from steelyard.contract.model import NonEmpty
+from steelyard.errors import GraderFault
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.trace.summary import Summary
@@ -50,31 +52,20 @@ class Case:
     earlier: Mapping[str, Any] = field(default_factory=dict)  # this entry's grade before, as JSON
 
 
-class Grader:
-    """The defaults of a grader type; a subclass is a frozen dataclass of options."""
+class Grader(GraderType):
+    """A grader type that can be graded; a subclass is a frozen dataclass of options."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
-    TYPE: ClassVar[str]
-    UNDER: ClassVar[Under] = "safety"
-    REQUIRED: ClassVar[bool] = True
-    WEIGHT: ClassVar[float] = 0.0
-    EXECUTES: ClassVar[bool] = False
-    UNDIGESTED: ClassVar[frozenset[str]] = frozenset()  # options that change no verdict
-
-    def contract_files(self) -> tuple[str, ...]:
-        """Contract-relative files that the options name."""
-        return ()
-
-    def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
-        """Options that make no sense against this snapshot."""
-        del baseline
-        return ()
-
-    def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
-        """Options that make no sense once the files that they name are read."""
-        del material
-        return ()
+    def execution(self) -> BenchSpec | None:
+        return None
 
     def grade(self, case: Case) -> Grade:
         raise NotImplementedError
+
+
+def grader_of(entry: GraderEntry) -> Grader:
+    """The grader of an entry; raises GraderFault for a type that only a contract knows."""
+    if isinstance(entry.grader, Grader):
+        return entry.grader
+    raise GraderFault(f"the type {entry.type} is no subclass of Grader")

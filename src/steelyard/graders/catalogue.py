@@ -5,9 +5,10 @@ Other packages add theirs through the entry point group `steelyard.graders`.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from steelyard.contract.catalogue import Catalogue
+from steelyard.errors import OperatorFault
 from steelyard.graders.base import Grader
 from steelyard.graders.checks.command import Command
 from steelyard.graders.checks.runs_tests import Pytest, RunsTests
@@ -60,5 +61,13 @@ CATALOGUE = Catalogue({grader.TYPE: grader for grader in BUILT_IN}, PLANNED)
 
 def installed_catalogue() -> Catalogue:
     """The built-in types and those that other installed packages bring; a built-in name cannot be taken over."""
-    others = {point.name: point.load() for point in entry_points(group="steelyard.graders")}
+    others = {point.name: loaded_type(point) for point in entry_points(group="steelyard.graders")}
     return Catalogue({**others, **CATALOGUE.types}, PLANNED - others.keys())
+
+
+def loaded_type(point: EntryPoint) -> type[Grader]:
+    """The grader type of another package; raises OperatorFault for anything else."""
+    kind = point.load()
+    if isinstance(kind, type) and issubclass(kind, Grader):
+        return kind
+    raise OperatorFault(f"the installed grader {point.name} ({point.value}) is no subclass of Grader")

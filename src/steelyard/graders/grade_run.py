@@ -27,7 +27,7 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.gradings import read_gradings
-from steelyard.graders.base import Case
+from steelyard.graders.base import Case, grader_of
 from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, Graded
 from steelyard.graders.hidden_output import may_show_hidden
@@ -95,7 +95,7 @@ class _Grading:
                     blobs=blobs,
                     final_tree=functools.partial(self._final_tree, trusted, entry.step),
                 )
-                there = entry.grader.grade(case)
+                there = grader_of(entry).grade(case)
         except Exception:  # noqa: BLE001  # it decides nothing anywhere, so nobody is to blame
             return Grade.error(why)
         if there.outcome == "error":
@@ -116,7 +116,7 @@ class _Grading:
             return Graded(entry, Grade.of(False, "not run: the patch does not apply"))
         if outcome is None and entry.executes and not entry.is_check and self.evidence.change.complete:
             outcome = self._bench.run(entry)
-        grade = self._read(entry, entry.grader.grade(self._case(entry, outcome)))
+        grade = self._read(entry, grader_of(entry).grade(self._case(entry, outcome)))
         grade = replace(grade, findings=(*grade.findings, *forging(outcome), *self._beside(entry)))
         # What executes was held against its threshold on the bench, and the record says how that came out.
         executed = outcome.to_json() if outcome is not None and entry.executes else None

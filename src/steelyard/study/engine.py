@@ -90,9 +90,7 @@ class Engine:
         wanted: dict[int, dict[str, str]] = {}
         for trial in trials:
             agent = agent_for(trial.agent, trial.contract)
-            # Agents of other packages may not say.
-            programs: tuple[str, ...] = getattr(agent, "programs", tuple)()
-            wanted.setdefault(id(trial.contract), {}).update(dict.fromkeys(programs, agent.name))
+            wanted.setdefault(id(trial.contract), {}).update(dict.fromkeys(agent.programs(), agent.name))
         for key, agents in wanted.items():
             environment = environments[key]
             missing = (

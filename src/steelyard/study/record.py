@@ -27,7 +27,7 @@ from steelyard.verdict.assurance import Assurance, assure
 from steelyard.verdict.evaluation import evaluate
 from steelyard.verdict.status import Status, decide_status
 from steelyard.verdict.steps import step_results
-from steelyard.verdict.verdict import Rule, Verdict, decide
+from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
 
 MOST_CHANGED = 1000  # changed files that a report names
 
@@ -98,9 +98,8 @@ def _decided(
     rule = Rule(spec.pass_threshold, spec.reward, spec.workspace, spec.step_reward, spec.expected_outcome)
     steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
     given = answer_status(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
-    verdict = decide(
-        grades, findings, status, evidence.termination, rule, steps=steps, judge=judge, given=given
-    )
+    run = GradedRun(grades, findings, status, evidence.termination, steps, judge, given)
+    verdict = decide(run, rule)
     return Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
 
 

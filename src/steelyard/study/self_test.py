@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.fixtures import Fixture, find_fixtures, lay_fixture
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
-from steelyard.graders.checks.verifier import FixtureScores, Verifier
+from steelyard.graders.checks.verifier import Verifier
 from steelyard.graders.grade import Graded
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
@@ -94,8 +93,9 @@ def _wanted(contract: Contract) -> dict[str, str]:
     return {"reference": "pass", **({"noop": "pass"} if contract.spec.workspace == "code" else {})}
 
 
-def verifiers(contract: Contract) -> list[GraderEntry]:
-    return [one for one in (*contract.checks, *contract.graders) if isinstance(one.grader, Verifier)]
+def verifiers(contract: Contract) -> list[Verifier]:
+    graders = (one.grader for one in (*contract.checks, *contract.graders))
+    return [one for one in graders if isinstance(one, Verifier)]
 
 
 def fixtures_of(contract: Contract) -> list[Fixture]:
@@ -105,9 +105,7 @@ def fixtures_of(contract: Contract) -> list[Fixture]:
         raise ContractFault(Problem(where, "steps", "fixtures are for contracts without steps"))
     asking = verifiers(contract)
     spec = contract.spec
-    outputs = {
-        one.grader.output_in(contract.brief, spec.answer_path, spec.environment.root) for one in asking
-    }
+    outputs = {one.output_in(contract.brief, spec.answer_path, spec.environment.root) for one in asking}
     found = find_fixtures(contract, outputs.pop() if len(outputs) == 1 else None)
     if found and not asking:
         raise ContractFault(
@@ -126,14 +124,17 @@ def _scored(fixture: Fixture, record: Record) -> SelfTestResult:
     folder = str(record.evidence.folder.path)
     if record.verdict.status == "invalid":
         return SelfTestResult(fixture.name, "", "invalid", "invalid", shown(record.verdict.reason), folder)
-    limits = [one.entry.grader.fixtures for one in own]
+    limits = [one.entry.grader.fixtures for one in own if isinstance(one.entry.grader, Verifier)]
     high, low = max(one.pass_at_least for one in limits), max(one.fail_at_most for one in limits)
     wanted = f"at least {high:g}" if fixture.must_pass else f"at most {low:g}"
     broken = next((one for one in own if one.grade.score is None), None)
     if broken is not None:
         why = _what_broke(broken, record)
         return SelfTestResult(fixture.name, wanted, "error", "error", why, folder, broken.entry.name)
-    every = [_fits(one, must_pass=fixture.must_pass) for one in own]
+    every = [
+        limit.fit(one.grade.score or 0.0, must_pass=fixture.must_pass)
+        for one, limit in zip(own, limits, strict=True)
+    ]
     worst = min(own, key=lambda one: one.grade.score or 0.0)
     fits = all(every) if fixture.must_pass else any(every)
     got, came = f"{worst.grade.score or 0.0:g}", _came(fits=fits)
@@ -142,11 +143,6 @@ def _scored(fixture: Fixture, record: Record) -> SelfTestResult:
 
 def _came(*, fits: bool) -> Came:
     return "as_expected" if fits else "otherwise"
-
-
-def _fits(one: Graded, *, must_pass: bool) -> bool:
-    scores: FixtureScores = one.entry.grader.fixtures
-    return scores.fit(one.grade.score or 0.0, must_pass=must_pass)
 
 
 def _what_broke(one: Graded, record: Record) -> str:

@@ -34,6 +34,19 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class GradedRun:
+    """Everything about one run that its verdict follows from, apart from the contract's rule."""
+
+    grades: Sequence[Graded]
+    findings: Sequence[Finding]
+    status: Status
+    termination: str
+    steps: Sequence[StepResult] = ()
+    judge: Judgement | None = None
+    answer_status: Given = "given"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Three gates side by side (checks, judge, badge), and none hides another."""
 
@@ -79,39 +92,32 @@ class Verdict:
         }
 
 
-def decide(  # noqa: PLR0913  # everything that a verdict follows from
-    grades: Sequence[Graded],
-    findings: Sequence[Finding],
-    status: Status,
-    termination: str,
-    rule: Rule,
-    *,
-    steps: Sequence[StepResult] = (),
-    judge: Judgement | None = None,
-    given: Given = "given",
-) -> Verdict:
+def decide(run: GradedRun, rule: Rule) -> Verdict:
     """By the table in `rules.py`. The judge decides only where nothing else could look: without a workspace."""
-    if status.status == "invalid":
-        return _invalid(status, findings, termination)
+    if run.status.status == "invalid":
+        return _invalid(run)
+    grades, findings, termination = run.grades, run.findings, run.termination
     # Of a run without a workspace these say what its answer came to, and are not shown.
     gates = decide_gates(grades, findings, threshold=rule.pass_threshold, termination=termination)
     accepted = decide_acceptance(grades)
     checks = _checks(grades)
     is_violated = any(finding.severity == "violation" for finding in findings)
     score = 0.0 if is_violated else combined_score(grades)
-    auto_fail = auto_fail_reason(termination, given, rule.expected_outcome) or _voided(judge, findings)
+    auto_fail = auto_fail_reason(termination, run.answer_status, rule.expected_outcome) or _voided(
+        run.judge, findings
+    )
     facts = Facts(
-        has_failed=is_violated or _has_failed(grades, steps, rule),
-        is_undecided=_is_undecided(grades, steps),
+        has_failed=is_violated or _has_failed(run, rule),
+        is_undecided=_is_undecided(run),
         is_graded=score is not None or checks != "UNGRADED",
         is_enough=score is None or is_enough(score, rule.pass_threshold),
-        answer=_answer(judge, auto_fail) if _is_judged(rule) else "",
+        answer=_answer(run.judge, auto_fail) if _is_judged(rule) else "",
     )
     of_patch = rule_for(facts)
     decisive = rule_for(facts._replace(is_stopped=is_stopped(termination)))
-    patch_reward = _reward(of_patch, score, grades, steps, rule)
+    patch_reward = _reward(of_patch, score, run, rule)
     stopped = decisive.name == "stopped"
-    said = _Said(gates, accepted.reason, score, judge, auto_fail, steps)
+    said = _Said(gates, accepted.reason, score, run.judge, auto_fail, run.steps)
     return Verdict(
         verdict=decisive.verdict,
         status="scorable",
@@ -125,9 +131,9 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
         badge="PASS" if termination == "completed" else "FAIL",
         tags=_tags(grades, gates, findings, termination),
         findings=tuple(findings),
-        steps=tuple(steps),
-        judge=judge,
-        disagreement=disagreement(judge, grades, checks=_held(gates, checks)),
+        steps=tuple(run.steps),
+        judge=run.judge,
+        disagreement=disagreement(run.judge, grades, checks=_held(gates, checks)),
         patch_verdict=of_patch.verdict if stopped else None,
         patch_reward=patch_reward if stopped else None,
     )
@@ -144,21 +150,22 @@ class _Said(NamedTuple):
     steps: Sequence[StepResult]
 
 
-def _has_failed(grades: Sequence[Graded], steps: Sequence[StepResult], rule: Rule) -> bool:
+def _has_failed(run: GradedRun, rule: Rule) -> bool:
     """Is it known that the change does not pass, whatever the undecided graders would have said?"""
-    if any(one.gates and one.grade.outcome == "fail" for one in grades):
+    if any(one.gates and one.grade.outcome == "fail" for one in run.grades):
         return True
-    if any(step.outcome == "fail" or (step.outcome == "error" and step.reward is not None) for step in steps):
+    if any(one.outcome == "fail" or (one.outcome == "error" and one.reward is not None) for one in run.steps):
         return True
-    undecided = any(one.gates and one.grade.outcome == "error" for one in grades)
-    best = weighted_mean(grades, undecided=1.0)
+    undecided = any(one.gates and one.grade.outcome == "error" for one in run.grades)
+    best = weighted_mean(run.grades, undecided=1.0)
     return undecided and best is not None and not is_enough(best, rule.pass_threshold)
 
 
-def _is_undecided(grades: Sequence[Graded], steps: Sequence[StepResult]) -> bool:
+def _is_undecided(run: GradedRun) -> bool:
+    grades = run.grades
     if any(one.gates and one.grade.outcome == "error" for one in grades):
         return True
-    if any(step.outcome == "error" and step.reward is None for step in steps):
+    if any(step.outcome == "error" and step.reward is None for step in run.steps):
         return True
     # Credit that nobody could give: without anything required, nothing decides.
     lost = any(one.grade.outcome == "error" and one.entry.weight > 0 for one in grades)
@@ -243,39 +250,31 @@ def _judged_reason(judge: Judgement | None) -> str:
     )
 
 
-def _reward(
-    decisive: VerdictRule,
-    score: float | None,
-    grades: Sequence[Graded],
-    steps: Sequence[StepResult],
-    rule: Rule,
-) -> float | None:
+def _reward(decisive: VerdictRule, score: float | None, run: GradedRun, rule: Rule) -> float | None:
     if decisive.reward == "null":
         return None
     if decisive.reward in ("0", "1"):
         return float(decisive.reward)
     decided = 1.0 if decisive.verdict == "pass" else 0.0
-    known = None if rule.reward == "binary" else _earned(score, grades, steps, rule)
+    known = None if rule.reward == "binary" else _earned(score, run, rule)
     return decided if known is None else known  # a decision is never without a reward
 
 
-def _earned(
-    score: float | None, grades: Sequence[Graded], steps: Sequence[StepResult], rule: Rule
-) -> float | None:
-    if steps:
-        return _steps_reward(grades, steps, rule)
+def _earned(score: float | None, run: GradedRun, rule: Rule) -> float | None:
+    if run.steps:
+        return _steps_reward(run, rule)
     if rule.reward == "verifier":
-        evaluated = evaluated_by(grades)
+        evaluated = evaluated_by(run.grades)
         return None if evaluated is None else evaluated.reward  # as written
     return None if score is None else round(score, 4)
 
 
-def _steps_reward(grades: Sequence[Graded], steps: Sequence[StepResult], rule: Rule) -> float | None:
-    reward = steps_reward(steps, rule.step_reward)
+def _steps_reward(run: GradedRun, rule: Rule) -> float | None:
+    reward = steps_reward(run.steps, rule.step_reward)
     if reward is None:
         return None
     # A verifier's word stands whatever else was wrong; what combines everything does not.
-    foul = any(one.gates and one.grade.outcome != "pass" for one in grades if one.entry.step is None)
+    foul = any(one.gates and one.grade.outcome != "pass" for one in run.grades if one.entry.step is None)
     return 0.0 if foul and rule.reward != "verifier" else round(reward, 4)
 
 
@@ -328,18 +327,19 @@ def _is_candidate_timeout(one: Graded) -> bool:
     return one.grade.outcome == "fail" and bool((one.executed or {}).get("timed_out"))
 
 
-def _invalid(status: Status, findings: Sequence[Finding], termination: str) -> Verdict:
+def _invalid(run: GradedRun) -> Verdict:
+    stopped = (f"termination_{run.termination}",) if is_stopped(run.termination) else ()
     return Verdict(
         verdict="invalid",
         status="invalid",
         acceptance=None,
-        reason=status.reason,
+        reason=run.status.reason,
         checks="UNGRADED",
         gates=None,
         score=None,
         mean_score=None,
         reward=None,
         badge="INVALID",
-        tags=("invalid", *((f"termination_{termination}",) if is_stopped(termination) else ())),
-        findings=tuple(findings),
+        tags=("invalid", *stopped),
+        findings=tuple(run.findings),
     )

@@ -71,3 +71,13 @@ def test_each_cap_that_binds_nothing_is_warned_about_by_name(writer: Writer) -> 
     assert sorted(writer.warnings()) == sorted(expected)
     writer.write({"fix.patch": PATCH}, oracle=oracle, budget={"wall_s": 60, "headroom": {"wall_s": 5}})
     assert writer.warnings() == []
+
+
+def test_a_warning_about_a_command_names_the_option_that_holds_it(writer: Writer) -> None:
+    from steelyard.contract.load import examine_contract
+    from steelyard.graders.catalogue import CATALOGUE
+
+    check = {"id": "accept", "type": "swebench", "fail_to_pass": ["x"], "cmd_prefix": "make test | tee"}
+    writer.write(oracle={"checks": [check]})
+    warnings = examine_contract(writer.folder, CATALOGUE, writer.store).warnings
+    assert "oracle.checks[0].cmd_prefix" in [one.field for one in warnings if "`tee`" in one.message]

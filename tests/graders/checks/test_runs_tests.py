@@ -173,13 +173,14 @@ def refused(tmp_path: Path, **keys: Any) -> list[Problem]:
 def test_the_defaults_of_tests(tmp_path: Path) -> None:
     (entry,), _ = examined(tmp_path, {"type": "tests", "cmd": "make test"})
     assert (entry.under, entry.required, entry.weight, entry.gate) == ("acceptance", False, 1.0, False)
+    assert isinstance(entry.grader, RunsTests)
     assert (entry.pass_threshold, entry.executes, entry.grader.timeout_s) == (1.0, True, 900.0)
 
 
 def test_pytest_has_a_command_and_tests_must_say_theirs(tmp_path: Path) -> None:
     (entry,), _ = examined(tmp_path, {"type": "pytest"})
-    assert entry.grader.command == "python3 -m pytest -q -p no:cacheprovider"
     assert isinstance(entry.grader, Pytest)
+    assert entry.grader.cmd == "python3 -m pytest -q -p no:cacheprovider"
     with pytest.raises(ContractFault) as caught:
         examined(tmp_path / "two", {"type": "tests"})
     assert [(one.field, one.message) for one in caught.value.problems] == [("graders[0].cmd", "is missing")]
@@ -252,4 +253,5 @@ def test_ids_of_a_command_that_nobody_can_read_are_warned_about(tmp_path: Path) 
 
 def test_a_folder_to_inject_may_end_in_a_slash(tmp_path: Path) -> None:
     (entry,), _ = examined(tmp_path, {"type": "pytest", "inject": ["hidden/"]})
+    assert isinstance(entry.grader, Pytest)
     assert entry.grader.injected == (("hidden", "hidden"),)

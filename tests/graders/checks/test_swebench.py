@@ -19,10 +19,11 @@ from steelyard.contract.load import examine_contract
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import CATALOGUE
+from steelyard.graders.checks.command import Command
 from steelyard.graders.checks.swebench import SweBench
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.status import Status
-from steelyard.verdict.verdict import Rule, Verdict, decide
+from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
 
 BUG, BUG2, OLD = "t/test_x.py::test_bug", "t/test_x.py::test_bug2", "t/test_x.py::test_old"
 GRADER = SweBench((BUG, BUG2), (OLD,))
@@ -137,7 +138,7 @@ COMMANDS: list[tuple[SweBench, str]] = [
 
 @pytest.mark.parametrize(("grader", "command"), COMMANDS)
 def test_the_command_is_the_prefix_and_where_the_tests_are(grader: SweBench, command: str) -> None:
-    assert grader.command == command
+    assert grader.execution().command == command
 
 
 TEST = "def test_old():\n    assert True\n"
@@ -173,6 +174,7 @@ def examined(tmp_path: Path, text_of_patch: str = PATCH, /, **keys: Any) -> tupl
 def test_the_defaults_of_swebench(tmp_path: Path) -> None:
     entry, _ = examined(tmp_path)
     assert (entry.under, entry.required, entry.weight, entry.executes) == ("acceptance", False, 1.0, True)
+    assert isinstance(entry.grader, SweBench)
     assert entry.grader.cmd_prefix == "python3 -m pytest -q -p no:cacheprovider"
 
 
@@ -215,14 +217,15 @@ def test_a_test_patch_that_does_not_apply_is_the_contracts_fault(tmp_path: Path)
 def test_an_id_may_be_in_a_file_that_the_patch_brings(tmp_path: Path) -> None:
     brought = "--- /dev/null\n+++ b/t/test_new.py\n@@ -0,0 +1 @@\n+x\n"
     entry, _ = examined(tmp_path, brought, patch="tests.patch", fail_to_pass=["t/test_new.py::x"])
+    assert isinstance(entry.grader, SweBench)
     assert entry.grader.patch == "tests.patch"
 
 
 def verdict(grade: Grade, tmp_path: Path) -> Verdict:
     entry, _ = examined(tmp_path)
-    other = GraderEntry("other", "command", None, "acceptance", required=True, weight=1.0)
+    other = GraderEntry("other", "command", Command("true"), "acceptance", required=True, weight=1.0)
     grades = [Graded(other, Grade.of(True, "fine")), Graded(entry, grade)]
-    return decide(grades, (), Status("scorable"), "completed", Rule(pass_threshold=0.0))
+    return decide(GradedRun(grades, (), Status("scorable"), "completed"), Rule(pass_threshold=0.0))
 
 
 def test_a_broken_test_zeroes_the_combined_score_and_fails_the_gate(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.graders.files.forbid_secrets import FILE_BYTES, MOST_FINDINGS, ForbidSecrets
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.status import Status
-from steelyard.verdict.verdict import Rule, decide
+from steelyard.verdict.verdict import GradedRun, Rule, decide
 
 DICE = random.Random(7)
 WORDS = string.ascii_letters + string.digits
@@ -103,7 +103,9 @@ def test_an_added_secret_is_seen_by_kind_and_place(kind: str, tmp_path: Path) ->
 def spoken(grade: Grade) -> str:
     """Everything that a grade and its verdict say, wherever it is stored or printed."""
     entry = GraderEntry("it", "forbid_secrets", ForbidSecrets(), under="safety", required=True, weight=0.0)
-    verdict = decide([Graded(entry, grade)], grade.findings, Status("scorable"), "completed", Rule())
+    verdict = decide(
+        GradedRun([Graded(entry, grade)], grade.findings, Status("scorable"), "completed"), Rule()
+    )
     return repr(astuple(grade)) + repr(Graded(entry, grade).to_json()) + repr(verdict.to_json())
 
 

@@ -22,6 +22,10 @@ class Runner(Protocol):
     @property
     def NAME(self) -> str: ...  # noqa: N802  # a class's own constant
 
+    @property
+    def makes(self) -> tuple[tuple[str, str], ...]:
+        """Folders that the tool builds by itself: (name, a file that is beside it, or "" for anywhere)."""
+
     def claims(self, suite: Suite) -> bool:
         """Whether this command is one of ours."""
 

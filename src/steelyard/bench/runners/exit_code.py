@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.suite.reported import Reported, Result
@@ -13,6 +15,7 @@ class ExitCode:
     """One result for the whole command. What it is worth is said with it: `channel: exit_code`."""
 
     NAME = "exit_code"
+    makes: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def claims(self, suite: Suite) -> bool:
         del suite

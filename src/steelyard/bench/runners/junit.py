@@ -6,6 +6,8 @@ so that a report which the candidate brought along is never read.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from steelyard.bench.reports.ctrf import parse_ctrf
 from steelyard.bench.reports.junit import parse_junit
 from steelyard.bench.runners.base import Ran
@@ -17,6 +19,7 @@ from steelyard.sandboxes.base import Sandbox
 
 class JunitFiles:
     NAME = "junit"
+    makes: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def claims(self, suite: Suite) -> bool:
         return bool(suite.report)

@@ -26,7 +26,7 @@ import time
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.runners.base import Ran
@@ -56,6 +56,7 @@ class Node:
     """The runner of `node --test`."""
 
     NAME = "node"
+    makes: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def claims(self, suite: Suite) -> bool:
         return node_command(suite) is not None

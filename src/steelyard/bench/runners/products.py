@@ -15,8 +15,6 @@ from steelyard.sandboxes.base import FileOverlay
 def without_products(
     runner: Runner, work: Iterable[FileOverlay], baseline: Container[str]
 ) -> Iterator[FileOverlay]:
-    """`makes`: (name, a file that is beside it, or "" for anywhere)."""
-    makes: tuple[tuple[str, str], ...] = getattr(runner, "makes", ())
     pieces = list(work)
     brought = {one.path for one in pieces}
 
@@ -28,7 +26,7 @@ def without_products(
         return any(
             part == name and (not beside or is_there("/".join([*parts[:place], beside])))
             for place, part in enumerate(parts)
-            for name, beside in makes
+            for name, beside in runner.makes
         )
 
     return (one for one in pieces if one.path in baseline or not is_product(one.path))

@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.reports.base import BadReport
@@ -73,6 +73,8 @@ os._exit(0)
 
 class Python:
     """pytest or unittest, by the module that the command names; unittest also by a program that runs it."""
+
+    makes: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init__(self, module: Literal["pytest", "unittest"]) -> None:
         self.NAME: Literal["pytest", "unittest"] = module

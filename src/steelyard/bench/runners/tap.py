@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from typing import ClassVar
 
 from steelyard.bench.reports.tap import parse_tap
 from steelyard.bench.runners.base import Ran
@@ -13,6 +14,7 @@ from steelyard.sandboxes.base import Sandbox
 
 class PrintsTap:
     NAME = "tap"
+    makes: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def claims(self, suite: Suite) -> bool:
         del suite

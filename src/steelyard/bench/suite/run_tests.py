@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.outcome import OracleKind
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.catalogue import runner_for
@@ -30,7 +31,7 @@ from steelyard.bench.suite.package_scripts import without_package_manager
 from steelyard.bench.suite.randomise_names import NO_RANDOMISED_NAMES, RandomisedNames, randomise_names
 from steelyard.bench.suite.reported import Reported
 from steelyard.bench.suite.result_files import ResultFiles
-from steelyard.bench.suite.suite import Decision, Suite, SuiteOptions
+from steelyard.bench.suite.suite import Decision, Suite
 from steelyard.bench.transfer.kept_settings import kept_settings, without_lost_settings
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.paths_from_change import brought, entries_of, python_modules
@@ -72,7 +73,7 @@ class OracleBench:
     """A suite, and everything that is needed to run it: once, and again with other contents in its files."""
 
     environment: Environment
-    options: SuiteOptions
+    spec: SuiteSpec
     suite: Suite
     work: tuple[FileOverlay, ...]  # the change, without what belongs to the oracle
     hidden: tuple[FileOverlay, ...]
@@ -87,7 +88,7 @@ class OracleBench:
 
         Nothing but those contents differs between two runs.
         """
-        runner = runner_for(self.suite, self.options.runner)
+        runner = runner_for(self.suite, self.spec.runner)
         suite = self.names.suite(self.suite)
         with self.environment.cache.temporary() as scratch:
             oracle = self.names.overlays(_with(instead or {}, (*self.again, *self.hidden), scratch))
@@ -99,7 +100,7 @@ class OracleBench:
 
     def on(self, change: tuple[FileOverlay, ...]) -> OracleBench:
         """The same suite on another change."""
-        return oracle_bench(self.environment, self.options, change, self.hidden, self.in_sandbox)
+        return oracle_bench(self.environment, self.spec, change, self.hidden, self.in_sandbox)
 
     def source(self, path: str) -> bytes | None:
         """The text of a file that every run lays down, if it is of a reasonable size."""
@@ -112,22 +113,22 @@ class OracleBench:
 
 def oracle_bench(
     environment: Environment,
-    options: SuiteOptions,
+    spec: SuiteSpec,
     change: tuple[FileOverlay, ...],
     hidden: tuple[FileOverlay, ...],
     in_sandbox: InSandbox,
 ) -> OracleBench:
-    theirs = OracleFiles(environment.baseline, options.oracle_patterns)
-    places = {*(dest for _, dest in options.injected), *(one.path for one in hidden)}
+    theirs = OracleFiles(environment.baseline, spec.oracle_patterns)
+    places = {*(dest for _, dest in spec.injected), *(one.path for one in hidden)}
     work = tuple(
         one
         for one in without_lost_settings(environment, change)
         if one.path not in theirs and places.isdisjoint(prefixes(one.path))
     )
     tree = environment.contract.snapshot.tree
-    asked = through_npm(suite_of(options, environment.contract.spec.oracle.isolation), tree)
+    asked = through_npm(suite_of(spec, environment.contract.spec.oracle.isolation), tree)
     asked = without_package_manager(asked, tree)
-    work = tuple(without_products(runner_for(asked, options.runner), work, environment.baseline))
+    work = tuple(without_products(runner_for(asked, spec.runner), work, environment.baseline))
     suite = _on(environment, asked, work)
     again: tuple[FileOverlay, ...] = ()
     if environment.contract.spec.oracle.mode == "twin":
@@ -135,7 +136,7 @@ def oracle_bench(
     names = randomise_names(hidden, environment.baseline)
     oracles = [*(path for path in environment.baseline if path in theirs), *(one.path for one in hidden)]
     files = ResultFiles.of(oracles, suite.cwd)
-    return OracleBench(environment, options, suite, work, hidden, in_sandbox, again, names, files)
+    return OracleBench(environment, spec, suite, work, hidden, in_sandbox, again, names, files)
 
 
 def run_tests(bench: OracleBench) -> Executed:
@@ -190,7 +191,7 @@ def _with_twin(bench: OracleBench) -> Executed:
 
 def _tells_an_exit_code_only(bench: OracleBench) -> bool:
     """One result for all tests: where some of them are changed it says nothing."""
-    return runner_for(bench.suite, bench.options.runner).NAME == "exit_code"
+    return runner_for(bench.suite, bench.spec.runner).NAME == "exit_code"
 
 
 def _oracle(bench: OracleBench, trusted: TrustedTree) -> Oracle:
@@ -226,7 +227,7 @@ def _expected(
         files=bench.places.files,
         changed=frozenset(one.path for one in bench.work),
         surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
-        declared=bench.options.declared,
+        declared=bench.spec.declared,
     )
     if expectation.knows_every_test and has_other_parameters(reported, expectation):
         again = {one.id for one in trusted.report(again=True).reported.results}
@@ -255,7 +256,7 @@ def _with_split(bench: OracleBench) -> Executed:
         written=dict(_written(bench, ran.reported.runner)),
         files=bench.places.files,
         surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
-        declared=bench.options.declared,
+        declared=bench.spec.declared,
     )
     if expectation.knows_every_test and has_other_parameters(ran.reported, expectation):
         again = {one.id for one in _trusted_split(bench, again=True).reported.results}
@@ -267,11 +268,11 @@ def _with_split(bench: OracleBench) -> Executed:
 
 
 def _trusted_split(bench: OracleBench, *, again: bool = False) -> TrustedSplit:
-    suite, options = bench.suite, bench.options
+    suite, spec = bench.suite, bench.spec
     which = [
         [suite.command, suite.report, suite.isolation, suite.timeout_s],
-        [*options.oracle_patterns],
-        [[*options.candidate], [*options.objects]],
+        [*spec.oracle_patterns],
+        [[*spec.candidate], [*spec.objects]],
         digests(bench.hidden),
     ]
     return trusted_split(
@@ -282,11 +283,11 @@ def _trusted_split(bench: OracleBench, *, again: bool = False) -> TrustedSplit:
 def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, ExitStats]:
     split = SplitBench(
         bench.suite,
-        runner_for(bench.suite, bench.options.runner),
+        runner_for(bench.suite, bench.spec.runner),
         bench.environment.baseline,
-        patterns=bench.options.oracle_patterns,
-        named=bench.options.candidate,
-        objects=bench.options.objects,
+        patterns=bench.spec.oracle_patterns,
+        named=bench.spec.candidate,
+        objects=bench.spec.objects,
         work=bench.work,
         hidden=bench.hidden,
         in_sandbox=bench.in_sandbox,
@@ -297,10 +298,10 @@ def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, ExitStats]:
     return ran._replace(reported=bench.places.refiled(ran.reported)), exit_stats
 
 
-def decide(options: SuiteOptions, tested: Executed) -> Decision:
+def decide(spec: SuiteSpec, tested: Executed) -> Decision:
     """The grader's own decision, unless somebody laid hands on the runner or on the results."""
     reported, controls = tested.ran.reported, tested.controls
-    decision = options.decide(reported)
+    decision = spec.decide(reported)
     forged = [*reported.tampering, *(f"{one} passes with a wrong expectation" for one in _wrong(controls))]
     if forged:
         return Decision("fail", 0.0, f"{FORGED}: {forged[0]}", decision.failing)
@@ -325,17 +326,17 @@ def without_candidates(reported: Reported, work: Sequence[FileOverlay]) -> Repor
     )
 
 
-def suite_of(options: SuiteOptions, isolation: Literal["suite", "process"] = "suite") -> Suite:
-    env, argv, cwd = command_words(options.command)
+def suite_of(spec: SuiteSpec, isolation: Literal["suite", "process"] = "suite") -> Suite:
+    env, argv, cwd = command_words(spec.command)
     return Suite(
-        command=options.command,
+        command=spec.command,
         argv=argv,
         env=env,
         cwd=cwd,
-        timeout_s=options.timeout_s,
-        report=options.report,
+        timeout_s=spec.timeout_s,
+        report=spec.report,
         isolation=isolation,
-        declared=options.declared,
+        declared=spec.declared,
     )
 
 

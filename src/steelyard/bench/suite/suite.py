@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from steelyard.bench.outcome import CheckOutcome
-from steelyard.bench.suite.reported import Reported
 from steelyard.contract.threshold import is_enough
 
 
@@ -24,47 +23,6 @@ class Decision(NamedTuple):
         if self.outcome == "error":
             return "error"
         return "pass" if self.score > 0 and is_enough(self.score, pass_threshold) else "fail"
-
-
-class SuiteOptions(Protocol):
-    """The options of a grader type that runs tests and looks at each of them."""
-
-    @property
-    def timeout_s(self) -> float: ...
-
-    @property
-    def oracle_patterns(self) -> tuple[str, ...]:
-        """Patterns of files that are the oracle's; () for what looks like a test."""
-
-    @property
-    def injected(self) -> tuple[tuple[str, str], ...]:
-        """(source in the contract, destination in the tree) of each hidden file or folder."""
-
-    @property
-    def command(self) -> str:
-        """What its author would type."""
-
-    @property
-    def runner(self) -> str:
-        """A name of the runners' catalogue, or "" to tell it from the command."""
-
-    @property
-    def report(self) -> str:
-        """A pattern of JUnit files that the command leaves in the tree, or ""."""
-
-    @property
-    def declared(self) -> tuple[str, ...]:
-        """Ids, or patterns of ids, that must be among the results."""
-
-    @property
-    def candidate(self) -> tuple[str, ...]:
-        """For split oracles: the Python modules that are the candidate's; () for all that are not the oracle's."""
-
-    @property
-    def objects(self) -> tuple[str, ...]:
-        """For split oracles: patterns of names that may give objects which stay in the candidate's sandbox."""
-
-    def decide(self, reported: Reported) -> Decision: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from steelyard.bench.execution_spec import SuiteSpec, bench_specs, own_variables
 from steelyard.bench.suite.command_words import command_words
-from steelyard.bench.transfer.hidden_files import hidden_files
+from steelyard.bench.transfer.hidden_files import hidden_files, patched_files
 from steelyard.bench.transfer.kept_settings import NAMES
 from steelyard.bench.transfer.names.installed import InstalledNames, installed_names
 from steelyard.bench.transfer.names.shadowing import Surroundings
@@ -51,8 +52,7 @@ def oracle_data(environment: Environment) -> OracleData:
     contract = environment.contract
     snapshot = contract.snapshot
     texts = SourceTexts(snapshot.tree, snapshot.entries, cache(lambda: hidden_texts(contract)))
-    graders = [entry.grader for entry in (*contract.checks, *contract.graders)]
-    has_suite = any(hasattr(one, "decide") or getattr(one, "cmd", None) for one in graders)
+    has_suite = any(entry.executes for entry in (*contract.checks, *contract.graders))
     return OracleData(
         snapshot.entries,
         texts,
@@ -67,12 +67,11 @@ def hidden_texts(contract: Contract) -> dict[str, bytes]:
     snapshot = contract.snapshot
     material = Material(snapshot.tree, snapshot.entries, contract.files)
     found: dict[str, bytes] = {}
-    for entry in (*contract.checks, *contract.graders):
-        grader = entry.grader
-        if getattr(grader, "patch", None):
-            patched = grader.patched(material)
+    for spec in bench_specs((*contract.checks, *contract.graders)):
+        if isinstance(spec, SuiteSpec) and spec.patch:
+            patched = patched_files(spec.patch, material)
             found |= {path: one.content for path, one in patched.items() if one.content is not None}
-        for one in hidden_files(contract, grader) if hasattr(grader, "injected") else ():
+        for one in hidden_files(contract, spec):
             if (
                 one.kind == "file"
                 and one.source is not None
@@ -104,10 +103,8 @@ def _referenced(contract: Contract) -> Iterator[str]:
 
 
 def _runners(contract: Contract) -> Iterator[str]:
-    for entry in (*contract.checks, *contract.graders):
-        yield from _WORD.findall(
-            getattr(entry.grader, "command", None) or getattr(entry.grader, "cmd", None) or ""
-        )
+    for spec in bench_specs((*contract.checks, *contract.graders)):
+        yield from _WORD.findall(spec.command)
     yield from _WORD.findall(_text(contract, "package.json"))
 
 
@@ -158,13 +155,11 @@ def _roots(environment: Environment) -> Iterator[str]:
         path = environment.real_name(f"/{folder}").strip("/")
         if top and is_within(path, top) and path != top:
             yield path.removeprefix(f"{top}/")
-    for entry in (*environment.contract.checks, *environment.contract.graders):
-        words = command_words(
-            getattr(entry.grader, "command", None) or getattr(entry.grader, "cmd", None) or ""
-        )
+    for spec in bench_specs((*environment.contract.checks, *environment.contract.graders)):
+        words = command_words(spec.command)
         if words.cwd:
             yield words.cwd
-        own = {**getattr(entry.grader, "env", {}), **words.env}
+        own = {**own_variables(spec), **words.env}
         for folder in own.get("PYTHONPATH", "").split(":") if own.get("PYTHONPATH") else ():
             path = posixpath.normpath(posixpath.join(WORKSPACE, words.cwd, environment.real_name(folder)))
             if is_within(path, WORKSPACE) and path != WORKSPACE:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from steelyard.bench.execution_spec import BenchSpec, SuiteSpec
 from steelyard.contract.catalogue import ContractFile, Material
 from steelyard.contract.contract import Contract
+from steelyard.contract.unified_diff import Patched, apply_unified
 from steelyard.sandboxes.base import FileOverlay
 
 
-def hidden_files(contract: Contract, options: Any, scratch: Path | None = None) -> tuple[FileOverlay, ...]:
+def hidden_files(contract: Contract, spec: BenchSpec, scratch: Path | None = None) -> tuple[FileOverlay, ...]:
     """The injected files, every file of the injected folders, and the files as a test patch leaves them.
 
-    What is injected stands above what is patched. `scratch` holds the patched ones; a type without
-    a `patch` needs none.
+    What is injected stands above what is patched. `scratch` holds the patched files; without it there are none.
     """
     injected = [
         one
-        for src, dest in options.injected
+        for src, dest in spec.injected
         for one in laid_files(
             {
                 f"{dest}{name.removeprefix(src)}": file
@@ -30,7 +30,7 @@ def hidden_files(contract: Contract, options: Any, scratch: Path | None = None) 
         )
     ]
     places = {one.path for one in injected}
-    return (*(one for one in _patched(contract, options, scratch) if one.path not in places), *injected)
+    return (*(one for one in _patched(contract, spec, scratch) if one.path not in places), *injected)
 
 
 def laid_files(files: Mapping[str, ContractFile]) -> tuple[FileOverlay, ...]:
@@ -43,11 +43,20 @@ def laid_files(files: Mapping[str, ContractFile]) -> tuple[FileOverlay, ...]:
     )
 
 
-def _patched(contract: Contract, options: Any, scratch: Path | None) -> list[FileOverlay]:
-    if scratch is None or not getattr(options, "patch", None):
+def patched_files(patch: str, material: Material) -> dict[str, Patched]:
+    """Path -> what a test patch of the contract leaves there; raises ValueError if the patch does not apply."""
+    return apply_unified(
+        material.files[patch].path.read_bytes(),
+        material.baseline,
+        lambda path: (material.tree / path).read_bytes(),
+    )
+
+
+def _patched(contract: Contract, spec: BenchSpec, scratch: Path | None) -> list[FileOverlay]:
+    if scratch is None or not isinstance(spec, SuiteSpec) or not spec.patch:
         return []
     snapshot = contract.snapshot
-    after = options.patched(Material(snapshot.tree, snapshot.entries, contract.files))
+    after = patched_files(spec.patch, Material(snapshot.tree, snapshot.entries, contract.files))
     overlays = []
     for number, (path, patched) in enumerate(sorted(after.items())):
         source = scratch / f"patched-{number}"

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from steelyard.bench.execution_spec import VerifierSpec
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.transfer.hidden_files import laid_files
-from steelyard.bench.verifier.options import SeparateVerifier
 from steelyard.bench.verifier.reward_files import (
     LOCKED,
     MAX_ARTIFACT_BYTES,
@@ -44,37 +44,27 @@ _READ = (
 _ABSENT, _LOCKED = 3, 4
 
 
-class VerifierOptions(Protocol):
-    script: str
-    reward_path: str
-    details_path: str
-    timeout_s: float
-    env: Mapping[str, str]
-    user: str | int | None
-    separate: SeparateVerifier | None
-
-
 class VerifierRan(NamedTuple):
     finished: CommandResult
     verified: RewardFiles
 
 
 def verifier_mounts(
-    contract: Contract, options: VerifierOptions, published: tuple[FileOverlay, ...] = ()
+    contract: Contract, spec: VerifierSpec, published: tuple[FileOverlay, ...] = ()
 ) -> tuple[Mount, ...]:
-    overlays = laid_files(contract.files_beside(options.script))
-    below = {str(PurePosixPath(path).parent) for path in (options.reward_path, options.details_path)}
+    overlays = laid_files(contract.files_beside(spec.script))
+    below = {str(PurePosixPath(path).parent) for path in (spec.reward_path, spec.details_path)}
     logs = tuple(FileOverlay(path.removeprefix(f"{LOGS}/"), "dir") for path in sorted(below) if path != LOGS)
     rubric = FileOverlay("steelyard/rubric.py", "file", source=RUBRIC)
-    brings = options.separate is not None and options.separate.brings_tests
+    brings = spec.separate is not None and spec.separate.brings_tests
     tests = () if brings else (Mount(TESTS, overlays, read_only=True),)
     return *tests, Mount(TOOLS, (rubric,), read_only=True), Mount(LOGS, (*published, *logs))
 
 
-def verifier_argv(contract: Contract, options: VerifierOptions) -> tuple[str, ...]:
+def verifier_argv(contract: Contract, spec: VerifierSpec) -> tuple[str, ...]:
     """Itself when it is a program; else by its ending, as whoever wrote it would start it."""
-    path = f"{TESTS}/{PurePosixPath(options.script).name}"
-    file = contract.files[options.script]
+    path = f"{TESTS}/{PurePosixPath(spec.script).name}"
+    file = contract.files[spec.script]
     if file.mode == "755" and _is_program(file.path):
         return (path,)
     return ("python3", path) if path.endswith(".py") else ("bash", path)
@@ -87,15 +77,15 @@ def _is_program(path: Path) -> bool:
 
 
 def run_verifier(
-    sandbox: Sandbox, contract: Contract, options: VerifierOptions, env: Mapping[str, str]
+    sandbox: Sandbox, contract: Contract, spec: VerifierSpec, env: Mapping[str, str]
 ) -> VerifierRan:
     declared = contract.spec.environment.env.get("PYTHONPATH")
-    declared = options.env.get("PYTHONPATH", declared)
-    own = {**options.env, "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
+    declared = spec.env.get("PYTHONPATH", declared)
+    own = {**spec.env, "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
     command = Command(
-        verifier_argv(contract, options),
+        verifier_argv(contract, spec),
         env={**env, **own},
-        timeout_s=options.timeout_s,
+        timeout_s=spec.timeout_s,
         whole_bytes=STREAM_BYTES,
         ends_all=True,
     )
@@ -105,12 +95,12 @@ def run_verifier(
     if finished.signal is not None:
         why = f"the verifier was killed by signal {finished.signal}"
         return VerifierRan(finished, RewardFiles(completed=False, reward=None, errors=(why,)))
-    folder = PurePosixPath(options.reward_path).parent
+    folder = PurePosixPath(spec.reward_path).parent
     verified = read_artifacts(
         Artifacts(
-            reward_json=_read(sandbox, options.reward_path),
+            reward_json=_read(sandbox, spec.reward_path),
             reward_txt=_read(sandbox, str(folder / "reward.txt")),
-            details=_read(sandbox, options.details_path),
+            details=_read(sandbox, spec.details_path),
             errors=_read(sandbox, str(folder / "errors.json")),
         )
     )

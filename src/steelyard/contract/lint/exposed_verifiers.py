@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from steelyard.contract.contract import Contract
+from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import is_within
 
@@ -23,7 +24,8 @@ _ELSEWHERE = re.compile(rb"^\s*cd\s+/(?!workspace)", re.MULTILINE)
 
 
 def exposed_verifiers(contract: Contract) -> list[Problem]:
-    scripts = {one.grader.script for one in (*contract.checks, *contract.graders) if one.type == "verifier"}
+    specs = [entry.execution for entry in (*contract.checks, *contract.graders)]
+    scripts = {spec.script for spec in specs if isinstance(spec, ScriptSpec)}
     where = str(contract.folder / "contract.yaml")
     found = [*_variables(contract, where)] if scripts else []
     for script in sorted(scripts):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from steelyard.contract.contract import Contract
+from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.errors import Problem
 
 MAX_BYTES = 1 << 20
@@ -25,7 +26,8 @@ FIX = "bring it with the image or `setup`, or open a door in `oracle.network`"
 def fetching_verifiers(contract: Contract) -> list[Problem]:
     if contract.spec.oracle.network != "none":
         return []  # which doors it needs, only running it tells
-    scripts = {one.grader.script for one in (*contract.checks, *contract.graders) if one.type == "verifier"}
+    specs = [entry.execution for entry in (*contract.checks, *contract.graders)]
+    scripts = {spec.script for spec in specs if isinstance(spec, ScriptSpec)}
     return [problem for script in sorted(scripts) for problem in _of_script(contract, script)]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
+from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.contract.scaffold import BRIEF, HIDDEN
 from steelyard.errors import Problem
@@ -61,14 +62,17 @@ def warning_problem(entry: GraderEntry, place: Place, warning: LintWarning, sour
 def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     yield from _references(contract)
     for place, check in _placed(contract):
-        if getattr(check.grader, "cmd", "").strip() in ALWAYS_TRUE:
+        spec = check.execution
+        if spec is None or isinstance(spec, ScriptSpec):
+            continue
+        if spec.command.strip() in ALWAYS_TRUE:
             yield (
                 place,
                 f"{check.name} always passes, so it asks for nothing",
                 "say the real command",
             )
-        if said := _deaf(getattr(check.grader, "cmd", "")):
-            yield (*place, "cmd"), said, "let the exit code be that of the tests"
+        if said := _deaf(spec.command):
+            yield (*place, spec.option), said, "let the exit code be that of the tests"
     yield from _exposed_checks(contract)
     yield from _templates(contract)
     yield from _out_of_reach(contract)
@@ -145,10 +149,11 @@ def _deaf(cmd: str) -> str:
 def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """Python puts the folder of a script, or the current one, first on its path: what a change plants is found there."""
     for place, check in _placed(contract):
-        words = getattr(check.grader, "cmd", "").split()
+        spec = check.execution
+        words = spec.command.split() if spec is not None else []
         is_python = any(word.rsplit("/", 1)[-1].startswith("python") for word in words)
         isolated = any(word.startswith(("-I", "-P")) for word in words)
-        has_hidden = bool(getattr(check.grader, "injected", None))
+        has_hidden = spec is not None and bool(spec.injected)
         # What looks at each test starts Python its own way.
         if check.type == "command" and is_python and has_hidden and not isolated:
             yield place, "a module planted beside the hidden file can stand in for a library", "python3 -I"
@@ -160,7 +165,8 @@ def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         if brief.strip() == BRIEF.strip():
             yield place, "is still the text that `init` wrote", "say what the agent has to do"
     for place, check in _placed(contract):
-        for number, (source, _) in enumerate(getattr(check.grader, "injected", ())):
+        spec = check.execution
+        for number, (source, _) in enumerate(spec.injected if spec is not None else ()):
             file = contract.files.get(source)
             if file is not None and file.mode != "link" and _holds(file.path, HIDDEN):
                 at = (*place, "inject", number)

@@ -134,12 +134,10 @@ def _resolve(
             (*place, "type"), f"{kind.TYPE} runs nothing, so it cannot be a check", "put it in graders"
         )
         return
-    gate = keys.gate if keys.gate is not None else bool(getattr(kind, "GATE", False))
+    gate = kind.GATE if keys.gate is None else keys.gate
     if not _gate_holds(entries, place, keys, gate=gate):
         return
-    threshold = (
-        keys.pass_threshold if keys.pass_threshold is not None else getattr(kind, "PASS_THRESHOLD", 1.0)
-    )
+    threshold = kind.PASS_THRESHOLD if keys.pass_threshold is None else keys.pass_threshold
     required = _is_required(keys, kind)
     entries.found[place] = GraderEntry(
         name=_in_step(step, (keys.id if isinstance(keys, CheckKeys) else keys.name) or ""),
@@ -209,7 +207,7 @@ def _options(
     model: type[CheckKeys | GraderKeys],
 ) -> Any:
     """An instance of the type, or None with the problems noted."""
-    own = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # every type is a dataclass
+    own = {field.name for field in dataclasses.fields(kind)}
     rest = {key: value for key, value in raw.items() if key not in model.model_fields}
     before = len(entries.problems)
     for key in [key for key in rest if key not in own and key in _MISPLACED[model]]:
@@ -224,7 +222,7 @@ def _options(
         return [*known_keys(kind, inner), *([] if inner else model.model_fields)]
 
     try:
-        grader = _wrapped(kind).model_validate_json(json.dumps({"options": rest})).options  # type: ignore[attr-defined]  # made below
+        grader = _wrapped(kind).model_validate_json(json.dumps({"options": rest})).options  # type: ignore[arg-type,attr-defined]  # a class has a hash; made below
     except ValidationError as refused:
         entries.problems += explain(refused, entries.source, known, place, below=1)
     return grader if len(entries.problems) == before else None

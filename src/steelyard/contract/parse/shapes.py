@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
+from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.model import ANSWER, GENERATED
 from steelyard.contract.parse.allowed_host_keys import door_problems
 from steelyard.contract.parse.entries import Entries
@@ -49,9 +50,9 @@ def _of_whole_systems(data: dict[str, Any], entries: Entries) -> Iterator[_Said]
     """What a verifier can only be told where the image is the workspace, and the bench is fresh."""
     fits = is_system(data) and data.get("bench") != "live"
     for place, entry in entries.found.items():
-        for key in ("user", "separate"):
-            if getattr(entry.grader, key, None) is not None and not fits:
-                yield (*place, key), "needs `scope: system` and a fresh bench", ""
+        spec = entry.execution
+        for key in spec.system_options if isinstance(spec, ScriptSpec) and not fits else ():
+            yield (*place, key), "needs `scope: system` and a fresh bench", ""
 
 
 def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
@@ -145,7 +146,8 @@ def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Said
             continue
         if not entry.is_check:
             yield place, "a verifier of the answer is a check", "put it in oracle.checks"
-        expected = getattr(entry.grader, "expected_output_path", None)
+        spec = entry.execution
+        expected = spec.output_path if isinstance(spec, ScriptSpec) else None
         if expected not in (None, f"/workspace/{answer}"):
             yield (*place, "expected_output_path"), f"the answer is at /workspace/{answer}", ""
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from steelyard.bench.execution_spec import CommandSpec
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
 from steelyard.graders.base import Case, Grader, TimeoutS
@@ -41,6 +42,14 @@ class Command(Grader):
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
         return injected(self.inject)
+
+    def execution(self) -> CommandSpec:
+        return CommandSpec(
+            command=self.cmd,
+            timeout_s=self.timeout_s,
+            injected=self.injected,
+            expect_exit=self.expect_exit,
+        )
 
     def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
         return (

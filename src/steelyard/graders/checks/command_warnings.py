@@ -6,11 +6,11 @@ import posixpath
 from collections.abc import Iterator
 from pathlib import Path
 
+from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.suite.package_scripts import missing_script, without_package_manager
 from steelyard.bench.suite.run_tests import suite_of
-from steelyard.bench.suite.suite import SuiteOptions
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf
 
@@ -46,17 +46,17 @@ def _first_line(file: Path) -> bytes:
         return stream.readline(4096)
 
 
-def runner_warnings(options: SuiteOptions, tree: Path) -> Iterator[LintWarning]:
+def runner_warnings(spec: SuiteSpec, tree: Path) -> Iterator[LintWarning]:
     """A `runner` that the command is none of, and a report that nobody will read."""
-    suite = without_package_manager(through_npm(suite_of(options), tree), tree)
-    if options.runner and options.runner not in OF_ANY_COMMAND and not BY_NAME[options.runner].claims(suite):
+    suite = without_package_manager(through_npm(suite_of(spec), tree), tree)
+    if spec.runner and spec.runner not in OF_ANY_COMMAND and not BY_NAME[spec.runner].claims(suite):
         fits = runner_for(suite).NAME
         instead = f"; it is one of {fits}" if fits != "exit_code" else ""
         yield LintWarning(
-            "runner", f"`{suite.command}` is not a command of {options.runner}{instead}", fatal=True
+            "runner", f"`{suite.command}` is not a command of {spec.runner}{instead}", fatal=True
         )
         return
-    runner = runner_for(suite, options.runner)
-    if options.report and runner.NAME != "junit":
+    runner = runner_for(suite, spec.runner)
+    if spec.report and runner.NAME != "junit":
         said = f"is not read: {runner.NAME} tells its results in its own way"
-        yield LintWarning("junit_xml", said, fatal=bool(options.runner))
+        yield LintWarning("junit_xml", said, fatal=bool(spec.runner))

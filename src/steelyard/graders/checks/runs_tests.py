@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.suite.reported import Reported
 from steelyard.bench.suite.run_tests import suite_of
@@ -45,18 +46,13 @@ class ReadsResults(Grader):
     EXECUTES = True
 
     inject: Injects
-    test_files: tuple[str, ...]
-    runner: str
-    candidate: tuple[str, ...] = ()
-    objects: tuple[str, ...] = ()
-
-    @property
-    def oracle_patterns(self) -> tuple[str, ...]:
-        return self.test_files
 
     @property
     def injected(self) -> tuple[tuple[str, str], ...]:
         return injected(self.inject)
+
+    def execution(self) -> SuiteSpec:
+        raise NotImplementedError
 
     def contract_files(self) -> tuple[str, ...]:
         return tuple(src for src, _ in self.injected)
@@ -116,21 +112,23 @@ class RunsTests(ReadsResults):
     candidate: tuple[ModuleName, ...] = ()
     objects: tuple[NonEmpty, ...] = ()
 
-    @property
-    def command(self) -> str:
-        return self.cmd
-
-    @property
-    def report(self) -> str:
-        return self.junit_xml or ""
-
-    @property
-    def declared(self) -> tuple[str, ...]:
-        return self.ids
+    def execution(self) -> SuiteSpec:
+        return SuiteSpec(
+            command=self.cmd,
+            timeout_s=self.timeout_s,
+            injected=self.injected,
+            decide=self.decide,
+            oracle_patterns=self.test_files,
+            runner=self.runner,
+            report=self.junit_xml or "",
+            declared=self.ids,
+            candidate=self.candidate,
+            objects=self.objects,
+        )
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
         places = [dest for _, dest in self.injected]
-        unread = self.ids and runner_for(suite_of(self), self.runner).NAME == "exit_code"
+        unread = self.ids and runner_for(suite_of(self.execution()), self.runner).NAME == "exit_code"
         return (
             *id_doubts("ids", self.ids, baseline, places),
             *((LintWarning("ids", ONLY_AN_EXIT_CODE, fatal=False),) if unread else ()),
@@ -140,7 +138,7 @@ class RunsTests(ReadsResults):
         return (
             *super().file_warnings(material),
             *script_warnings(self.cmd, material, self.injected),
-            *runner_warnings(self, material.tree),
+            *runner_warnings(self.execution(), material.tree),
         )
 
     def decide_results(self, reported: Reported) -> Decision:

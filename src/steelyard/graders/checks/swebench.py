@@ -6,18 +6,19 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
+from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.suite.declared_ids import dotted_name
 from steelyard.bench.suite.reported import Reported
 from steelyard.bench.suite.run_tests import suite_of
 from steelyard.bench.suite.suite import Decision
+from steelyard.bench.transfer.hidden_files import patched_files
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
-from steelyard.contract.unified_diff import apply_unified
 from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case, TimeoutS
 from steelyard.graders.checks.command_warnings import runner_warnings
@@ -85,19 +86,21 @@ class SweBench(ReadsResults):
     timeout_s: TimeoutS = 900.0
     runner: RunnerName = ""
 
-    @property
-    def declared(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.fail_to_pass, *self.pass_to_pass)))
-
-    @property
-    def command(self) -> str:
+    def execution(self) -> SuiteSpec:
+        declared = tuple(dict.fromkeys((*self.fail_to_pass, *self.pass_to_pass)))
         said = {"", *self.cmd_prefix.split()}
-        named = dict.fromkeys(target for target in map(_target, self.declared) if target not in said)
-        return " ".join([self.cmd_prefix, *map(shlex.quote, named)])
-
-    @property
-    def report(self) -> str:
-        return ""
+        named = dict.fromkeys(target for target in map(_target, declared) if target not in said)
+        return SuiteSpec(
+            command=" ".join([self.cmd_prefix, *map(shlex.quote, named)]),
+            option="cmd_prefix",
+            timeout_s=self.timeout_s,
+            injected=self.injected,
+            decide=self.decide,
+            oracle_patterns=self.test_files,
+            patch=self.patch,
+            runner=self.runner,
+            declared=declared,
+        )
 
     def contract_files(self) -> tuple[str, ...]:
         return (*super().contract_files(), *([self.patch] if self.patch else []))
@@ -107,28 +110,19 @@ class SweBench(ReadsResults):
         both = [one for one in self.fail_to_pass if one in self.pass_to_pass]
         twice = LintWarning("pass_to_pass", f"in fail_to_pass too: {some(both)}", fatal=True)
         unread = LintWarning("cmd_prefix", ONLY_AN_EXIT_CODE, fatal=False)
-        by_code = runner_for(suite_of(self), self.runner).NAME == "exit_code"
+        by_code = runner_for(suite_of(self.execution()), self.runner).NAME == "exit_code"
         return (*([twice] if both else []), *([unread] if by_code else []))
 
     def file_warnings(self, material: Material) -> tuple[LintWarning, ...]:
         places = [dest for _, dest in self.injected]
-        lint_warnings = (*super().file_warnings(material), *runner_warnings(self, material.tree))
+        lint_warnings = (*super().file_warnings(material), *runner_warnings(self.execution(), material.tree))
         try:
-            places += self.patched(material)
+            places += patched_files(self.patch, material) if self.patch else ()
         except ValueError as refused:
             return (*lint_warnings, LintWarning("patch", f"does not apply: {refused}", fatal=True))
-        for option in ("fail_to_pass", "pass_to_pass"):
-            lint_warnings += id_doubts(option, getattr(self, option), material.baseline, places)
+        for option, ids in (("fail_to_pass", self.fail_to_pass), ("pass_to_pass", self.pass_to_pass)):
+            lint_warnings += id_doubts(option, ids, material.baseline, places)
         return lint_warnings
-
-    def patched(self, material: Material) -> dict[str, Any]:
-        """Path -> what the test patch leaves there; raises ValueError when it does not apply."""
-        if self.patch is None:
-            return {}
-        file = material.files[self.patch]
-        return apply_unified(
-            file.path.read_bytes(), material.baseline, lambda path: (material.tree / path).read_bytes()
-        )
 
     def resolve(self, reported: Reported) -> Resolved:
         wanted = ask(self.fail_to_pass, reported.results)

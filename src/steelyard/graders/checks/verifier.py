@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from steelyard.bench.execution_spec import VerifierSpec
 from steelyard.bench.verifier.options import PUBLISHED, SeparateVerifier
 from steelyard.bench.verifier.run_verifier import LOGS
 from steelyard.contract.catalogue import LintWarning, Material
@@ -90,13 +91,19 @@ class Verifier(Grader):
     separate: SeparateVerifier | None = None
     fixtures: FixtureScores = FixtureScores()
 
-    @property
-    def injected(self) -> tuple[tuple[str, str], ...]:
-        return ()
-
-    @property
-    def cmd(self) -> str:
-        return self.script
+    def execution(self) -> VerifierSpec:
+        of_systems = {"user": self.user, "separate": self.separate}
+        return VerifierSpec(
+            command=self.script,
+            timeout_s=self.timeout_s,
+            output_path=self.expected_output_path,
+            system_options=tuple(name for name, value in of_systems.items() if value is not None),
+            reward_path=self.reward_path,
+            details_path=self.details_path,
+            env=self.env,
+            user=self.user,
+            separate=self.separate,
+        )
 
     def contract_files(self) -> tuple[str, ...]:
         folder = str(PurePosixPath(self.script).parent)

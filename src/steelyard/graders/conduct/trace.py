@@ -57,7 +57,8 @@ class Trace(Grader):
     max_cost_usd: Dollars | None = None
 
     def __post_init__(self) -> None:
-        if all(getattr(self, one.name) == one.default for one in fields(self)):
+        budgets = (self.max_tool_calls, self.max_tokens, self.max_cost_usd)
+        if not self.require_tools and not self.require_no_denied and all(cap is None for cap in budgets):
             raise ValueError(f"asks for nothing: say one of {', '.join(one.name for one in fields(self))}")
 
     def grade(self, case: Case) -> Grade:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.contract.briefing import delivered
+from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import Judge
 from steelyard.evidence.evidence import Evidence
@@ -101,7 +102,7 @@ def _checks(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) ->
     return tuple(
         CheckRow(
             name=entry.name,
-            command=_command(entry.grader),
+            command=_command(entry),
             outcome=str(outcome["outcome"]),
             exit_code=outcome.get("exit"),
             why=whys.get(entry.name, str(outcome.get("why", ""))),
@@ -112,10 +113,10 @@ def _checks(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) ->
     )
 
 
-def _command(grader: Any) -> str:
-    """As the contract says it; of a verifier the name of its script."""
-    said = (getattr(grader, name, None) for name in ("cmd", "command", "script"))
-    return next((one for one in said if isinstance(one, str) and one), str(grader.TYPE))
+def _command(entry: GraderEntry) -> str:
+    """As the contract writes it; for a verifier the name of its script."""
+    spec = entry.execution
+    return entry.type if spec is None else spec.command
 
 
 def _tail(outcome: Mapping[str, Any]) -> str:

@@ -30,7 +30,12 @@ def advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
 
 
 def _advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
-    told = {entry.type for entry in entries if getattr(entry.grader, "test_globset", None) == TEST_GLOBSET}
+    told = {
+        entry.type
+        for entry in entries
+        if isinstance(entry.grader, NoNewSkips | AssertionsNotWeakened)
+        and entry.grader.test_globset == TEST_GLOBSET
+    }
     findings = _edited(case)
     if {NoNewSkips.TYPE, AssertionsNotWeakened.TYPE} <= told:
         return findings

@@ -65,11 +65,8 @@ def _literals(text: str) -> Iterator[str]:
 
 
 def _hidden(contract: Contract) -> str:
-    sources = [
-        src
-        for entry in (*contract.checks, *contract.graders)
-        for src, _ in getattr(entry.grader, "injected", ())
-    ]
+    specs = [entry.execution for entry in (*contract.checks, *contract.graders)]
+    sources = [source for spec in specs if spec is not None for source, _ in spec.injected]
     names = [
         name for name in contract.files if any(name == src or name.startswith(f"{src}/") for src in sources)
     ]

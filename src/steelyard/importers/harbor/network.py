@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.importers.harbor.model import Environment, HarborTask, Phase
+from steelyard.importers.harbor.model import Environment, HarborTask, Phase, Step, Verifier
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
 
@@ -64,7 +64,7 @@ def _without_hosts(task: HarborTask, options: Options) -> Iterator[str]:
 def _check_words(task: HarborTask, source: Source) -> None:
     """`allow_internet` is the older word for `network_mode`; what says both must mean the same."""
     for place, phase in _phases(task):
-        mode, allowed = phase.network_mode, getattr(phase, "allow_internet", None)
+        mode, allowed = phase.network_mode, _allow_internet(phase)
         if mode is not None and allowed is not None and allowed != (mode == "public"):
             _contradicts(source, (*place, "allow_internet"), f"network_mode = {mode!r}")
         if phase.allowed_hosts and mode not in {None, "allowlist"}:
@@ -96,7 +96,7 @@ def _allowed_hosts(task: HarborTask, source: Source, options: Options, role: _Ro
     """What each step's agent or verifier may reach, which has to be the same."""
     allowed_hosts = _opened(_asked(task, role), source, options)
     for number, step in enumerate(task.steps):
-        own = _own(("steps", number, role), getattr(step, role))
+        own = _own(("steps", number, role), _phase(step, role))
         if own is not None and _opened(own, source, options) != allowed_hosts:
             message = f"every {role} of a task reaches the same here"
             raise fault(source.where(own.place), dotted(own.place), message, f"say it once, in [{role}]")
@@ -104,7 +104,7 @@ def _allowed_hosts(task: HarborTask, source: Source, options: Options, role: _Ro
 
 
 def _asked(task: HarborTask, role: _Role) -> _Asked:
-    own = _own((role,), getattr(task, role))
+    own = _own((role,), _phase(task, role))
     return own or _said(("environment",), task.environment) or _Asked(("environment",), None)
 
 
@@ -116,7 +116,16 @@ def _own(place: Place, phase: Phase) -> _Asked | None:
 
 def _environment_of(phase: Phase) -> Environment | None:
     """Only a verifier can have one."""
-    return getattr(phase, "environment", None)
+    return phase.environment if isinstance(phase, Verifier) else None
+
+
+def _phase(of: HarborTask | Step, role: _Role) -> Phase:
+    return of.agent if role == "agent" else of.verifier
+
+
+def _allow_internet(phase: Phase | Environment) -> bool | None:
+    """Only an environment has the older word."""
+    return phase.allow_internet if isinstance(phase, Environment) else None
 
 
 def _said(place: Place, phase: Phase | Environment) -> _Asked | None:
@@ -124,7 +133,7 @@ def _said(place: Place, phase: Phase | Environment) -> _Asked | None:
         return _Asked((*place, "network_mode"), phase.network_mode, phase.allowed_hosts or ())
     if phase.allowed_hosts:
         return _Asked((*place, "allowed_hosts"), "allowlist", phase.allowed_hosts)
-    allowed = getattr(phase, "allow_internet", None)
+    allowed = _allow_internet(phase)
     if allowed is None:
         return None
     return _Asked((*place, "allow_internet"), "public" if allowed else "no-network")

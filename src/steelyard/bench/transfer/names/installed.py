@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.bench.execution_spec import bench_specs, own_variables
 from steelyard.bench.suite.command_words import command_words
 from steelyard.bench.transfer.paths_from_change import entries_of
 from steelyard.environment.prepare import Environment
@@ -93,7 +94,7 @@ class InstalledNames:
     roots: frozenset[str] = frozenset()  # folders of the workspace where modules are looked for
 
 
-NONE_INSTALLED = InstalledNames()
+NONE_INSTALLED: InstalledNames = InstalledNames()
 
 
 def installed_names(environment: Environment, interpreters: Iterable[str] = ()) -> InstalledNames:
@@ -168,20 +169,13 @@ def _pythons(environment: Environment) -> list[str]:
         entries_of(environment.setup.change if environment.setup else None),
     )
     found = (path for layer in layers for path in layer if path.endswith(("bin/python3", "bin/python")))
-    of_checks = (getattr(entry.grader, "env", {}).get("PATH", "") for entry in environment.contract.checks)
+    specs = list(bench_specs(environment.contract.checks))
+    of_checks = (own_variables(spec).get("PATH", "") for spec in specs)
     folders = (folder for path in of_checks for folder in path.split(":") if folder.startswith("/"))
-    named = (
-        word
-        for entry in environment.contract.checks
-        for word in command_words(_command(entry.grader)).argv[:1]
-    )
+    named = (word for spec in specs for word in command_words(spec.command).argv[:1])
     absolute = (word for word in named if word.startswith("/") and "python" in word)
     return [
         *(f"{WORKSPACE}/{path}" for path in sorted(found)),
         *(f"{folder}/python3" for folder in folders),
         *absolute,
     ]
-
-
-def _command(grader: object) -> str:
-    return getattr(grader, "command", None) or getattr(grader, "cmd", None) or ""

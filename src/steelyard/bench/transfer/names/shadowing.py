@@ -96,7 +96,7 @@ class Surroundings:
     is_system: bool = False
 
 
-ALONE = Surroundings()
+ALONE: Surroundings = Surroundings()
 
 
 class Shadows:

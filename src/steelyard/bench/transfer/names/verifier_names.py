@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from steelyard.bench.transfer.names.shadowing import module_at
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract
+from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.filesystem.tree import is_within, prefixes
 
@@ -147,9 +148,9 @@ class _Target:
 
 def _verifiers(contract: Contract) -> Iterator[Mapping[str, ContractFile]]:
     for entry in (*contract.checks, *contract.graders):
-        script = getattr(entry.grader, "script", None)
-        if isinstance(script, str) and script in contract.files and hasattr(entry.grader, "reward_path"):
-            yield contract.files_beside(script)
+        spec = entry.execution
+        if isinstance(spec, ScriptSpec) and spec.script in contract.files:
+            yield contract.files_beside(spec.script)
 
 
 def _is_telling(name: str) -> bool:

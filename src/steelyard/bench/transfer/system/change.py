@@ -21,8 +21,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import translate
-from functools import cache
 from typing import NamedTuple
 
 from steelyard.bench.transfer.git_settings import is_git_config, is_git_hook, runs_programs
@@ -31,7 +29,7 @@ from steelyard.bench.transfer.names.shadowing import ALONE, Surroundings, shadow
 from steelyard.bench.transfer.names.verifier_names import IN_THE_WAY, NO_TARGETS, Targets
 from steelyard.bench.transfer.steering import Steering, Steers, steers
 from steelyard.bench.transfer.steering_parts import PARTS
-from steelyard.bench.transfer.system.places import SystemPaths
+from steelyard.bench.transfer.system.places import KERNEL, PLACES, SystemPaths, matches
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
@@ -57,9 +55,7 @@ OURS = (
     "*/.steelyard-*",  # of whichever HOME
     ".dockerenv",
 )
-PLACES = ("tests", "tests/*", "logs", "logs/*", "opt/steelyard", "opt/steelyard/*")
-KERNEL = ("dev", "dev/*", "proc", "proc/*", "sys", "sys/*")
-# What a link may lead to there: nothing that was somebody's work.
+# What a link into `KERNEL` may lead to: nothing that was somebody's work.
 _DEVICES = ("dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom", "dev/tty", "dev/std*")
 _HOMES = ("root/", "home/*/", "")
 _OF_SHELLS = (
@@ -302,16 +298,6 @@ class SystemPolicy:
 def exports(pattern: str, path: str) -> bool:
     """`/etc/nginx/**` is the folder too."""
     return matches(f"/{path}", (pattern,)) or pattern.rstrip("*") == f"/{path}/"
-
-
-def matches(path: str, patterns: Collection[str]) -> bool:
-    """By fnmatch, where `*` crosses `/`."""
-    return _compiled(tuple(patterns)).match(path) is not None
-
-
-@cache
-def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(translate, patterns)), re.DOTALL)
 
 
 def findings_of(left: Collection[Left]) -> tuple[Finding, ...]:

@@ -10,9 +10,10 @@ archives, start-up files, caches. So the list here is of places for work, and no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from fnmatch import translate
+from functools import cache, cached_property
 
 from steelyard.filesystem.tree import is_within
 
@@ -35,6 +36,9 @@ _IN_USR = re.compile(
 # Without a dot, and read all the same: by login shells, R, TeX and Perl.
 _READ_IN_HOME = frozenset({"bin", "R", "texmf", "perl5"})
 _OF_REPOSITORIES = frozenset({".git", ".gitignore", ".gitattributes", ".github"})
+# Of the verifier, and of the kernel: nothing of a change goes there.
+PLACES = ("tests", "tests/*", "logs", "logs/*", "opt/steelyard", "opt/steelyard/*")
+KERNEL = ("dev", "dev/*", "proc", "proc/*", "sys", "sys/*")
 OF_SYSTEM = "is the system's, where programs look by themselves"
 OF_PREFIX = "belongs to programs that are on PATH"
 OF_HOME = "is a home's setting, which programs read by themselves"
@@ -145,3 +149,13 @@ def prefix_of(folder: str) -> str:
     """A folder of programs -> the one that has their libraries too: /opt/conda of /opt/conda/bin."""
     above, _, name = folder.rpartition("/")
     return above if name in _BINARIES else folder
+
+
+def matches(path: str, patterns: Collection[str]) -> bool:
+    """By fnmatch, where `*` crosses `/`."""
+    return _compiled(tuple(patterns)).match(path) is not None
+
+
+@cache
+def _compiled(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, patterns)), re.DOTALL)

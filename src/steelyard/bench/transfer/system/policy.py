@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from steelyard.bench.execution_spec import bench_specs, own_variables
 from steelyard.bench.transfer.around_change import surroundings
 from steelyard.bench.transfer.merged_settings import with_contents
 from steelyard.bench.transfer.names.verifier_names import copy_targets
@@ -116,7 +117,7 @@ def _installed(environment: Environment) -> Installed:
 def _folders_of_path(environment: Environment) -> Iterator[str]:
     """Of the image's, the contract's and each verifier's PATH; a relative one begins where commands start."""
     sandbox_spec = environment.sandbox_spec()
-    own = [getattr(check.grader, "env", {}) for check in environment.contract.checks]
+    own = [own_variables(spec) for spec in bench_specs(environment.contract.checks)]
     for env in ({**sandbox_spec.image_env, **sandbox_spec.env}, *own):
         for folder in env.get("PATH", "").split(":") if env.get("PATH") else ():
             yield _plain(posixpath.join("/", sandbox_spec.workdir, folder))
