@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from steelyard.bench.rebuild import laid_entries
 from steelyard.bench.transfer.merged_settings import with_contents
-from steelyard.bench.transfer.system.extra_mounts import KERNEL, matches
+from steelyard.bench.transfer.system.places import KERNEL, matches
 from steelyard.bench.transfer.system.policy import system_policy
 from steelyard.bench.verifier.options import PUBLISHED, Artifact, SeparateVerifier
 from steelyard.contract.model import Memory

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from steelyard.bench.transfer.system.extra_mounts import KERNEL, PLACES, matches
+from steelyard.bench.transfer.system.places import KERNEL, PLACES, matches
 from steelyard.contract.model import ImageName, NonEmpty, Variable, Workdir
 
 PUBLISHED = "/logs/artifacts"  # what an agent puts there is collected in any case
