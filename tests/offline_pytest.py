@@ -1,6 +1,6 @@
 """pytest for the sandboxes of tests, without a network: copied out of the environment that runs these tests.
 
-home_with_pytest(folder)     a layer of HOME, for a Box of your own
+home_with_pytest(folder)     a layer of HOME, for a SandboxSpec of your own
 pytest_archive(folder)       a zip, for the snapshot of a contract whose `setup` is SETUP
 """
 

@@ -173,10 +173,10 @@ def test_every_method_of_the_reporter_is_given_another_voice(line: Line) -> None
     python(
         ZERO + EVERYTHING + STRIKE + "\n\ndef strike():\n"
         '    for one in everything("function"):\n'
-        '        if one.__code__.co_filename.startswith("<python_"):\n            names = one.__globals__\n'
+        '        if one.__code__.co_filename in ("<origins>", "<tripwire>", "<globals>", "<pytest_runner>", "<unittest_runner>", "<suite_process>"):\n            names = one.__globals__\n'
         '            for name in ("look_again", "hidden_methods", "code_of"):\n'
         "                names[name] = lambda *a, **k: None\n"
-        '            names["Told"] = type("Told", (names["Told"],), {"verdict": lambda self: ("passed", "")}) if "Told" in names else 0\n'
+        '            names["CaseOutcome"] = type("CaseOutcome", (names["CaseOutcome"],), {"verdict": lambda self: ("passed", "")}) if "CaseOutcome" in names else 0\n'
         + COUNT
     )
 )
@@ -187,7 +187,7 @@ def test_the_checks_of_the_reporter_are_replaced_by_nothing(line: Line) -> None:
 @agent(
     python(
         ZERO + EVERYTHING + STRIKE + "\n\ndef strike():\n"
-        '    for one in everything("Told"):\n        one.pending = None\n        one.__class__ = type("Better", (type(one),), {"__slots__": (), "verdict": lambda self: ("passed", "")})\n'
+        '    for one in everything("CaseOutcome"):\n        one.pending = None\n        one.__class__ = type("Better", (type(one),), {"__slots__": (), "verdict": lambda self: ("passed", "")})\n'
         '    for one in everything("Watched"):\n        one.addFailure = lambda test, error: one.addSuccess(test)\n'
         + COUNT
     )

@@ -30,7 +30,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("door", "why"), REFUSED, ids=[allowed_host[:30] for allowed_host, _ in REFUSED])
+@pytest.mark.parametrize(
+    ("allowed_host", "why"), REFUSED, ids=[allowed_host[:30] for allowed_host, _ in REFUSED]
+)
 def test_what_a_door_cannot_lead_to_is_refused_with_what_to_say(
     writer: Writer, allowed_host: str, why: str
 ) -> None:
@@ -47,7 +49,7 @@ def test_what_is_not_host_and_port_is_refused(writer: Writer, text: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("doors", "why"),
+    ("allowed_hosts", "why"),
     [
         ([], "must not be empty; say `none`"),
         (["a.example:1", "a.example:1"], "a.example:1 is there twice"),

@@ -125,7 +125,7 @@ def test_without_any_acceptance_check_the_label_is_the_weakest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "checks", "network", "doors"),
+    ("agent", "checks", "network", "allowed_hosts"),
     [
         ("none", "none", "none", {}),
         (["a.example:1"], "none", "doors", {"agent": ["a.example:1"]}),

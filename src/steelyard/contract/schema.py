@@ -43,7 +43,7 @@ def contract_schema(catalogue: Catalogue) -> dict[str, Any]:
     schema["properties"]["graders"]["items"] = {
         "anyOf": [_entry(kind, GraderKeys, definitions) for kind in graders]
     }
-    definitions["Environment"]["properties"]["env"]["additionalProperties"] = (
+    definitions["EnvironmentSpec"]["properties"]["env"]["additionalProperties"] = (
         False  # the pattern is all there is
     )
     schema["oneOf"] = [

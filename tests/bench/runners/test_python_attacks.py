@@ -293,9 +293,9 @@ TAMPERING = {
     "a driver of ours": (
         (
             "import gc\nfor o in gc.get_objects():\n"
-            "    if type(o) is type and o.__name__ == 'Told':\n        o.verdict = lambda self: ('passed', '')"
+            "    if type(o) is type and o.__name__ == 'CaseOutcome':\n        o.verdict = lambda self: ('passed', '')"
         ),
-        "Told.verdict",
+        "CaseOutcome.verdict",
     ),
     "a conftest that is none": (
         (

@@ -102,7 +102,7 @@ def link(target: str) -> Entry:
 
 
 @pytest.mark.parametrize(
-    ("laid", "is_theirs"),
+    ("overlays", "is_theirs"),
     [
         (FileOverlay(".venv/bin/python", "file"), True),
         (FileOverlay(".venv/bin/python", "gone"), True),

@@ -228,7 +228,7 @@ def test_a_test_that_raised_cannot_be_reported_as_passed(python_bench: PythonBen
     code = (
         "import gc, sys\ngc.unfreeze()\nTold = next(one for one in gc.get_objects() if type(one) is type and one.__name__ == 'Told')\n"
         "class Quiet(Exception):\n    def __str__(self):\n        for one in list(gc.get_objects()):\n"
-        "            if type(one) is Told: one.outcome = 'passed'; one.pending = None\n        return ''\n"
+        "            if type(one) is CaseOutcome: one.outcome = 'passed'; one.pending = None\n        return ''\n"
         "def add(a, b): raise Quiet\n"
     )
     ran = python_bench({"shop.py": code, "test_x.py": TEST}, changed=SHOP)

@@ -286,12 +286,12 @@ def test_a_cheat_is_never_a_pass(split: SplitStage, cheat: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "death", ["process.exit(1)", "process.abort()", "new Proxy({}, {}).x = 1; return Symbol()"]
+    "ending", ["process.exit(1)", "process.abort()", "new Proxy({}, {}).x = 1; return Symbol()"]
 )
-def test_dying_is_not_taken_for_the_error_that_a_test_expects(split: SplitStage, exit_stats: str) -> None:
+def test_dying_is_not_taken_for_the_error_that_a_test_expects(split: SplitStage, ending: str) -> None:
     ran = tried(
         split,
-        f"exports.f = () => {{ {exit_stats}; }};",
+        f"exports.f = () => {{ {ending}; }};",
         "test('throws', () => { assert.throws(() => lib.f()); });",
     )
     assert outcomes(ran) == {"throws": "failed"}

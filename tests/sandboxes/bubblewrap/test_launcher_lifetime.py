@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 CONTROLLER = """
 import sys, time
 from pathlib import Path
-from steelyard.sandboxes.base import Box, Command, Limits
+from steelyard.sandboxes.base import SandboxSpec, Command, Limits
 from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 from steelyard.sandboxes.bubblewrap.launcher_client import launcher
 limits = Limits(memory_mb=128, guaranteed_mb=64, disk_mb=8, tmp_mb=4, processes=32)
-boxes = [BubblewrapBackend().start(Box(layers=(Path(sys.argv[1]),), limits=limits)) for _ in range(3)]
+boxes = [BubblewrapBackend().start(SandboxSpec(layers=(Path(sys.argv[1]),), limits=limits)) for _ in range(3)]
 for box in boxes:
     box.run(Command(("sh", "-c", "setsid sleep 4242 & trap '' TERM; sleep 0.1")))
 print(launcher().pid, flush=True)

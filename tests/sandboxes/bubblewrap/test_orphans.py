@@ -35,12 +35,12 @@ HASTY = """
 import random, signal, sys, threading, time
 from pathlib import Path
 from steelyard.sandboxes.bubblewrap import backend as bubblewrap
-from steelyard.sandboxes.base import Box, Limits
+from steelyard.sandboxes.base import SandboxSpec, Limits
 from steelyard.sandboxes.bubblewrap.launcher_client import launch
 from steelyard.sandboxes.admission import admission
 draw = random.Random(int(sys.argv[2]))
 limits = Limits(memory_mb=128, guaranteed_mb=64, disk_mb=8, tmp_mb=4, processes=32)
-box = Box(layers=(Path(sys.argv[1]),), limits=limits)
+box = SandboxSpec(layers=(Path(sys.argv[1]),), limits=limits)
 backend = bubblewrap.BubblewrapBackend()
 held = []
 for _ in range(int(sys.argv[3])):

@@ -183,9 +183,9 @@ def controller(tree: Tree) -> Iterator[subprocess.Popen[str]]:
     code = f"""
 import sys, time
 from pathlib import Path
-from steelyard.sandboxes.base import Box, Command
+from steelyard.sandboxes.base import SandboxSpec, Command
 from steelyard.sandboxes.docker.backend import DockerBackend
-box = Box(layers=(Path({str(tree(a="1"))!r}),), image={image().id!r})
+box = SandboxSpec(layers=(Path({str(tree(a="1"))!r}),), image={image().id!r})
 sandbox = DockerBackend().start(box)
 print(sandbox._container.id, flush=True)
 sandbox.run(Command(("sleep", "1000")))

@@ -277,9 +277,9 @@ def test_a_controller_that_is_killed_takes_its_streams_along(tmp_path: Path) -> 
         program = f"""
 from pathlib import Path
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.base import Box, Command, Door
+from steelyard.sandboxes.base import SandboxSpec, Command, AllowedHost
 Path({str(tmp_path / "tree")!r}).mkdir()
-box = Box(layers=(Path({str(tmp_path / "tree")!r}),), doors=(Door("{HOST}", {port}),))
+box = SandboxSpec(layers=(Path({str(tmp_path / "tree")!r}),), allowed_hosts=(AllowedHost("{HOST}", {port}),))
 with backend("bubblewrap").start(box) as sandbox:
     sandbox.run(Command(("/usr/bin/python3", "-I", "-c", {_LINGER % (HOST, port)!r})), lambda *_: None)
 """
