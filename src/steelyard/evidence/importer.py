@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 from steelyard.contract.tree import Entry, shown
 from steelyard.errors import InfraFault
-from steelyard.evidence.blobs import Blobs, hash_stream
+from steelyard.evidence.blobs import Blobs, Stored, hash_stream
 from steelyard.evidence.change import Change, ChangeEntry
 from steelyard.evidence.ledger import Caps, Ledger
 from steelyard.evidence.oddities import collisions, escapes, odd_name, shut_out, special_bits
+from steelyard.evidence.redact import RedactedStream, Secrets
 from steelyard.evidence.remains import Remains
 from steelyard.evidence.renames import fold_exact
 from steelyard.evidence.side import Side, is_same
@@ -35,6 +36,7 @@ from steelyard.evidence.walk import Tree, is_ours
 __all__ = ["Caps", "import_folder", "import_workspace"]
 
 _GIT = ".git"
+_CHUNK = 1 << 18
 DEFAULT = Caps()
 
 
@@ -57,6 +59,7 @@ def import_workspace(
             None if remains.touched is None else stack.enter_context(closing(Tree(remains.touched))),
             remains.redirects,
             remains.is_system,
+            remains.mounted,
         )
         return _Comparison(views, blobs, generated, caps).change(baseline_root)
 
@@ -88,6 +91,7 @@ class _Views(NamedTuple):
     touched: Tree | None
     redirects: str
     is_system: bool
+    mounted: frozenset[str]
 
 
 class _Folder(NamedTuple):
@@ -144,7 +148,11 @@ class _Comparison:
         names = (new | old) - (set() if self._views.is_system else {_GIT})
         if touched is not None:
             names -= (new & old) - touched
-        is_empty, below = True, list[_Folder]()
+        mounted = {
+            name for name in names if (f"{at.path}/{name}" if at.path else name) in self._views.mounted
+        }
+        names -= mounted
+        is_empty, below = not mounted, list[_Folder]()
         for name in sorted(names, key=os.fsencode):
             path = f"{at.path}/{name}" if at.path else name
             try:
@@ -214,7 +222,7 @@ class _Comparison:
         if after is not None and not self._ledger.admits(path):
             return
         old = None if before is None else self._entry(before, self._old_content(before))
-        new = None if after is None else self._entry(after, self._new_content(path, after))
+        new = None if after is None else self._entry(after, self._new_content(path, before, after))
         self._entries.append(ChangeEntry(path, old, new))
         if after is not None and after.kind == "file" and after.status.st_nlink > 1:
             self._ledger.note(
@@ -225,26 +233,36 @@ class _Comparison:
             self._ledger.note("escaping_symlink", "warning", path, "the link may lead out of the workspace")
 
     @staticmethod
-    def _entry(side: Side, sha256: str) -> Entry:
+    def _entry(side: Side, stored: Stored) -> Entry:
         if side.kind == "file":
-            return Entry("file", side.mode, side.size, sha256)
+            return Entry("file", side.mode, stored.size, stored.sha256)
         return Entry("symlink", target=side.target()) if side.kind == "symlink" else Entry("dir")
 
-    def _old_content(self, side: Side) -> str:
+    def _old_content(self, side: Side) -> Stored:
+        """As the contract has it: a value that is in the repository is no secret of the agent."""
         if side.kind != "file":
-            return ""
+            return Stored("", side.size)
         with side.open() as fd:
-            return self._keep(fd) if self._ledger.affords_old(side.size) else hash_stream(fd)
+            blobs = self._blobs if self._ledger.affords_old(side.size) else None
+            return self._keep(fd, side, None if blobs is None else Blobs(blobs.root))
 
-    def _new_content(self, path: str, side: Side) -> str:
+    def _new_content(self, path: str, before: Side | None, side: Side) -> Stored:
         """The content's name in the blobs; "" when it is over a cap: a sparse 10 GB file is not even read."""
         if side.kind != "file" or not self._ledger.affords(path, side.size):
-            return ""
+            return Stored("", side.size)
+        blobs = self._blobs
+        if blobs is not None and blobs.secrets and before is not None and before.kind == "file":
+            blobs = Blobs(blobs.root, blobs.secrets.without(_shown_in(before, blobs.secrets)))
         with side.open() as fd:
-            return self._keep(fd)
+            stored = self._keep(fd, side, blobs)
+        if stored.redacted:
+            why = f"the value of {', '.join(sorted(stored.redacted))}, a variable of the agent, is redacted in it"
+            self._ledger.note("secret_redacted", "warning", path, why)
+        return stored
 
-    def _keep(self, fd: int) -> str:
-        return hash_stream(fd) if self._blobs is None else self._blobs.put_stream(fd).sha256
+    @staticmethod
+    def _keep(fd: int, side: Side, blobs: Blobs | None) -> Stored:
+        return Stored(hash_stream(fd), side.size) if blobs is None else blobs.put_stream(fd)
 
     def _count_generated(self, path: str, before: Side | None, after: Side | None) -> None:
         if all(side is None or side.kind == "dir" for side in (before, after)):
@@ -304,6 +322,16 @@ class _Comparison:
                 path,
                 f"mode {stat.S_IMODE(mode):04o} shuts out its owner; read all the same",
             )
+
+
+def _shown_in(side: Side, secrets: Secrets) -> frozenset[str]:
+    """The names of secrets whose values a file of the baseline has."""
+    stream = RedactedStream(secrets)
+    with side.open() as fd:
+        while piece := os.read(fd, _CHUNK):
+            stream.feed(piece)
+    stream.end()
+    return stream.found
 
 
 class _Exhausted(Exception):

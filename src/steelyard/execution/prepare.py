@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -13,6 +14,7 @@ from steelyard.bench.ground import Ground, build_again
 from steelyard.bench.run_verifier import LOGS, TESTS, TOOLS
 from steelyard.contract.cache import rebuilt
 from steelyard.contract.contents import Checked, check_contents
+from steelyard.contract.contract import Contract
 from steelyard.errors import InfraFault, SteelyardError
 from steelyard.evidence.events import EventLog
 from steelyard.evidence.folder import RunFolder, new_run_id
@@ -22,21 +24,21 @@ from steelyard.execution.manifest import build_manifest
 from steelyard.execution.ready import await_ready
 from steelyard.execution.tried_doors import try_doors_early
 from steelyard.plan.trial import Trial
-from steelyard.sandboxes.base import Place, with_doors
+from steelyard.sandboxes.base import Box, Door, Place
 
 
 def open_run(trial: Trial, agent: Agent, ground: Ground, out: Path) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     ground, checked = _sound(ground)
-    box = with_doors(ground.box(git=True), trial.contract.spec.environment.network)
-    facts = ground.backend.facts(box)
-    folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name))
+    facts = ground.backend.facts(with_own(ground.box(git=True), trial.contract, agent))
+    secrets = agent.resources.secrets
+    folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
     manifest = orjson.dumps(
         build_manifest(folder.run_id, trial, agent, ground, facts),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)
-    events = EventLog(folder.events)
+    events = EventLog(folder.events, secrets)
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
     return LiveRun(trial, agent, ground, folder, events, checked=checked)
@@ -49,11 +51,18 @@ def prepare(run: LiveRun) -> None:
     run.delivery = run.agent.deliver(run.ground, run.blobs)
     if run.delivery is None:
         places = (*run.agent.places(), *_live_places(run))
-        reached = run.trial.contract.spec.environment.network
-        box = run.ground.box(git=_has_git(run), places=places)
-        run.box = run.ground.backend.start(with_doors(box, reached, connection_log(run.events, "agent")))
+        box = with_own(run.ground.box(git=_has_git(run), places=places), run.trial.contract, run.agent)
+        box = replace(box, on_connection=connection_log(run.events, "agent"))
+        run.box = run.ground.backend.start(box)
         await_ready(run.box, run.trial.contract.spec.environment.ready)
     run.events.append("stage.enter", "harness", {"stage": "write"})
+
+
+def with_own(box: Box, contract: Contract, agent: Agent) -> Box:
+    """The agent's sandbox: what the contract lets an agent reach, and what this agent brings of its own."""
+    own = agent.resources
+    reached = dict.fromkeys((*Door.each(contract.spec.environment.network), *own.hosts))
+    return replace(box, doors=tuple(reached), folders=own.folders, secrets=own.secrets)
 
 
 def _live_places(run: LiveRun) -> tuple[Place, ...]:

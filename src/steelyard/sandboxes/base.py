@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, Self
 
+from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.feed import Feed
 
@@ -55,6 +56,13 @@ class Place:
     path: str  # absolute, inside the sandbox
     laid: tuple[Laid, ...] = ()
     read_only: bool = False
+
+
+class HostFolder(NamedTuple):
+    """A folder of this machine, mounted read-only: no copy of it is made, and it takes nothing of the disk quota."""
+
+    path: str  # absolute, inside the sandbox
+    source: Path
 
 
 class Door(NamedTuple):
@@ -101,8 +109,10 @@ class Box:
     home_layers: tuple[Path, ...] = ()
     laid: tuple[Laid, ...] = ()
     places: tuple[Place, ...] = ()
+    folders: tuple[HostFolder, ...] = ()
     limits: Limits = Limits()
     env: Mapping[str, str] = field(default_factory=dict)
+    secrets: Secrets = NO_SECRETS  # values that no captured output of a command shows
     toolchains: tuple[Path, ...] = ()  # host prefixes, bound read-only at their own paths
     links: Mapping[str, Path] = field(default_factory=dict)  # names in /run/steelyard/bin, first on PATH
     network: Literal["none", "host"] = "none"
@@ -254,6 +264,9 @@ class Sandbox(Protocol):
 
         Until the next command. Raises InfraFault when the sandbox died before.
         """
+
+    def forget_hosts(self, kept: tuple[Door, ...]) -> None:
+        """After `settle`: commands that follow reach only `kept`."""
 
     def stop(self) -> Death:
         """Kill every process, wait until all are dead, and say what happened. Idempotent."""

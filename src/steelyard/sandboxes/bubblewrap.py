@@ -130,7 +130,11 @@ def _order(box: Box, facts: Facts, holding: Holding) -> Order:
         toolchains=[str(prefix) for prefix in box.toolchains],
         links={name: str(target) for name, target in box.links.items()},
         workdir=box.workdir,
-        host_files={**_trusted(box), **{inside: str(source) for inside, source in box.host_files.items()}},
+        host_files={
+            **_trusted(box),
+            **{inside: str(source) for inside, source in box.host_files.items()},
+            **{folder.path: str(folder.source) for folder in box.folders},
+        },
         share_network=box.network == "host",
         hosts=addresses(box.doors),
         materialise=facts.materialise,

@@ -21,7 +21,7 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import HOME, Box, Command, Death, Facts, Finished, OnOutput
+from steelyard.sandboxes.base import HOME, Box, Command, Death, Door, Facts, Finished, OnOutput
 from steelyard.sandboxes.bwrap_arguments import BIN
 from steelyard.sandboxes.copying import COMPLETE
 from steelyard.sandboxes.doors import Doors
@@ -82,6 +82,7 @@ class BubblewrapSandbox:
         self._started = started
         self._init = init
         self._env = {**BASE_ENV, **({"PWD": box.workdir} if box.workdir else {}), **box.env}
+        init.wire.secrets = box.secrets
         self._doors = Doors(init.wire, box.doors, box.on_connection)
         self._dying = threading.Lock()
         self._death: Death | None = None
@@ -113,6 +114,11 @@ class BubblewrapSandbox:
                 raise InfraFault("the sandbox died, so nobody knows what is left of it")
             self._doors.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
             self._settled = True
+
+    def forget_hosts(self, kept: tuple[Door, ...]) -> None:
+        with self._dying:
+            self._doors.shut()
+            self._doors = Doors(self._init.wire, kept, self._box.on_connection)
 
     def stop(self) -> Death:
         with self._dying:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes import frames
-from steelyard.sandboxes.base import HOME, Command, Death, Facts, Finished, OnOutput
+from steelyard.sandboxes.base import HOME, Command, Death, Door, Facts, Finished, OnOutput
 from steelyard.sandboxes.frames import Exit, Frame, Hello, Request
 from steelyard.sandboxes.wire import Wire
 
@@ -153,6 +153,9 @@ class FakeSandbox:
 
     def settle(self) -> None:
         self._wire.kill_all(10)
+
+    def forget_hosts(self, kept: tuple[Door, ...]) -> None:
+        """There are none."""
 
     def stop(self) -> Death:
         if not self._wire.gone:

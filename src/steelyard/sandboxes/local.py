@@ -27,7 +27,7 @@ from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
+from steelyard.sandboxes.base import WORKSPACE, Box, Command, Death, Door, Facts, Finished, OnOutput
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.copying import COMPLETE, copy_layers, visible
 from steelyard.sandboxes.lay import lay
@@ -59,6 +59,7 @@ class LocalSandbox:
             admission().leave(self._ticket)
             remove_tree(folder)
             raise
+        self._wire.secrets = box.secrets
         self._env = {**_base_env(folder, self._places), **box.env}
         self._unwatch = watch_memory(Watched(self._pid, box.limits.memory_mb * _MB, self._out_of_memory))
 
@@ -82,6 +83,9 @@ class LocalSandbox:
             if self._death is not None or not self._wire.kill_all(_DEATH_S):
                 raise InfraFault("the sandbox died, so nobody knows what is left of it")
             self._settled = True
+
+    def forget_hosts(self, kept: tuple[Door, ...]) -> None:
+        """Commands are this user's own processes: they reach whatever this machine reaches."""
 
     def stop(self) -> Death:
         with self._dying:
@@ -211,6 +215,11 @@ class LocalBackend:
     def start(self, box: Box) -> LocalSandbox:
         if box.places:
             raise InfraFault(f"the local sandbox has no {box.places[0].path}; use `--sandbox bubblewrap`")
+        moved = next((one for one in box.folders if str(one.source) != one.path), None)
+        if moved is not None:
+            raise InfraFault(
+                f"the local sandbox has no mounts, so no {moved.path}; use `--sandbox bubblewrap`"
+            )
         cache = Cache.default()
         cache.sweep()
         folder = cache.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"

@@ -69,6 +69,11 @@ def _host(box: Box, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]
         "Tmpfs": {} if box.scope == "system" else {"/tmp": f"{_TMP},size={wanted.tmp_mb * _MB}"},  # noqa: S108
         "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in _ulimits().items()],
     }
+    if box.folders:
+        host["Mounts"] = [
+            {"Type": "bind", "Source": str(folder.source), "Target": folder.path, "ReadOnly": True}
+            for folder in box.folders
+        ]
     if box.doors:
         host["ExtraHosts"] = [f"{name}:{address}" for name, address in addresses(box.doors).items()]
         host["Sysctls"] = {"net.ipv4.ip_unprivileged_port_start": "0"}  # init is no root, and 443 is a door

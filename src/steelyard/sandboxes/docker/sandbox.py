@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ from steelyard.sandboxes.base import (
     Box,
     Command,
     Death,
+    Door,
     Facts,
     Finished,
     OnOutput,
@@ -85,6 +86,7 @@ class DockerSandbox:
         self._env = {**BASE_ENV, **box.image_env, **home, **box.env}
         if box.workdir:
             self._env.setdefault("PWD", box.workdir)  # a shell believes it, and says that name
+        container.wire.secrets = box.secrets
         self._doors = Doors(container.wire, box.doors, box.on_connection)
         self._dying = threading.Lock()
         self._death: Death | None = None
@@ -114,6 +116,11 @@ class DockerSandbox:
             self._forget_remains()
             self._settled = True
 
+    def forget_hosts(self, kept: tuple[Door, ...]) -> None:
+        with self._dying:
+            self._doors.shut()
+            self._doors = Doors(self._container.wire, kept, self._box.on_connection)
+
     def stop(self) -> Death:
         with self._dying:
             if self._fault is not None:
@@ -137,7 +144,8 @@ class DockerSandbox:
             told = container.told()
             self._uppers = system_uppers(told) if self._box.scope == "system" else uppers(told)
         if self._uppers is not None:
-            return remains_of(container.reach.workspace, self._uppers, self._box.scope)
+            remains = remains_of(container.reach.workspace, self._uppers, self._box.scope)
+            return replace(remains, mounted=_mounted(self._box))
         if self._box.scope == "system":
             raise InfraFault(
                 "the storage driver does not show what a container changed; give the engine overlay2"
@@ -291,6 +299,11 @@ class DockerSandbox:
     def _has_too_many(self, told: dict[str, Any]) -> bool:
         reach = self._container.reach
         return reach is not None and has_too_many(told, self._box.limits.disk_mb * _MB)
+
+
+def _mounted(box: Box) -> frozenset[str]:
+    """Folders of this machine that are mounted in a whole system: no part of what the agent changed."""
+    return frozenset(folder.path.strip("/") for folder in box.folders if box.scope == "system")
 
 
 def _home(box: Box, container: Container) -> dict[str, str]:
