@@ -24,10 +24,11 @@ from steelyard.errors import InfraFault
 from steelyard.sandboxes import cgroups, orphans
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import Box, Enforced, Facts, addresses, network_of
-from steelyard.sandboxes.bubblewrapped import DEATH_S, BubblewrapSandbox, Holding, Init, are_gone
+from steelyard.sandboxes.bubblewrapped import BubblewrapSandbox, Holding, Init, are_gone
 from steelyard.sandboxes.copying import visible
 from steelyard.sandboxes.frames import PROTOCOL
 from steelyard.sandboxes.launching import START_TIMEOUT_S, Started, launch, launcher, receive
+from steelyard.sandboxes.lifecycle import DEATH_S
 from steelyard.sandboxes.order import Order, laid_as_data, places_as_data
 from steelyard.sandboxes.overlay_probe import NO_NAMESPACES
 from steelyard.sandboxes.wire import Wire

@@ -10,26 +10,24 @@ import contextlib
 import os
 import select
 import signal
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes import cgroups
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import HOME, Box, Command, Death, Door, Facts, Finished, OnOutput
+from steelyard.sandboxes.base import HOME, Box, Command, Death, Facts, Finished, OnOutput
 from steelyard.sandboxes.bwrap_arguments import BIN
 from steelyard.sandboxes.copying import COMPLETE
-from steelyard.sandboxes.doors import Doors
 from steelyard.sandboxes.launching import Started
+from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.watching import Watched, watch_disk, watch_memory
 from steelyard.sandboxes.wire import Wire
 
-DEATH_S = 10.0
 _ANSWER_S = 1.0
 _MB = 1 << 20
 
@@ -72,23 +70,19 @@ class Holding(NamedTuple):
                 remove_tree(work)
 
 
-class BubblewrapSandbox:
+class BubblewrapSandbox(Lifecycle):
     """One live sandbox. Any thread may run commands in it or stop it."""
 
     def __init__(self, box: Box, facts: Facts, holding: Holding, started: Started, init: Init) -> None:
+        super().__init__(init.wire, box.doors, box.on_connection)
+        init.wire.secrets = box.secrets
         self._box = box
         self._facts = facts
         self._holding = holding
         self._started = started
         self._init = init
         self._env = {**BASE_ENV, **({"PWD": box.workdir} if box.workdir else {}), **box.env}
-        init.wire.secrets = box.secrets
-        self._doors = Doors(init.wire, box.doors, box.on_connection)
-        self._dying = threading.Lock()
-        self._death: Death | None = None
         self._polled_kills = 0
-        self._closed = False
-        self._settled = False
         polled = facts.limits["memory"] == "polled"
         self._is_disk_full = False
         self._unwatch: list[Callable[[], None]] = []
@@ -104,51 +98,16 @@ class BubblewrapSandbox:
         return self._facts
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
-        self._settled = False
-        self._doors.open()
+        self._begin()
         return self._init.wire.run(command, command.folder(), {**self._env, **command.env}, on_output)
 
-    def settle(self) -> None:
-        with self._dying:
-            if self._death is not None or not self._init.wire.kill_all(DEATH_S):
-                raise InfraFault("the sandbox died, so nobody knows what is left of it")
-            self._doors.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
-            self._settled = True
-
-    def forget_hosts(self, kept: tuple[Door, ...]) -> None:
-        with self._dying:
-            self._doors.shut()
-            self._doors = Doors(self._init.wire, kept, self._box.on_connection)
-
-    def stop(self) -> Death:
-        with self._dying:
-            if self._death is None:
-                self._death = self._die()
-            return self._death
-
     def remains(self) -> Remains:
-        if (self._death is None and not self._settled) or self._closed:
-            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        self._require_dead()
         redirects = (
             "trusted.overlay.redirect" if self._facts.overlay == "root" and self._box.keep is None else ""
         )
         started = self._started
         return Remains(started.workspace, started.baseline, started.touched, redirects)
-
-    def close(self) -> None:
-        try:
-            self.stop()
-        finally:
-            with self._dying:
-                if not self._closed:
-                    self._closed = True
-                    self._give_back()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def _out_of_memory(self) -> None:
         self._polled_kills += 1

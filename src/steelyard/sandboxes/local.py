@@ -17,9 +17,7 @@ import select
 import shlex
 import signal
 import socket
-import threading
 from pathlib import Path
-from typing import Self
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.owner import owner_tag
@@ -27,39 +25,36 @@ from steelyard.contract.removing import remove_tree
 from steelyard.errors import InfraFault
 from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.admission import admission
-from steelyard.sandboxes.base import WORKSPACE, Box, Command, Death, Door, Facts, Finished, OnOutput
+from steelyard.sandboxes.base import WORKSPACE, Box, Command, Death, Facts, Finished, OnOutput
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.copying import COMPLETE, copy_layers, visible
 from steelyard.sandboxes.lay import lay
+from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.watching import Watched, watch_memory
 from steelyard.sandboxes.wire import Wire
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_DEATH_S = 10.0
 _MB = 1 << 20
 
 
-class LocalSandbox:
+class LocalSandbox(Lifecycle):
     def __init__(self, box: Box, facts: Facts, folder: Path) -> None:
         self._box = box
         self._facts = facts
         self._folder = folder
         self._ticket = admission().enter(min(box.limits.guaranteed_mb, box.limits.memory_mb) * _MB)
         self._places = box.keep or folder
-        self._dying = threading.Lock()
-        self._death: Death | None = None
-        self._closed = False
-        self._settled = False
         self._kills = 0
         self._descriptors: list[int] = []
         try:
             self._furnish()
-            self._pid, self._wire = _start_init(box)
+            self._pid, wire = _start_init(box)
         except BaseException:
             admission().leave(self._ticket)
             remove_tree(folder)
             raise
-        self._wire.secrets = box.secrets
+        super().__init__(wire, (), None)  # it reaches whatever this machine reaches
+        wire.secrets = box.secrets
         self._env = {**_base_env(folder, self._places), **box.env}
         self._unwatch = watch_memory(Watched(self._pid, box.limits.memory_mb * _MB, self._out_of_memory))
 
@@ -75,50 +70,22 @@ class LocalSandbox:
         folder = command.folder(str(self.workspace))
         if folder == WORKSPACE or folder.startswith(f"{WORKSPACE}/"):
             folder = str(self.workspace) + folder.removeprefix(WORKSPACE)
-        self._settled = False
+        self._begin()
         return self._wire.run(command, folder, {**self._env, **command.env}, on_output)
 
-    def settle(self) -> None:
-        with self._dying:
-            if self._death is not None or not self._wire.kill_all(_DEATH_S):
-                raise InfraFault("the sandbox died, so nobody knows what is left of it")
-            self._settled = True
-
-    def forget_hosts(self, kept: tuple[Door, ...]) -> None:
-        """Commands are this user's own processes: they reach whatever this machine reaches."""
-
-    def stop(self) -> Death:
-        with self._dying:
-            if self._death is None:
-                self._death = self._die()
-            return self._death
-
     def remains(self) -> Remains:
-        if (self._death is None and not self._settled) or self._closed:
-            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        self._require_dead()
         if not self._descriptors:
             self._descriptors = [os.open(path, _DIRECTORY) for path in (self.workspace, self._baseline())]
         workspace, baseline = self._descriptors
         return Remains(workspace, baseline)
 
-    def close(self) -> None:
-        try:
-            self.stop()
-        finally:
-            with self._dying:
-                if not self._closed:
-                    self._closed = True
-                    for descriptor in self._descriptors:
-                        os.close(descriptor)
-                    if self._box.keep is not None:
-                        (self._box.keep / COMPLETE).touch()
-                    remove_tree(self._folder)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def _give_back(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        if self._box.keep is not None:
+            (self._box.keep / COMPLETE).touch()
+        remove_tree(self._folder)
 
     def _furnish(self) -> None:
         for name, layers in (("workspace", self._box.layers), ("home", self._box.home_layers)):
@@ -146,12 +113,12 @@ class LocalSandbox:
 
     def _out_of_memory(self) -> None:
         self._kills += 1
-        self._wire.kill_all(_DEATH_S)
+        self._wire.kill_all(DEATH_S)
 
     def _die(self) -> Death:
         self._unwatch()
         try:
-            dead = not self._wire.gone and self._wire.kill_all(_DEATH_S)
+            dead = not self._wire.gone and self._wire.kill_all(DEATH_S)
             self._wire.close()
             _wait_for(self._pid)
         finally:
@@ -198,7 +165,7 @@ def _wait_for(pid: int) -> None:
     try:
         ended = select.poll()
         ended.register(pidfd, select.POLLIN)
-        if not ended.poll(int(_DEATH_S * 1000)):
+        if not ended.poll(int(DEATH_S * 1000)):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         os.waitpid(pid, 0)
     finally:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from steelyard.contract.owner import run_uid
 from steelyard.contract.removing import remove_tree
@@ -27,7 +27,6 @@ from steelyard.sandboxes.base import (
     Box,
     Command,
     Death,
-    Door,
     Facts,
     Finished,
     OnOutput,
@@ -38,11 +37,10 @@ from steelyard.sandboxes.docker.archive import Caps, Taking, baseline, fetch, ta
 from steelyard.sandboxes.docker.people import ROOT
 from steelyard.sandboxes.docker.reach import Reach, Uppers, remains_of, system_uppers, uppers
 from steelyard.sandboxes.docker.room import has_too_many, holds_more, is_full
-from steelyard.sandboxes.doors import Doors
 from steelyard.sandboxes.lay import Owner
+from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.wire import Wire
 
-DEATH_S = 10.0
 _LOOK_EVERY_S = 1.0
 _LOOK_SHARE = 4  # a tree that takes long to look through is looked through less often
 _REMOVAL_PAUSES_S = (0.05, 0.2, 1.0)
@@ -73,10 +71,12 @@ class Container:
         return dict(self.engine.call("GET", f"/containers/{self.id}/json"))
 
 
-class DockerSandbox:
+class DockerSandbox(Lifecycle):
     """Any thread may run commands in it or stop it."""
 
     def __init__(self, box: Box, facts: Facts, container: Container) -> None:
+        super().__init__(container.wire, box.doors, box.on_connection)
+        container.wire.secrets = box.secrets
         self._box = box
         self._facts = facts
         self._container = container
@@ -86,13 +86,6 @@ class DockerSandbox:
         self._env = {**BASE_ENV, **box.image_env, **home, **box.env}
         if box.workdir:
             self._env.setdefault("PWD", box.workdir)  # a shell believes it, and says that name
-        container.wire.secrets = box.secrets
-        self._doors = Doors(container.wire, box.doors, box.on_connection)
-        self._dying = threading.Lock()
-        self._death: Death | None = None
-        self._fault: InfraFault | None = None  # it could not be stopped, and that was said
-        self._closed = False
-        self._settled = False
         self._full = False
         self._opened: list[int] = []
         self._uppers: Uppers | None = None
@@ -103,40 +96,12 @@ class DockerSandbox:
         return self._facts
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> Finished:
-        self._settled = False
-        self._doors.open()
+        self._begin()
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
 
-    def settle(self) -> None:
-        with self._dying:
-            if self._death is not None or not self._container.wire.kill_all(DEATH_S):
-                raise InfraFault("the container died, so nobody knows what is left of it")
-            self._doors.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
-            self._forget_remains()
-            self._settled = True
-
-    def forget_hosts(self, kept: tuple[Door, ...]) -> None:
-        with self._dying:
-            self._doors.shut()
-            self._doors = Doors(self._container.wire, kept, self._box.on_connection)
-
-    def stop(self) -> Death:
-        with self._dying:
-            if self._fault is not None:
-                raise self._fault
-            if self._death is None:
-                self._forget_remains()  # it may have settled before, and gone on since
-                try:
-                    self._death = self._die()
-                except InfraFault as fault:
-                    self._fault = fault
-                    raise
-            return self._death
-
     def remains(self) -> Remains:
-        if (self._death is None and not self._settled) or self._closed:
-            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        self._require_dead()
         container = self._container
         if container.reach is None:
             return self._fetched()
@@ -156,25 +121,6 @@ class DockerSandbox:
         """What is at `place` now, as data below `into` under its own name."""
         container = self._container
         take(container.engine, container.id, place, into, taking)
-
-    def close(self) -> None:
-        try:
-            if self._fault is None:  # a run whose engine died is kept, and says so once
-                self.stop()
-        finally:
-            with self._dying:
-                if not self._closed:
-                    self._closed = True
-                    try:
-                        self._keep()
-                    finally:
-                        self._give_back()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def _die(self) -> Death:
         container = self._container
@@ -262,7 +208,7 @@ class DockerSandbox:
                 copy_layers([Path(f"/proc/self/fd/{opened}")], keep / name, Owner(run_uid(), run_uid()))
         (keep / COMPLETE).touch()
 
-    def _forget_remains(self) -> None:
+    def _forget(self) -> None:
         for descriptor in self._opened:
             os.close(descriptor)
         if self._uppers is not None:
@@ -271,8 +217,14 @@ class DockerSandbox:
         remove_tree(self._container.scratch)
 
     def _give_back(self) -> None:
+        try:
+            self._keep()
+        finally:
+            self._remove()
+
+    def _remove(self) -> None:
         container = self._container
-        self._forget_remains()
+        self._forget()
         if container.reach is not None:
             container.reach.close()
         with suppress(InfraFault):  # the engine is gone: the next start removes what is left, by its label
