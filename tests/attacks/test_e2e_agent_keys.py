@@ -204,6 +204,8 @@ def test_a_folder_of_the_agent_is_read_only_no_copy_and_in_no_check(
     )
     assert (said.line["termination"], said.line["verdict"]) == ("completed", "pass"), said
     assert sorted(path.name for path in tools.iterdir()) == ["large", "work"]
+    (folder,) = json.loads(Path(said.line["folder"], "manifest.json").read_text())["agent"]["folders"]
+    assert (folder["path"], len(folder["digest"])) == ("/opt/agent", 64)
 
 
 def test_a_folder_of_the_agent_is_no_part_of_a_changed_system(

@@ -26,6 +26,7 @@ from steelyard.evidence.redact import is_redacted
 from steelyard.plan.trial import PROTOCOL_SEED, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, Door, Facts
 from steelyard.sandboxes.package_managers import package_managers
+from steelyard.sandboxes.toolchains import installed_digest
 
 SCHEMA = "steelyard.manifest/1"
 EVENT_SCHEMA = "steelyard.event/1"
@@ -96,7 +97,9 @@ def _agent(agent: Agent) -> dict[str, Any]:
             name: REDACTED if is_redacted(value) else TOO_SHORT for name, value in sorted(own.env.items())
         },
         "hosts": [str(host) for host in own.hosts],
-        "folders": [folder.path for folder in own.folders],
+        "folders": [
+            {"path": folder.path, "digest": installed_digest(folder.source)} for folder in own.folders
+        ],
     }
 
 
