@@ -16,7 +16,7 @@ from steelyard.sandboxes.base import Command
 
 
 def collect(run: LiveRun, checks: Sequence[GraderEntry], ending: Ending) -> None:
-    if run.delivery is not None or ending.code == "infrastructure":
+    if run.delivery is not None or ending.code == "infrastructure" or run.stop.is_at_once:
         return
     apart = [entry.grader.separate for entry in checks if getattr(entry.grader, "separate", None) is not None]
     for hook in dict.fromkeys(hook for separate in apart for hook in separate.collect):
