@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import re
 import shlex
 import subprocess
@@ -100,6 +101,31 @@ def test_the_example_references_apply(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(load_contract(folder).snapshot.tree, tree, symlinks=True)
     subprocess.run(["git", "init", "-q", str(tree)], check=True)
     subprocess.run(["git", "apply", "--check", str(folder / "reference.patch")], cwd=tree, check=True)
+
+
+def test_the_page_about_ones_own_agent_works_as_written(tmp_path: Path) -> None:
+    """Its agent is made and run, and the key is nowhere; the command with a host of the internet is only parsed."""
+    page = ROOT / "docs/how-to/evaluate-your-agent.md"
+    own = [block for language in ("sh", "console") for block in blocks(language) if block.page == page]
+    lines = [line.removeprefix("$ ") for block in own for line in block.text.splitlines()]
+    runnable = [line for line in lines if "--agent-host" not in line]
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(runnable)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": programs, "STEELYARD_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "mine" in done.stdout
+    key = "sk-test-0123456789abcdef"
+    assert key not in done.stdout + done.stderr
+    records = [path for path in (tmp_path / ".steelyard").rglob("*") if path.is_file()]
+    assert records
+    assert not [path for path in records if key.encode() in path.read_bytes()]
 
 
 def test_every_event_type_is_in_the_reference() -> None:

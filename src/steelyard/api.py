@@ -10,6 +10,7 @@ from steelyard.contract import load
 from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
 from steelyard.graders.catalogue import installed_catalogue
+from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
@@ -32,13 +33,15 @@ def run_trial(  # noqa: PLR0913  # options, by name
     out: str | Path = RUNS,
     sandbox: str | None = None,
     judge: bool = False,
+    agent_options: AgentOptions = NO_OPTIONS,
 ) -> dict[str, Any]:
     """Try one agent once; returns the result line that `steelyard run --json` prints.
 
-    With `judge`, models are asked what they think of it, with the keys of the environment.
+    With `judge`, models are asked what they think of it, with the keys of the environment. `agent_options` is what the
+    agent gets beside the contract, as by `--agent-env`, `--agent-host` and `--agent-path`.
     """
     engine = Engine(Path(out), sandbox=sandbox, judging=Judging(os.environ) if judge else None)
-    (_, records) = next(engine.run([Trial(contract, agent, repeat)]))
+    (_, records) = next(engine.run([Trial(contract, agent, repeat, agent_options)]))
     return result_line(records[-1].evidence, grading_of(records[-1]))
 
 

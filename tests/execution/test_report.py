@@ -28,11 +28,13 @@ def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     contract = author.write(budget={"wall_s": 2, "headroom": {"wall_s": 1}})
-    told = report(steelyard("run", contract, "--agent", script("sleep 60"), "--json").line)
+    line = steelyard("run", contract, "--agent", script("sleep 60"), "--json").line
+    told = report(line)
     (alert,), (intervention,) = told["alerts"], told["interventions"]
     assert (alert["code"], alert["stage"], alert["threshold"]) == ("wall_time", "write", {"wall_s": 1})
     assert alert["signals"]["spent_s"] >= 1
     assert (intervention["action"], intervention["alert"]) == ("terminate", alert["event"])
+    assert told["termination"]["by"] == intervention["by"] == line["stopped_by"] == "budget wall_s"
     ended = told["termination"]
     assert (ended["code"], ended["class"], ended["alert"]) == ("wall_time", "resource", alert["event"])
     assert ended["event"] == alert["event"]
@@ -73,6 +75,7 @@ def test_an_undisturbed_run_has_neither(author: Author, steelyard: Steelyard, sc
         "code": "completed",
         "class": "completed",
         "rationale": "the agent ended by itself",
+        "by": None,
         "alert": None,
         "event": left["seq"],
     }

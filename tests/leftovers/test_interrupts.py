@@ -82,10 +82,15 @@ def test_a_signal_ends_a_command_with_a_message_its_rows_and_nothing_left(
         send(process, number)
         out, err = process.communicate()
     assert process.returncode == 128 + number
-    assert err == "steelyard: interrupted; runs in flight are lost, every sealed run is kept\n"
+    assert err.startswith("steelyard: interrupted; every sealed run is kept")
+    assert err.count("\n") == 1
     assert "noop" in out
     assert_nothing_is_left(process.pid, family, cache)
-    assert sorted(run.state for run in find_runs(tmp_path / "runs")) == ["incomplete", "sealed"]
+    runs = find_runs(tmp_path / "runs")
+    assert [run.state for run in runs] == ["sealed", "sealed"]
+    (stopped,) = [run.read_json("report.json") for run in runs if "noop" not in run.run_id]
+    assert (stopped["termination"]["code"], stopped["status"]) == ("operator", "invalid")
+    assert stopped["termination"]["by"] == f"operator {signal.Signals(number).name}"
 
 
 def _as_from_a_shell() -> None:

@@ -194,4 +194,7 @@ def test_an_interrupt_ends_a_run_at_once_and_its_run_counts_for_nothing(
         await_death([pid for pid in family if pid != process.pid])
         assert process.stderr is not None
         assert b"interrupted" in process.stderr.read()
-    assert check_records(runs) == 1
+    assert check_records(runs) == 0
+    (run,) = find_runs(runs)
+    report = run.read_json("report.json")
+    assert (report["status"], report["termination"]["code"]) == ("invalid", "operator")

@@ -1,13 +1,16 @@
-"""Who is tried: what an agent is given, and what it gives back.
+"""Who is tried: what an agent is given, what it brings, and what it gives back.
 
 An agent either *delivers* a change as data (a reference, a patch, a folder: no process of its own), or *works* in
 a sandbox through commands. Either way the same importer makes the change, when nothing that made it is alive.
+
+An agent that works opens one `Session` for a trial. The session answers every message of it, turn by turn or step by
+step, and is closed at the end.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,12 +20,14 @@ from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.redact import Secrets
 from steelyard.evidence.trace.events import EventLog
 from steelyard.evidence.trace.termination import Termination
-from steelyard.sandboxes.base import Command, CommandResult, Mount, Sandbox
+from steelyard.sandboxes.base import AllowedHost, Command, CommandResult, HostFolder, Mount, Sandbox
 
 NOT_FOUND = 127  # what a shell says of a command that is not there
 AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
+STOPPED = "the run was stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +48,50 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """One agent's time in one sandbox."""
+class AgentResources:
+    """What an agent brings of its own. No part of it belongs to the contract, to setup or to a check."""
+
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # of the agent's processes only
+    hosts: tuple[AllowedHost, ...] = ()  # that its sandbox may reach beside the contract's
+    folders: tuple[HostFolder, ...] = ()  # of this machine, mounted read-only in its sandbox
+
+    @property
+    def secrets(self) -> Secrets:
+        """The values of its variables, which no record shows."""
+        return Secrets(self.env)
+
+
+NO_RESOURCES = AgentResources()
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What an agent has for the whole trial."""
 
     sandbox: Sandbox
+    events: EventLog
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)  # the agent's own variables
+    is_stopped: Callable[[], bool] = lambda: False  # then no process is started any more
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message to the agent, and the means to work on it."""
+
+    workplace: Workplace
     brief: str
     placeholders: Mapping[str, str]
-    events: EventLog
     wall_s: float
-    env: Mapping[str, str] = field(default_factory=dict)
-    turn: int = 1  # which message of the run's this is about
+    env: Mapping[str, str] = field(default_factory=dict)  # beside the workplace's
+    number: int = 1  # which message of the run this is
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self.workplace.sandbox
+
+    @property
+    def events(self) -> EventLog:
+        return self.workplace.events
 
     def put(self, name: str, content: bytes) -> str:
         """Write a file into HOME, which no other sandbox shares and no capture reads; its path inside.
@@ -63,7 +102,7 @@ class Session:
         file = f'{place}; f="$h/.steelyard-{name}"; rm -rf -- "$f"'
         script = f'umask 077; {file}; cat > "$f" && chmod 700 "$f" && printf %s "$f"'
         done = self.sandbox.run(Command(("/bin/sh", "-c", script), stdin=content, timeout_s=60))
-        if done.exit_code != 0 and self.turn > 1 and not done.lost:
+        if done.exit_code != 0 and self.number > 1 and not done.lost:
             # It was there before: whoever locks or fills his own HOME has not found a way to be tried again.
             said = done.stderr.text.strip() or done.not_started or f"exit code {done.exit_code}"
             raise AgentFault(f"{name} could not be given to the agent again: {said}")
@@ -73,6 +112,8 @@ class Session:
 
     def run(self, argv: tuple[str, ...]) -> CommandResult:
         """The agent's main process: logged as one tool call, ended by the run's wall-clock budget."""
+        if self.workplace.is_stopped():
+            return CommandResult(None, not_started=STOPPED)
         call = {
             "kind": "execute",
             "argv": list(argv),
@@ -81,7 +122,11 @@ class Session:
         }
         self.events.append("tool.call", "agent", call)
         command = Command(
-            argv, env=self.env, timeout_s=self.wall_s, keep_bytes=AGENT_BYTES, whole_bytes=STREAM_BYTES
+            argv,
+            env={**self.workplace.env, **self.env},
+            timeout_s=self.wall_s,
+            keep_bytes=AGENT_BYTES,
+            whole_bytes=STREAM_BYTES,
         )
         finished = self.sandbox.run(command)
         self.events.append(
@@ -99,14 +144,45 @@ class Session:
         return finished
 
 
+class Session(Protocol):
+    """One agent in one trial. Its processes live on between turns; after a step every process is killed."""
+
+    def respond(self, turn: Turn) -> Ending:
+        """Work on one message until done."""
+
+    def close(self) -> None:
+        """No further message comes. Every process of the sandbox is killed afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class EachTurnAlone:
+    """The session of an agent that starts afresh for each message."""
+
+    work: Callable[[Turn], Ending]
+
+    def respond(self, turn: Turn) -> Ending:
+        return self.work(turn)
+
+    def close(self) -> None:
+        """Nothing is open between turns."""
+
+
 class Agent(Protocol):
     @property
     def name(self) -> str:
-        """As the contract's readers know it: `noop`, `script:fix.sh`."""
+        """As tables, folders and the manifest show it: `noop`, `script:fix.sh`."""
 
     @property
     def in_sandbox(self) -> bool:
         """Does a process of the agent's run in the sandbox?"""
+
+    @property
+    def resources(self) -> AgentResources:
+        """Variables, hosts and folders of the agent's own."""
+
+    @property
+    def delivers_by_step(self) -> bool:
+        """Whether its change as data grows with each step of a contract: then `deliver_until` is asked for each."""
 
     def parameters(self) -> Mapping[str, Any]:
         """What the manifest records: digests of scripts, command lines, models."""
@@ -120,8 +196,11 @@ class Agent(Protocol):
     def deliver(self, environment: Environment, blobs: Blobs) -> Delivery | None:
         """The whole change as data; None from an agent that works in a sandbox."""
 
-    def work(self, session: Session) -> Ending:
-        """Work until done; however it ends, everything it left is killed afterwards."""
+    def deliver_until(self, environment: Environment, blobs: Blobs, step: int) -> Delivery | None:
+        """The change as data as it is after that many steps."""
+
+    def open(self, workplace: Workplace) -> Session:
+        """Begin a trial; however it ends, everything that the agent left is killed afterwards."""
 
 
 def ending_of(finished: CommandResult) -> Ending:

@@ -1,23 +1,29 @@
-"""`NAME[:ARG]` -> an agent. Other packages add theirs through the entry point group `steelyard.agents`."""
+"""`[NAME=]KIND[:ARG]` -> an agent. Other packages add kinds through the entry point group `steelyard.agents`."""
 
 from __future__ import annotations
 
 import difflib
+import os
+import re
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import NamedTuple
 
 from steelyard.agents.base import Agent
+from steelyard.agents.configured import configured
 from steelyard.agents.data import Noop, Patch, Reference, Tree
 from steelyard.agents.process import CommandLine, Script, Solution
 from steelyard.agents.step_solutions import StepSolutions
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
 from steelyard.errors import OperatorFault
+from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
+REFERENCE = "reference"
 BUILT_IN: dict[str, Callable[[str], Agent]] = {
     "noop": lambda _: Noop(),
-    "reference": lambda _: Reference(),
+    REFERENCE: lambda _: Reference(),
     "script": lambda arg: Script(Path(arg)),
     "command": CommandLine,
     "patch": lambda arg: Patch(Path(arg)),
@@ -25,34 +31,67 @@ BUILT_IN: dict[str, Callable[[str], Agent]] = {
 }
 
 NEEDED = {"script": ("file", "FILE"), "patch": ("file", "FILE"), "tree": ("folder", "DIR")}
-ALONE = ("noop", "reference")
+ALONE = ("noop", REFERENCE)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
-def agent_for(text: str, contract: Contract) -> Agent:
+def agent_for(text: str, contract: Contract, options: AgentOptions = NO_OPTIONS) -> Agent:
     """The agent that a command line names, on that contract."""
-    agent, script = find_agent(text), contract.reference_script
-    if not isinstance(agent, Reference):
-        return agent
+    if _parsed(text).kind == REFERENCE:
+        return _reference(contract, text)
+    return find_agent(text, options)
+
+
+def _reference(contract: Contract, text: str) -> Agent:
+    """The contract's own solution; a patch, or a script that runs in the sandbox."""
+    plain, script = find_agent(text), contract.reference_script
     if any(isinstance(step.reference, ScriptReference) for step in contract.steps):
         return StepSolutions(contract)
-    return agent if script is None else Solution(contract, script)
+    return plain if script is None else Solution(contract, script)
 
 
-def find_agent(text: str) -> Agent:
+class _Parsed(NamedTuple):
+    name: str  # given by the operator, or nothing
+    kind: str
+    colon: str
+    arg: str
+
+
+def _parsed(text: str) -> _Parsed:
+    """`NAME=KIND:ARG`: an equals sign before the first colon ends a name."""
+    head, colon, arg = text.partition(":")
+    name, equals, kind = head.partition("=")
+    return _Parsed(name, kind, colon, arg) if equals else _Parsed("", head, colon, arg)
+
+
+def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     """The agent that a command line names."""
-    name, colon, arg = text.partition(":")
+    own, name, colon, arg = _parsed(text)
     if name in NEEDED and not arg:
         what, word = NEEDED[name]
         raise OperatorFault(f"agent {name} needs a {what}: --agent {name}:{word}")
     if name in ALONE and colon:
         raise OperatorFault(f"agent {name} takes nothing after it: --agent {name}")
-    if name in BUILT_IN:
-        return BUILT_IN[name](arg)
-    others = {point.name: point for point in entry_points(group="steelyard.agents")}
-    if name in others:
-        agent: Agent = others[name].load()(arg)
-        return agent
-    names = sorted({*BUILT_IN, *others})
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
-    raise OperatorFault(f"no agent is called {name!r}; {hint}")
+    others = (
+        {} if name in BUILT_IN else {point.name: point for point in entry_points(group="steelyard.agents")}
+    )
+    if name not in BUILT_IN and name not in others:
+        names = sorted({*BUILT_IN, *others})
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+        raise OperatorFault(f"no agent is called {name!r}; {hint}")
+    if "=" in text.partition(":")[0]:
+        _check_name(own, name)
+    agent: Agent = BUILT_IN[name](arg) if name in BUILT_IN else others[name].load()(arg)
+    return configured(agent, own, options, os.environ)
+
+
+def _check_name(own: str, kind: str) -> None:
+    if kind in ALONE:
+        raise OperatorFault(f"agent {kind} has a name already: --agent {kind}")
+    if own in BUILT_IN:
+        raise OperatorFault(f"--agent {own}={kind}...: {own} is an agent of its own; choose another name")
+    if not _NAME.fullmatch(own):
+        raise OperatorFault(
+            f"--agent {own}={kind}...: {own!r} is no name for an agent: at most 40 letters, digits and . _ -"
+        )

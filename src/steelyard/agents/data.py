@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from steelyard.agents.base import Delivery, Ending, Session
+from steelyard.agents.base import (
+    NO_RESOURCES,
+    AgentResources,
+    Delivery,
+    EachTurnAlone,
+    Ending,
+    Session,
+    Turn,
+    Workplace,
+)
 from steelyard.bench.apply_patch import apply_patch
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, OperatorFault, Problem
@@ -23,6 +32,8 @@ class DataAgent:
     """Nothing of it runs."""
 
     in_sandbox: ClassVar[bool] = False
+    resources: ClassVar[AgentResources] = NO_RESOURCES
+    delivers_by_step: ClassVar[bool] = False
 
     def parameters(self) -> Mapping[str, Any]:
         return {}
@@ -37,9 +48,18 @@ class DataAgent:
         del environment, blobs
         return None
 
-    def work(self, session: Session) -> Ending:
-        del session
-        return Ending("completed", "no agent ran")
+    def deliver_until(self, environment: Environment, blobs: Blobs, step: int) -> Delivery | None:
+        del step
+        return self.deliver(environment, blobs)
+
+    def open(self, workplace: Workplace) -> Session:
+        del workplace
+        return EachTurnAlone(_no_work)
+
+
+def _no_work(turn: Turn) -> Ending:
+    del turn
+    return Ending("completed", "no agent ran")
 
 
 @dataclass(frozen=True)
@@ -72,6 +92,7 @@ class Reference(DataAgent):
     """The contract's own solution, a patch: what every sound contract must pass. A script is a `Solution`."""
 
     name: str = "reference"
+    delivers_by_step: ClassVar[bool] = True
 
     def deliver(self, environment: Environment, blobs: Blobs) -> Delivery:
         return self.deliver_until(environment, blobs, 1)

@@ -6,12 +6,22 @@ import hashlib
 import os
 import re
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
-from steelyard.agents.base import Ending, Session, ending_of
+from steelyard.agents.base import (
+    NO_RESOURCES,
+    AgentResources,
+    EachTurnAlone,
+    Ending,
+    Session,
+    Turn,
+    Workplace,
+    ending_of,
+)
 from steelyard.bench.absent_tools import first_program
 from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
@@ -27,8 +37,12 @@ PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed"
 _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 
 
-class ProcessAgent:
+class ProcessAgent(ABC):
+    """Started again for each message."""
+
     in_sandbox: ClassVar[bool] = True
+    resources: ClassVar[AgentResources] = NO_RESOURCES
+    delivers_by_step: ClassVar[bool] = False
 
     def extra_mounts(self) -> tuple[Mount, ...]:
         return ()
@@ -38,6 +52,17 @@ class ProcessAgent:
 
     def deliver(self, environment: Environment, blobs: Blobs) -> None:
         del environment, blobs
+
+    def deliver_until(self, environment: Environment, blobs: Blobs, step: int) -> None:
+        del environment, blobs, step
+
+    def open(self, workplace: Workplace) -> Session:
+        del workplace
+        return EachTurnAlone(self.work)
+
+    @abstractmethod
+    def work(self, turn: Turn) -> Ending:
+        """Work on one message until done."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +93,11 @@ class Script(ProcessAgent):
     def parameters(self) -> Mapping[str, Any]:
         return {"script": {"sha256": hashlib.sha256(self.path.read_bytes()).hexdigest()}}
 
-    def work(self, session: Session) -> Ending:
+    def work(self, turn: Turn) -> Ending:
         content = self.path.read_bytes()
-        session.put("brief.md", session.brief.encode(errors="replace"))
-        script = session.put("script", content)
-        return ending_of(session.run((script,) if content.startswith(b"#!") else ("/bin/bash", script)))
+        turn.put("brief.md", turn.brief.encode(errors="replace"))
+        script = turn.put("script", content)
+        return ending_of(turn.run((script,) if content.startswith(b"#!") else ("/bin/bash", script)))
 
 
 @dataclass(frozen=True)
@@ -91,13 +116,13 @@ class Solution(ProcessAgent):
             Mount(SOLUTION, laid_files(self.contract.files_beside(self.reference.script)), read_only=True),
         )
 
-    def work(self, session: Session) -> Ending:
-        if session.turn > 1:
+    def work(self, turn: Turn) -> Ending:
+        if turn.number > 1:
             return Ending("completed", "the reference did everything in the first turn")
         script = self.contract.files[self.reference.script]
         path = f"{SOLUTION}/{PurePosixPath(self.reference.script).name}"
         is_started = script.mode == "755" and script.path.read_bytes().startswith(b"#!")
-        with_variables = replace(session, env={**session.env, **self.reference.env})
+        with_variables = replace(turn, env={**turn.env, **self.reference.env})
         return ending_of(with_variables.run((path,) if is_started else ("/bin/bash", path)))
 
 
@@ -135,10 +160,10 @@ class CommandLine(ProcessAgent):
         name = first_program(self.line)
         return (name,) if name else ()
 
-    def work(self, session: Session) -> Ending:
-        brief_file = session.put("brief.md", session.brief.encode(errors="replace"))
+    def work(self, turn: Turn) -> Ending:
+        brief_file = turn.put("brief.md", turn.brief.encode(errors="replace"))
         line = self.line
-        values = {**session.placeholders, "brief": session.brief, "brief_file": brief_file}
+        values = {**turn.placeholders, "brief": turn.brief, "brief_file": brief_file}
         for name, value in values.items():
             line = line.replace(f"{{{name}}}", shlex.quote(value))
-        return ending_of(session.run(("/bin/sh", "-c", line)))
+        return ending_of(turn.run(("/bin/sh", "-c", line)))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.agents.base import Ending, Session
+from steelyard.agents.base import Ending, Turn
 from steelyard.agents.process import SOLUTION, ProcessAgent, Solution
 from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
@@ -41,12 +41,12 @@ class StepSolutions(ProcessAgent):
         )
         return Mount(ALL, overlays, read_only=True), Mount(SOLUTION)
 
-    def work(self, session: Session) -> Ending:
-        reference = self._scripts().get(session.turn)
+    def work(self, turn: Turn) -> Ending:
+        reference = self._scripts().get(turn.number)
         if reference is None:
             return Ending("completed", "the reference does nothing in this step")
-        argv = ("/bin/sh", "-c", _BRING, "bring", f"{ALL}/{session.turn}", SOLUTION)
-        brought = session.sandbox.run(Command(argv, cwd="/", timeout_s=60))
+        argv = ("/bin/sh", "-c", _BRING, "bring", f"{ALL}/{turn.number}", SOLUTION)
+        brought = turn.sandbox.run(Command(argv, cwd="/", timeout_s=60))
         if brought.exit_code != 0:
             raise InfraFault(f"the solution could not be brought: {brought.stderr.text.strip()}")
-        return Solution(self.contract, reference).work(replace(session, turn=1))
+        return Solution(self.contract, reference).work(replace(turn, number=1))

@@ -88,7 +88,7 @@ def _heed_signals(received: list[int]) -> None:
 
     def interrupt(number: int, _: object) -> None:
         received.append(number)
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(signal.Signals(number).name)
 
     with suppress(ValueError):  # not in the main thread: then the signals are somebody else's
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -102,7 +102,7 @@ def _end_interrupted(received: list[int]) -> NoReturn:
         with suppress(ValueError):
             signal.signal(number, signal.SIG_IGN)
     with suppress(OSError, ValueError):
-        print("steelyard: interrupted; runs in flight are lost, every sealed run is kept", file=sys.stderr)  # noqa: T201
+        print("steelyard: interrupted; every sealed run is kept, any other is lost", file=sys.stderr)  # noqa: T201
         sys.stderr.flush()
     code = 128 + (received[0] if received else signal.SIGINT)
     if "steelyard.filesystem.cache" in sys.modules:  # otherwise nothing was begun

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from steelyard.agents.catalogue import find_agent
+from steelyard.cli.agent_options import add_agent_options, agent_options, check_agents
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.require_assurance import add_required, required_by
@@ -35,9 +35,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--agent",
         action="append",
         required=True,
-        metavar="NAME[:ARG]",
-        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR; may be given again",
+        metavar="[NAME=]KIND[:ARG]",
+        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR; NAME is what tables and folders call it; "
+        "may be given again",
     )
+    add_agent_options(parser)
     parser.add_argument(
         "--repeats", type=int, default=1, metavar="K", help="trials of each agent on each contract"
     )
@@ -60,15 +62,15 @@ def run(args: argparse.Namespace) -> int:
     if args.harbor_result is not None:
         check_out(args.harbor_result)
     required_by(args)  # a wrong word is found before anything is spent
-    for agent in args.agent:
-        find_agent(agent)  # a wrong name is found before anything is spent
+    options = agent_options(args)
+    check_agents(args.agent, options)  # a wrong name is found before anything is spent
     catalogue = installed_catalogue()
-    options = task_options(args)
+    tasks = task_options(args)
     folders = find_folders(args.contracts)
-    made = [contract_at(path, options) for path in folders]
+    made = [contract_at(path, tasks) for path in folders]
     with told_as_typed(dict(zip(made, folders, strict=True))):
         contracts = [load_contract(path, catalogue) for path in made]
-        trials = plan_trials(contracts, args.agent, args.repeats)
+        trials = plan_trials(contracts, args.agent, args.repeats, options)
         with Reporter(len(trials), as_json=args.json) as reporter:
             results = run_trials(trials, args, reporter)
             reporter.summary(results)

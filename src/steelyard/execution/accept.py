@@ -33,7 +33,9 @@ EXECUTION = frozenset(
 
 
 def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
-    """What each check says of the captured change."""
+    """What each check says of the captured change; nothing, when the run was stopped at once."""
+    if run.stop.is_at_once:
+        return {}
     rebuilt = rebuild(run.environment, run.change, run.blobs)
     _note(run, _of_the_bench(checks, rebuilt.findings))
     step_files = overlays_of(run.step_files, run.kept)
@@ -94,6 +96,8 @@ def _each(
 ) -> dict[str, Outcome]:
     outcomes = {}
     for entry in checks:
+        if run.stop.is_at_once:
+            break
         run.events.append("check.start", "harness", {"id": entry.name, "under": entry.under})
         outcomes[entry.name] = decide(entry)
         _record(run, outcomes[entry.name])

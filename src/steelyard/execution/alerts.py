@@ -3,7 +3,8 @@
     monitor.alert  {"code": "memory", "stage": "write", "signals": {"oom_kills": 2}, "threshold": {"limit_mb": 512}}
     intervention   {"action": "kill", "code": "memory", "alert": 17}
 
-An alert is a function of what it names as signals; its intervention names the alert by its `seq`.
+An alert is a function of what it names as signals; its intervention names the alert by its `seq`. A limit that ends the
+run asks for a stop, as everything does that stops a run: `request_stop` records that intervention.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from typing import Any, Literal
 
 from steelyard.agents.base import Ending
 from steelyard.bench.outcome import Outcome
+from steelyard.evidence.trace.termination import Termination
 from steelyard.execution.live_run import LiveRun
+from steelyard.execution.stop import StopRequest
 from steelyard.sandboxes.base import ExitStats
 
-# What follows from a limit: the run's agent is ended, a process is killed, or the kernel refuses a write or a fork.
-Action = Literal["terminate", "kill", "refuse"]
+# What follows from a limit that stops no run: a process is killed, or the kernel refuses a write or a fork.
+Action = Literal["kill", "refuse"]
+TIME_IS_UP = "the wall-clock budget of the run was used up"
 
 
 def raise_alert(
@@ -30,11 +34,34 @@ def raise_alert(
     return seq
 
 
-def alert_of_time(run: LiveRun, ending: Ending, wall_s: float) -> None:
+def stop_for_time(run: LiveRun, wall_s: float, spent_s: float) -> None:
     """The agent's time is used up: it was ended, or was not started again."""
-    if ending.code == "wall_time":
-        measured = {"signals": {"spent_s": round(run.spent_s, 3)}, "threshold": {"wall_s": wall_s}}
-        run.alerts["wall_time"] = raise_alert(run, "wall_time", "write", measured, "terminate")
+    if run.stop.current is None:
+        measured = {"signals": {"spent_s": round(spent_s, 3)}, "threshold": {"wall_s": wall_s}}
+        seq = run.alerts["wall_time"] = raise_alert(run, "wall_time", "write", measured, None)
+        run.request_stop(StopRequest("wall_time", TIME_IS_UP, "budget wall_s", measured, seq))
+
+
+def stop_for_limits(run: LiveRun, ending: Ending, exit_stats: ExitStats) -> None:
+    """A crash or a lost sandbox with the kernel's own word for why: a resource that ran out is the agent's."""
+    found = _exhausted(ending, exit_stats)
+    if found is not None:
+        code, why = found
+        measured = dict(run.measured.get(code, {}))
+        by = f"limit {code}"
+        run.request_stop(StopRequest(code, f"{why}; {ending.rationale}", by, measured, run.alerts.get(code)))
+
+
+def _exhausted(ending: Ending, exit_stats: ExitStats) -> tuple[Termination, str] | None:
+    if ending.code not in {"agent_crash", "infrastructure"}:
+        return None
+    if exit_stats.oom_kills:
+        return "memory", "out of memory"
+    if ending.code == "agent_crash" and exit_stats.disk_full:
+        return "disk", "the disk quota is used up"
+    if ending.code == "agent_crash" and exit_stats.processes_refused:
+        return "processes", "the process limit was reached"
+    return None
 
 
 def alerts_of_exit(run: LiveRun, exit_stats: ExitStats) -> None:
@@ -66,6 +93,7 @@ def alerts_of_exit(run: LiveRun, exit_stats: ExitStats) -> None:
     for code, reached, signals, threshold, action in counted:
         if reached and code not in run.alerts:
             measured = {"signals": signals, "threshold": threshold}
+            run.measured[code] = measured
             run.alerts[code] = raise_alert(run, code, "write", measured, action)
 
 

@@ -28,7 +28,10 @@ def capture(run: LiveRun, step: str = "") -> None:
     if run.ending is not None and run.ending.code == "infrastructure":
         raise InfraFault(run.ending.rationale)
     before = run.captured
-    change = _without_brought(run, _imported(run) if run.delivery is None else _delivered(run, run.delivery))
+    change = (
+        _imported(run).redacted(run.folder.secrets) if run.delivery is None else _delivered(run, run.delivery)
+    )
+    change = _without_brought(run, change)
     rendered = render_patch(change, run.blobs)
     run.captured = with_renames(change, rendered.renames)
     for folder in ("", f"{STEPS}/{step}/") if step else ("",):

@@ -17,7 +17,7 @@ from steelyard.sandboxes.base import Command
 
 
 def collect(run: LiveRun, checks: Sequence[GraderEntry], ending: Ending) -> None:
-    if run.delivery is not None or ending.code == "infrastructure":
+    if run.delivery is not None or ending.code == "infrastructure" or run.stop.is_at_once:
         return
     specs = [spec for spec in bench_specs(checks) if isinstance(spec, VerifierSpec)]
     hooks = (hook for spec in specs if spec.separate is not None for hook in spec.separate.collect)

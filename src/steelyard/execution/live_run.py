@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.agents.base import Agent, Delivery, Ending
+from steelyard.agents.base import Agent, Delivery, Ending, Session, Workplace
 from steelyard.bench.kept_output import OutputStore
 from steelyard.contract.catalogue import ContractFile
 from steelyard.environment.prepare import Environment
@@ -16,7 +18,9 @@ from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import RunFolder
-from steelyard.evidence.trace.events import EventLog
+from steelyard.evidence.trace.events import Actor, EventLog
+from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.filesystem.contents import Checked
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
@@ -33,6 +37,8 @@ class LiveRun:
     events: EventLog
     delivery: Delivery | None = None
     sandbox_spec: Sandbox | None = None
+    session: Session | None = None  # of the agent, from its first message on
+    stop: StopSwitch = field(default_factory=StopSwitch)
     ending: Ending | None = None
     exit_stats: ExitStats = field(default_factory=ExitStats)
     captured: Change | None = None
@@ -47,6 +53,9 @@ class LiveRun:
     checked: dict[Path, Checked] = field(default_factory=dict)  # the folders of the cache under it
     rebuilt_told: int = 0  # of what this process built again in the cache
     alerts: dict[str, int] = field(default_factory=dict)  # of the agent's limits: code -> its event
+    measured: dict[str, dict[str, Any]] = field(
+        default_factory=dict
+    )  # of the same limits: signals and threshold
     left: int | None = None  # the event of the agent's end
     outputs: OutputStore = field(init=False)
 
@@ -69,6 +78,48 @@ class LiveRun:
             raise InfraFault("the workspace was never captured")
         return self.captured
 
+    def request_stop(self, request: StopRequest) -> bool:
+        """End the agent's work; from any thread. False when another request came first, or the run is over."""
+        return self.stop.request(request, lambda: self._record_stop(request))
+
+    def _record_stop(self, request: StopRequest) -> None:
+        data = {
+            "action": "terminate",
+            "code": request.code,
+            "alert": request.alert,
+            "by": request.by,
+            "why": request.why,
+            "evidence": dict(request.evidence),
+        }
+        actor: Actor = "operator" if CLASS_OF[request.code] == "operator" else "harness"
+        with suppress(
+            InfraFault
+        ):  # a log that cannot be written is told by the run itself, at its next event
+            self.events.append("intervention", actor, data)
+
+    def ended(self, ending: Ending) -> Ending:
+        """How the agent ended: as it did, unless it was stopped."""
+        stop = self.stop.current
+        if stop is None:
+            return ending
+        return ending if ending.code == stop.code else Ending(stop.code, stop.why, ending.finished)
+
+    def open_session(self) -> Session:
+        """The agent's session, opened at the first message."""
+        if self.session is None:
+            self.session = self.agent.open(self.workplace)
+        return self.session
+
+    @property
+    def workplace(self) -> Workplace:
+        is_stopped = lambda: self.stop.current is not None  # noqa: E731  # one line, used once
+        return Workplace(self.sandbox, self.events, self.agent.resources.env, is_stopped)
+
+    def close_session(self) -> None:
+        session, self.session = self.session, None
+        if session is not None:
+            session.close()
+
     def is_graded_live(self, ending: Ending) -> bool:
         """Whether the checks run where the agent worked: it has to be there still, and to have ended well."""
         is_here = self.sandbox_spec is not None and self.delivery is None
@@ -80,9 +131,39 @@ class LiveRun:
             self.close()
 
     def close(self) -> None:
+        with suppress(Exception):  # the run is over, and why is known already
+            self.close_session()
         if self.sandbox_spec is not None:
             self.sandbox_spec.close()
 
     def discard(self) -> None:
         self.events.close()
         shutil.rmtree(self.folder.path, ignore_errors=True)
+
+
+class LiveRuns:
+    """The runs of one process that are under way, so that all can be stopped together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs: list[LiveRun] = []
+        self._request: StopRequest | None = None
+
+    def add(self, run: LiveRun) -> None:
+        """A run that begins after `stop_all` is stopped before its agent starts."""
+        with self._lock:
+            self._runs.append(run)
+            request = self._request
+        if request is not None:
+            run.request_stop(request)
+
+    def remove(self, run: LiveRun) -> None:
+        with self._lock:
+            self._runs = [one for one in self._runs if one is not run]
+
+    def stop_all(self, request: StopRequest) -> None:
+        with self._lock:
+            self._request = self._request or request
+            runs = list(self._runs)
+        for run in runs:
+            run.request_stop(request)

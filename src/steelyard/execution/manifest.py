@@ -21,10 +21,12 @@ from steelyard.contract.briefing import delivered
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.environment.prepare import Environment
+from steelyard.evidence.redact import is_redacted
 from steelyard.filesystem.tree import path_to_json
 from steelyard.plan.trial import PROTOCOL_SEED, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, Facts
 from steelyard.sandboxes.package_managers import package_managers
+from steelyard.sandboxes.toolchains import installed_digest
 
 SCHEMA = "steelyard.manifest/1"
 EVENT_SCHEMA = "steelyard.event/1"
@@ -38,6 +40,7 @@ REGISTRY_VARIABLES = (
     "CARGO_REGISTR",
     "BUNDLE_MIRROR",
 )
+REDACTED, TOO_SHORT = "redacted", "not redacted: shorter than 8 bytes"  # of an agent's variables
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -50,7 +53,7 @@ def build_manifest(
         "run": run_id,
         "contract": {"id": contract.id, "version": contract.spec.version, "digest": contract.digest},
         "repository": _repository(environment),
-        "environment": _environment(environment, facts),
+        "environment": _environment(environment, facts, agent),
         "harness": {
             "name": "steelyard",
             "version": __version__,
@@ -58,7 +61,7 @@ def build_manifest(
             "python": platform.python_version(),
             "entry_points": _entry_points(contract),
         },
-        "agent": {"name": agent.name, "in_sandbox": agent.in_sandbox, "parameters": dict(agent.parameters())},
+        "agent": _agent(agent),
         "workspace": contract.spec.workspace,
         "brief": {
             "sha256": hashlib.sha256(contract.brief.encode()).hexdigest(),
@@ -84,6 +87,23 @@ def build_manifest(
         },
         "seeds": {"protocol": PROTOCOL_SEED, "repeat": trial.repeat, "grading": trial.seed},
         "machine": _machine(),
+    }
+
+
+def _agent(agent: Agent) -> dict[str, Any]:
+    """Of its variables only the names."""
+    own = agent.resources
+    return {
+        "name": agent.name,
+        "in_sandbox": agent.in_sandbox,
+        "parameters": dict(agent.parameters()),
+        "env": {
+            name: REDACTED if is_redacted(value) else TOO_SHORT for name, value in sorted(own.env.items())
+        },
+        "hosts": [str(host) for host in own.hosts],
+        "folders": [
+            {"path": folder.path, "digest": installed_digest(folder.source)} for folder in own.folders
+        ],
     }
 
 
@@ -118,7 +138,11 @@ def comparability_class(trial: Trial, facts: Facts, image: str = "") -> str:
         facts.kind,
         sorted(facts.limits.items()),
         spec.environment.model_dump(mode="json", by_alias=True),
-        facts.network,
+        "doors"
+        if AllowedHost.each(spec.environment.network)
+        else "host"
+        if facts.network == "host"
+        else "none",
         image,
         spec.budget.model_dump(mode="json"),
         EVENT_SCHEMA,
@@ -197,15 +221,16 @@ def _absent(environment: Environment) -> list[str]:
     return sorted(name for name, value in declared.items() if not value)
 
 
-def _environment(environment: Environment, facts: Facts) -> dict[str, Any]:
+def _environment(environment: Environment, facts: Facts, agent: Agent) -> dict[str, Any]:
     declared, image = environment.contract.spec.environment, environment.image
+    reached = dict.fromkeys([*map(str, AllowedHost.each(declared.network)), *map(str, agent.resources.hosts)])
     return {
         "sandbox": facts.kind,
         "isolation": facts.isolation,
         "image": None if image is None else {"id": image.id, "reference": image.reference},
         "materialise": facts.materialise,
         "overlay": facts.overlay or None,
-        "network": list(declared.network) if facts.network == "doors" else facts.network,
+        "network": list(reached) if facts.network == "doors" else facts.network,
         "run_uid": facts.run_uid,
         "workspace": WORKSPACE,
         "home": HOME,

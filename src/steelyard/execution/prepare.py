@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 
 from steelyard.agents.base import Agent
 from steelyard.bench.verifier.run_verifier import LOGS, TESTS, TOOLS
+from steelyard.contract.contract import Contract
 from steelyard.environment.prepare import Environment, build_again
 from steelyard.errors import InfraFault, SteelyardError
 from steelyard.evidence.folder.folder import RunFolder, new_run_id
@@ -22,23 +24,21 @@ from steelyard.execution.try_allowed_hosts import try_doors_early
 from steelyard.filesystem.cache import rebuilt
 from steelyard.filesystem.contents import Checked, check_contents
 from steelyard.plan.trial import Trial
-from steelyard.sandboxes.base import Mount, with_allowed_hosts
+from steelyard.sandboxes.base import AllowedHost, Mount, SandboxSpec
 
 
 def open_run(trial: Trial, agent: Agent, environment: Environment, out: Path) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     environment, checked = _sound(environment)
-    sandbox_spec = with_allowed_hosts(
-        environment.sandbox_spec(git=True), trial.contract.spec.environment.network
-    )
-    facts = environment.backend.facts(sandbox_spec)
-    folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name))
+    facts = environment.backend.facts(with_own(environment.sandbox_spec(git=True), trial.contract, agent))
+    secrets = agent.resources.secrets
+    folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
     manifest = orjson.dumps(
         build_manifest(folder.run_id, trial, agent, environment, facts),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)
-    events = EventLog(folder.events)
+    events = EventLog(folder.events, secrets)
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
     return LiveRun(trial, agent, environment, folder, events, checked=checked)
@@ -51,13 +51,22 @@ def prepare(run: LiveRun) -> None:
     run.delivery = run.agent.deliver(run.environment, run.blobs)
     if run.delivery is None:
         extra_mounts = (*run.agent.extra_mounts(), *_live_places(run))
-        reached = run.trial.contract.spec.environment.network
-        sandbox_spec = run.environment.sandbox_spec(git=_has_git(run), extra_mounts=extra_mounts)
-        run.sandbox_spec = run.environment.backend.start(
-            with_allowed_hosts(sandbox_spec, reached, connection_log(run.events, "agent"))
+        sandbox_spec = with_own(
+            run.environment.sandbox_spec(git=_has_git(run), extra_mounts=extra_mounts),
+            run.trial.contract,
+            run.agent,
         )
+        sandbox_spec = replace(sandbox_spec, on_connection=connection_log(run.events, "agent"))
+        run.sandbox_spec = run.environment.backend.start(sandbox_spec)
         await_ready(run.sandbox_spec, run.trial.contract.spec.environment.ready)
     run.events.append("stage.enter", "harness", {"stage": "write"})
+
+
+def with_own(sandbox_spec: SandboxSpec, contract: Contract, agent: Agent) -> SandboxSpec:
+    """The agent's sandbox: what the contract lets an agent reach, and what this agent brings of its own."""
+    own = agent.resources
+    reached = dict.fromkeys((*AllowedHost.each(contract.spec.environment.network), *own.hosts))
+    return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=own.secrets)
 
 
 def _live_places(run: LiveRun) -> tuple[Mount, ...]:

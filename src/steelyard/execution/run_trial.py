@@ -18,15 +18,25 @@ from steelyard.evidence.folder.seal import seal
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.accept import accept
 from steelyard.execution.capture import capture
-from steelyard.execution.live_run import LiveRun
+from steelyard.execution.live_run import LiveRun, LiveRuns
 from steelyard.execution.prepare import compare_identity_again, open_run, prepare, tell_rebuilt
 from steelyard.execution.take_steps import take_steps
 from steelyard.execution.watch import converse
 from steelyard.plan.trial import Trial
 
 
-def run_trial(trial: Trial, environment: Environment, out: Path, *, signer: Path | None = None) -> Evidence:
-    run = open_run(trial, agent_for(trial.agent, trial.contract), environment, out)
+def run_trial(
+    trial: Trial,
+    environment: Environment,
+    out: Path,
+    *,
+    signer: Path | None = None,
+    live: LiveRuns | None = None,
+) -> Evidence:
+    """`live` is told of the run while it is under way, so that it can be stopped."""
+    run = open_run(trial, agent_for(trial.agent, trial.contract, trial.options), environment, out)
+    live = live or LiveRuns()
+    live.add(run)
     try:
         prepare(run)
         if trial.contract.steps:
@@ -48,6 +58,7 @@ def run_trial(trial: Trial, environment: Environment, out: Path, *, signer: Path
         run.ending = Ending("infrastructure", f"a defect in Steelyard: {defect!r}")
         run.folder.write_bytes("defect.txt", traceback.format_exc().encode(errors="replace"))
     finally:
+        live.remove(run)
         run.close()
     _terminate(run)
     seal(run.folder, signer)
@@ -56,9 +67,15 @@ def run_trial(trial: Trial, environment: Environment, out: Path, *, signer: Path
 
 def _terminate(run: LiveRun) -> None:
     tell_rebuilt(run)
-    ending = run.ending or Ending("infrastructure", "the run never reached its agent")
+    run.stop.close()
+    ending = run.ended(run.ending or Ending("infrastructure", "the run never reached its agent"))
+    stop = run.stop.current
     reached = run.trial.contract.spec.environment.network
-    if run.environment.sandbox_spec().network == "none" and reached == "none":
+    if (
+        run.environment.sandbox_spec().network == "none"
+        and reached == "none"
+        and not run.agent.resources.hosts
+    ):
         # No network, no door to a model: nothing can have been spent.
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
     alert = run.alerts.get(ending.code)
@@ -69,6 +86,8 @@ def _terminate(run: LiveRun) -> None:
             "code": ending.code,
             "class": CLASS_OF[ending.code],
             "rationale": ending.rationale,
+            "by": None if stop is None else stop.by,
+            "evidence": None if stop is None else dict(stop.evidence),
             "alert": alert,
             "event": alert or run.left,
         },

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from steelyard.agents.base import Ending
-from steelyard.agents.data import Reference
 from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome
 from steelyard.bench.step_files import step_files_of
@@ -56,6 +55,8 @@ def _pass_over(run: LiveRun, step: Step, halted: Halt) -> None:
     if run.sandbox_spec is not None:
         run.exit_stats = run.sandbox_spec.stop()  # nobody comes back to it
         alerts_of_exit(run, run.exit_stats)
+    if run.stop.is_at_once:
+        return
     refuse_all(run, step.checks, halted.outcome, f"not run: {why}")
     if run.ending is not None and run.ending.code == "completed":
         run.ending = Ending("completed", why)
@@ -73,6 +74,8 @@ def _take(run: LiveRun, number: int, step: Step) -> Halt | None:
     message = Message(step.brief, number, len(steps), step.name, step.wall_s)
     ending = _watch(run, message, step.checks)
     capture(run, step.name)
+    if run.stop.is_at_once:
+        return Halt(ending.rationale)
     crashed = CLASS_OF[ending.code] == "agent"
     if crashed:
         # What a crashed agent had finished by then is chance. Crashing is its failure, or it would be a way out of one.
@@ -80,6 +83,8 @@ def _take(run: LiveRun, number: int, step: Step) -> Halt | None:
         outcomes = refuse_all(run, step.checks, "fail", f"the agent crashed in this step: {how}")
     else:
         outcomes = accept(run, step.checks)
+        if run.stop.is_at_once:
+            return Halt(ending.rationale)
     results = {name: Result(one.outcome, one.score) for name, one in outcomes.items()}
     reward = 0.0 if crashed else step_reward(run.trial.contract.spec.reward, step.checks, results)
     told = {"step": step.name, "number": number, "code": ending.code, "rationale": ending.rationale}
@@ -114,7 +119,7 @@ def _bring(run: LiveRun, number: int, step: Step) -> str:
 
 def _watch(run: LiveRun, message: Message, checks: Sequence[GraderEntry]) -> Ending:
     """The agent at work on one step; nothing of it runs any more when this returns."""
-    if isinstance(run.agent, Reference):
+    if run.agent.delivers_by_step:
         run.delivery = run.agent.deliver_until(run.environment, run.blobs, message.number)
     ending = attend(run, message)
     collect(run, checks, ending)

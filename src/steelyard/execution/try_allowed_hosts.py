@@ -7,6 +7,8 @@ where the agent has doors of its own they are tried before it starts, and never 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from steelyard.errors import InfraFault
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import AllowedHost
@@ -14,9 +16,12 @@ from steelyard.sandboxes.egress.reachability import unreachable
 
 
 def try_doors_early(run: LiveRun) -> None:
-    """For contracts whose agent has doors."""
-    if AllowedHost.each(run.trial.contract.spec.environment.network):
+    """Where the agent may reach a host, of the contract or of its own. One of its own that is away is no failure of its."""
+    own = run.agent.resources.hosts
+    if own or AllowedHost.each(run.trial.contract.spec.environment.network):
         try_doors(run)
+    if away := unreachable(own):
+        raise InfraFault(f"a host of the agent cannot be reached: {_listed(away)}")
 
 
 def try_doors(run: LiveRun) -> None:
@@ -25,5 +30,8 @@ def try_doors(run: LiveRun) -> None:
     run.doors_tried = True
     away = unreachable(AllowedHost.each(run.trial.contract.spec.oracle.network))
     if away:
-        said = ", ".join(f"{allowed_host} ({why})" for allowed_host, why in away.items())
-        raise InfraFault(f"what the checks may reach (oracle.network) is not there: {said}")
+        raise InfraFault(f"what the checks may reach (oracle.network) is not there: {_listed(away)}")
+
+
+def _listed(away: Mapping[AllowedHost, str]) -> str:
+    return ", ".join(f"{allowed_host} ({why})" for allowed_host, why in away.items())

@@ -1,28 +1,37 @@
 """Brief the agent, let it work, and make sure that nothing of it outlives its time.
 
-A session is one message, or several: the brief and the contract's `turns`. An agent that is a process is started
-again for each, in the same sandbox; what it has spent of its time is spent. One that hands over data reads the
-first and is done.
+The agent's session has one message, or several: the brief and the contract's `turns`, or one for each step. What the
+agent has spent of its time is spent. An agent that hands over data reads the first message and is done.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from steelyard.agents.base import AGENT_BYTES, Delivery, Ending, Session
+from steelyard.agents.base import AGENT_BYTES, Delivery, Ending, Turn
 from steelyard.contract.briefing import briefing, obligations
-from steelyard.errors import AgentFault
+from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.folder.folder import FINAL_RESPONSE
-from steelyard.execution.alerts import alert_of_output, alert_of_time, alerts_of_exit
+from steelyard.execution.alerts import (
+    TIME_IS_UP,
+    alert_of_output,
+    alerts_of_exit,
+    stop_for_limits,
+    stop_for_time,
+)
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
-from steelyard.sandboxes.base import WORKSPACE, Captured, ExitStats
+from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured
 
 BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
+# A command of the agent ends at its own deadline. This is for an agent that does not come back after that.
+BACKSTOP_S = 20.0
 PREFIX_CHARS = 4096  # of an answer in its event; the file that it points to has more
 
 
@@ -78,7 +87,9 @@ def attend(run: LiveRun, message: Message) -> Ending:
     if run.delivery is not None:
         return Ending("completed", _delivered(run.delivery))
     ending = _worked(run, message, text)
-    alert_of_time(run, ending, message.wall_s or run.trial.contract.spec.budget.agent_wall_s)
+    if ending.code == "wall_time":
+        stop_for_time(run, _wall_s(run, message), run.spent_s)
+    ending = run.ended(ending)
     _keep_answer(run, message, ending)
     return replace(ending, rationale=f"{message.where}{ending.rationale}")
 
@@ -91,13 +102,17 @@ def _delivered(delivery: Delivery) -> str:
 
 def conclude(run: LiveRun, ending: Ending) -> None:
     """The end of all work in the sandbox: every process is dead afterwards."""
+    run.close_session()
     if run.is_graded_live(ending):
         run.sandbox.kill_processes()
+        # What the agent may reach of its own is nothing for the checks that run where it worked.
+        run.sandbox.forget_hosts(AllowedHost.each(run.trial.contract.spec.environment.network))
     elif run.delivery is None:
         run.exit_stats = run.sandbox.stop()
         alerts_of_exit(run, run.exit_stats)
-        ending = _explained(ending, run.exit_stats)
-    leave(run, ending)
+        stop_for_limits(run, ending, run.exit_stats)
+    run.stop.end_agent()
+    leave(run, run.ended(ending))
 
 
 def leave(run: LiveRun, ending: Ending) -> None:
@@ -133,23 +148,50 @@ def brief(run: LiveRun, message: Message) -> str:
     return text
 
 
+def _wall_s(run: LiveRun, message: Message) -> float:
+    return message.wall_s or run.trial.contract.spec.budget.agent_wall_s
+
+
 def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     left_s = run.trial.contract.spec.budget.agent_wall_s - run.spent_s
+    stop = run.stop.current
+    if stop is not None:
+        return Ending(stop.code, stop.why)
     if left_s <= 0:
-        return Ending("wall_time", "the wall-clock budget of the run was used up")
+        return Ending("wall_time", TIME_IS_UP)
     begun = time.monotonic()
+    turn_s = min(left_s, message.wall_s or left_s)
     try:
-        return run.agent.work(_session(run, message, text, min(left_s, message.wall_s or left_s)))
+        with _ended_by_budget(run, message, turn_s), run.stop.working(run.sandbox):
+            return run.open_session().respond(_turn(run, message, text, turn_s))
     except AgentFault as fault:
         return Ending("agent_crash", str(fault))
+    except InfraFault as fault:
+        if run.stop.current is None:
+            raise
+        return Ending("infrastructure", str(fault))  # by the kill; the stop is what counts
     finally:
         run.spent_s += time.monotonic() - begun
 
 
-def _session(run: LiveRun, message: Message, text: str, wall_s: float) -> Session:
+@contextmanager
+def _ended_by_budget(run: LiveRun, message: Message, turn_s: float) -> Iterator[None]:
+    """An agent that is still at work well after its time is stopped from here."""
+    late_s = turn_s + BACKSTOP_S
+    timer = threading.Timer(late_s, lambda: stop_for_time(run, _wall_s(run, message), run.spent_s + late_s))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def _turn(run: LiveRun, message: Message, text: str, wall_s: float) -> Turn:
     spec = run.trial.contract.spec
-    return Session(
-        sandbox=run.sandbox,
+    return Turn(
+        workplace=run.workplace,
         brief=text,
         placeholders={
             "workspace": WORKSPACE,
@@ -159,26 +201,10 @@ def _session(run: LiveRun, message: Message, text: str, wall_s: float) -> Sessio
             "turn": str(message.number),
             "step": message.step,
         },
-        events=run.events,
         wall_s=wall_s,
         env={"STEELYARD_TURN": str(message.number), "STEELYARD_STEP": message.step},
-        turn=message.number,
+        number=message.number,
     )
-
-
-def _explained(ending: Ending, exit_stats: ExitStats) -> Ending:
-    """A crash or a lost sandbox with the kernel's own word for why: a resource that ran out is the agent's."""
-    if ending.code not in {"agent_crash", "infrastructure"}:
-        return ending
-    if exit_stats.oom_kills:
-        return replace(ending, code="memory", rationale=f"out of memory; {ending.rationale}")
-    if ending.code == "agent_crash" and exit_stats.disk_full:
-        return replace(ending, code="disk", rationale=f"the disk quota is used up; {ending.rationale}")
-    if ending.code == "agent_crash" and exit_stats.processes_refused:
-        return replace(
-            ending, code="processes", rationale=f"the process limit was reached; {ending.rationale}"
-        )
-    return ending
 
 
 def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, Self
 
 from steelyard.evidence.change.captured_tree import CapturedTree
+from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.sandboxes.init.feed import Feed
 
 WORKSPACE = "/workspace"
@@ -55,6 +56,13 @@ class Mount:
     path: str  # absolute, inside the sandbox
     overlays: tuple[FileOverlay, ...] = ()
     read_only: bool = False
+
+
+class HostFolder(NamedTuple):
+    """A folder of this machine, mounted read-only: no copy of it is made, and it takes nothing of the disk quota."""
+
+    path: str  # absolute, inside the sandbox
+    source: Path
 
 
 class AllowedHost(NamedTuple):
@@ -101,8 +109,10 @@ class SandboxSpec:
     home_layers: tuple[Path, ...] = ()
     overlays: tuple[FileOverlay, ...] = ()
     extra_mounts: tuple[Mount, ...] = ()
+    folders: tuple[HostFolder, ...] = ()
     limits: Limits = Limits()
     env: Mapping[str, str] = field(default_factory=dict)
+    secrets: Secrets = NO_SECRETS  # values that no captured output of a command shows
     toolchains: tuple[Path, ...] = ()  # host prefixes, bound read-only at their own paths
     links: Mapping[str, Path] = field(default_factory=dict)  # names in /run/steelyard/bin, first on PATH
     network: Literal["none", "host"] = "none"
@@ -256,6 +266,9 @@ class Sandbox(Protocol):
 
         Until the next command. Raises InfraFault when the sandbox died before.
         """
+
+    def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
+        """After `kill_processes`: commands that follow reach only `kept`."""
 
     def stop(self) -> ExitStats:
         """Kill every process, wait until all are dead, and say what happened. Idempotent."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from steelyard.evidence.change.captured_tree import CapturedTree
-from steelyard.sandboxes.base import HOME, Command, CommandResult, ExitStats, Facts, OnOutput
+from steelyard.sandboxes.base import HOME, AllowedHost, Command, CommandResult, ExitStats, Facts, OnOutput
 from steelyard.sandboxes.init import frames
 from steelyard.sandboxes.init.frames import Exit, Frame, Hello, Request
 from steelyard.sandboxes.init.wire import Wire
@@ -153,6 +153,9 @@ class FakeSandbox:
 
     def kill_processes(self) -> None:
         self._wire.kill_all(10)
+
+    def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
+        """There are none."""
 
     def stop(self) -> ExitStats:
         if not self._wire.gone:

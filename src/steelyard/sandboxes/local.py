@@ -17,9 +17,7 @@ import select
 import shlex
 import signal
 import socket
-import threading
 from pathlib import Path
-from typing import Self
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.captured_tree import CapturedTree
@@ -39,34 +37,32 @@ from steelyard.sandboxes.base import (
 from steelyard.sandboxes.copy_layers import COMPLETE, copy_layers, visible
 from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits.watch_usage import Watched, watch_memory
 from steelyard.sandboxes.write_files import write_files
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_DEATH_S = 10.0
 _MB = 1 << 20
 
 
-class LocalSandbox:
+class LocalSandbox(Lifecycle):
     def __init__(self, spec: SandboxSpec, facts: Facts, folder: Path) -> None:
         self._sandbox_spec = spec
         self._facts = facts
         self._folder = folder
         self._ticket = admission().enter(min(spec.limits.guaranteed_mb, spec.limits.memory_mb) * _MB)
         self._places = spec.keep or folder
-        self._dying = threading.Lock()
-        self._exit_stats: ExitStats | None = None
-        self._closed = False
-        self._settled = False
         self._kills = 0
         self._descriptors: list[int] = []
         try:
             self._furnish()
-            self._pid, self._wire = _start_init(spec)
+            self._pid, wire = _start_init(spec)
         except BaseException:
             admission().leave(self._ticket)
             remove_tree(folder)
             raise
+        super().__init__(wire, (), None)  # it reaches whatever this machine reaches
+        wire.secrets = spec.secrets
         self._env = {**_base_env(folder, self._places), **spec.env}
         self._unwatch = watch_memory(Watched(self._pid, spec.limits.memory_mb * _MB, self._out_of_memory))
 
@@ -82,47 +78,22 @@ class LocalSandbox:
         folder = command.folder(str(self.workspace))
         if folder == WORKSPACE or folder.startswith(f"{WORKSPACE}/"):
             folder = str(self.workspace) + folder.removeprefix(WORKSPACE)
-        self._settled = False
+        self._begin()
         return self._wire.run(command, folder, {**self._env, **command.env}, on_output)
 
-    def kill_processes(self) -> None:
-        with self._dying:
-            if self._exit_stats is not None or not self._wire.kill_all(_DEATH_S):
-                raise InfraFault("the sandbox died, so nobody knows what is left of it")
-            self._settled = True
-
-    def stop(self) -> ExitStats:
-        with self._dying:
-            if self._exit_stats is None:
-                self._exit_stats = self._die()
-            return self._exit_stats
-
     def captured_tree(self) -> CapturedTree:
-        if (self._exit_stats is None and not self._settled) or self._closed:
-            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        self._require_dead()
         if not self._descriptors:
             self._descriptors = [os.open(path, _DIRECTORY) for path in (self.workspace, self._baseline())]
         workspace, baseline = self._descriptors
         return CapturedTree(workspace, baseline)
 
-    def close(self) -> None:
-        try:
-            self.stop()
-        finally:
-            with self._dying:
-                if not self._closed:
-                    self._closed = True
-                    for descriptor in self._descriptors:
-                        os.close(descriptor)
-                    if self._sandbox_spec.keep is not None:
-                        (self._sandbox_spec.keep / COMPLETE).touch()
-                    remove_tree(self._folder)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def _give_back(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        if self._sandbox_spec.keep is not None:
+            (self._sandbox_spec.keep / COMPLETE).touch()
+        remove_tree(self._folder)
 
     def _furnish(self) -> None:
         for name, layers in (
@@ -153,12 +124,12 @@ class LocalSandbox:
 
     def _out_of_memory(self) -> None:
         self._kills += 1
-        self._wire.kill_all(_DEATH_S)
+        self._wire.kill_all(DEATH_S)
 
     def _die(self) -> ExitStats:
         self._unwatch()
         try:
-            dead = not self._wire.gone and self._wire.kill_all(_DEATH_S)
+            dead = not self._wire.gone and self._wire.kill_all(DEATH_S)
             self._wire.close()
             _wait_for(self._pid)
         finally:
@@ -205,7 +176,7 @@ def _wait_for(pid: int) -> None:
     try:
         ended = select.poll()
         ended.register(pidfd, select.POLLIN)
-        if not ended.poll(int(_DEATH_S * 1000)):
+        if not ended.poll(int(DEATH_S * 1000)):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
         os.waitpid(pid, 0)
     finally:
@@ -223,6 +194,11 @@ class LocalBackend:
         if spec.extra_mounts:
             raise InfraFault(
                 f"the local sandbox has no {spec.extra_mounts[0].path}; use `--sandbox bubblewrap`"
+            )
+        moved = next((one for one in spec.folders if str(one.source) != one.path), None)
+        if moved is not None:
+            raise InfraFault(
+                f"the local sandbox has no mounts, so no {moved.path}; use `--sandbox bubblewrap`"
             )
         cache = Cache.default()
         cache.sweep()

@@ -121,14 +121,14 @@ def _toolchain(name: str, wanted: str, found: Found) -> Toolchain:
     siblings = {sibling: found.binary.parent / sibling for sibling in _siblings(name, found)}
     prefix = None if _is_under_usr(found.prefix) else found.prefix
     content = hashlib.sha256(found.binary.read_bytes()).hexdigest()
-    files = _installed_digest(found.prefix) if prefix else ""
+    files = installed_digest(found.prefix) if prefix else ""
     identity = f"{name}\n{found.version}\n{found.prefix}\n{content}\n{files}".encode()
     return Toolchain(
         name, wanted, found.version, prefix, siblings | own, hashlib.sha256(identity).hexdigest()
     )
 
 
-def _installed_digest(prefix: Path) -> str:
+def installed_digest(prefix: Path) -> str:
     """Of every file of the installation; byte code that its use leaves behind is not part of it.
 
     Read again whenever the kernel says that a file changed, and otherwise known from the last time.
@@ -141,7 +141,7 @@ def _installed_digest(prefix: Path) -> str:
         key = hashlib.sha256(f"{prefix}\n{stamp(prefix)}".encode()).hexdigest()
         return (Cache.default().build("toolchains", key, read) / "digest").read_text()
     except OSError as error:
-        raise InfraFault(f"the toolchain {prefix} cannot be read: {error}") from error
+        raise InfraFault(f"{prefix} cannot be read: {error}") from error
 
 
 def _siblings(name: str, found: Found) -> list[str]:

@@ -7,7 +7,7 @@ and the fault is raised when they have ended.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,13 +19,16 @@ from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import SEAL
+from steelyard.execution.live_run import LiveRuns
 from steelyard.execution.run_trial import run_trial
+from steelyard.execution.stop import StopRequest
 from steelyard.filesystem.disk_reserve import Reserve, reserved
 from steelyard.plan.trial import Trial
 from steelyard.study.judging import Judging
 from steelyard.study.record import Record, grade_evidence
 
 MACHINE_FAULTS = (InfraFault, OSError)
+STOP_S = 60.0  # how long an interrupted study waits for its runs to be stopped and sealed
 MAX_RUNS = 2  # of one trial, when the machine and not the agent failed
 
 
@@ -40,6 +43,7 @@ class Engine:
     judging: Judging | None = None  # without it no model is asked
     on_prepare: Callable[[Contract], None] = field(default=lambda _: None)
     on_start: Callable[[Trial], None] = field(default=lambda _: None)
+    live: LiveRuns = field(default_factory=LiveRuns)
 
     def run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, list[Record]]]:
         """Each trial with all its runs, in the order in which they end; the last run is the one that counts."""
@@ -52,8 +56,9 @@ class Engine:
         self._refuse_absent_agents(trials, environments)
         pool = ThreadPoolExecutor(max(1, self.jobs))
         done_all = False
+        running: dict[Future[list[Record]], Trial] = {}
         try:
-            running = {
+            running |= {
                 pool.submit(self._try, trial, environment): trial
                 for trial in trials
                 if isinstance(environment := environments[id(trial.contract)], Environment)
@@ -68,11 +73,25 @@ class Engine:
                     yield trial, done.result()
                 del done
             done_all = True
+        except KeyboardInterrupt as interrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            yield from self._stopped(running, str(interrupt) or "SIGINT")
+            raise
         finally:
             # Interrupted, nobody waits for agents that may have half an hour left.
             pool.shutdown(wait=done_all, cancel_futures=True)
         if faults:
             raise _untried(faults, len(trials))
+
+    def _stopped(
+        self, running: dict[Future[list[Record]], Trial], signal: str
+    ) -> Iterator[tuple[Trial, list[Record]]]:
+        """Stop every run. Those that are sealed in time are told; a second interrupt ends the wait."""
+        why = f"the operator stopped the run ({signal})"
+        self.live.stop_all(StopRequest("operator", why, f"operator {signal}", at_once=True))
+        for done in wait(running, STOP_S).done:
+            if not done.cancelled() and done.exception() is None:
+                yield running[done], done.result()
 
     def _lay(self, contract: Contract) -> Environment | Exception:
         self.on_prepare(contract)
@@ -89,7 +108,7 @@ class Engine:
         """An agent whose program is in no sandbox is the operator's mistake, found before any other is tried."""
         wanted: dict[int, dict[str, str]] = {}
         for trial in trials:
-            agent = agent_for(trial.agent, trial.contract)
+            agent = agent_for(trial.agent, trial.contract, trial.options)
             wanted.setdefault(id(trial.contract), {}).update(dict.fromkeys(agent.programs(), agent.name))
         for key, agents in wanted.items():
             environment = environments[key]
@@ -110,7 +129,7 @@ class Engine:
             not records or records[-1].evidence.termination == "infrastructure"
         ):
             with reserved(self.out) as reserve:
-                evidence = run_trial(trial, environment, self.out, signer=self.signer)
+                evidence = run_trial(trial, environment, self.out, signer=self.signer, live=self.live)
                 records.append(self._graded(trial, environment, evidence, reserve))
         return records
 

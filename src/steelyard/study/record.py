@@ -152,6 +152,7 @@ def report_of(record: Record) -> dict[str, Any]:
             "code": evidence.termination,
             "class": CLASS_OF[evidence.termination],
             "rationale": evidence.rationale,
+            "by": evidence.summary.stopped_by,
             "alert": evidence.summary.alert,
             "event": evidence.summary.event,
         },

@@ -24,7 +24,7 @@ def test_bytes_and_streams_are_stored_alike(blobs: Blobs, tmp_path: Path, data: 
     with (tmp_path / "file").open("rb") as stream:
         streamed = blobs.put_stream(stream.fileno())
     assert streamed == Blobs(tmp_path / "others").put_bytes(data)
-    assert streamed == (hashlib.sha256(data).hexdigest(), len(data))
+    assert streamed[:2] == (hashlib.sha256(data).hexdigest(), len(data))
     assert blobs.read(streamed.sha256) == data
 
 

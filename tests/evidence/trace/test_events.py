@@ -14,8 +14,17 @@ from hypothesis import strategies as st
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.redact import Secrets
 from steelyard.evidence.trace.chain import MAX_LINE
-from steelyard.evidence.trace.events import ACTORS, EVENT_TYPES, EventLog, bounded, read_events, verify_chain
+from steelyard.evidence.trace.events import (
+    ACTORS,
+    EVENT_TYPES,
+    Event,
+    EventLog,
+    bounded,
+    read_events,
+    verify_chain,
+)
 
 LINES = 8
 
@@ -299,3 +308,88 @@ def test_the_words_of_the_seed_are_all_there() -> None:
     }
     needed |= {"permission.request", "permission.decision"}
     assert needed <= EVENT_TYPES
+
+
+def test_a_subscriber_sees_each_event_in_order_after_it_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    seen: list[tuple[int, str, int]] = []
+    with EventLog(path) as log:
+        log.append("run.start", "harness", {})
+        log.subscribe(lambda event: seen.append((event.seq, event.hash, len(path.read_bytes().splitlines()))))
+        for index in range(3):
+            log.append("tool.call", "agent", {"index": index})
+    assert seen == [(event.seq, event.hash, event.seq) for event in list(read_events(path))[1:]]
+
+
+def test_events_of_many_threads_reach_a_subscriber_in_the_order_of_the_log(tmp_path: Path) -> None:
+    seen: list[int] = []
+    with EventLog(tmp_path / "events.jsonl") as log:
+        log.subscribe(lambda event: seen.append(event.seq))
+        threads = [
+            threading.Thread(target=lambda: [log.append("cost", "harness", {}) for _ in range(50)])
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert seen == list(range(1, 201))
+
+
+def test_an_event_that_a_subscriber_appends_is_delivered_after_the_current_one(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    first: list[str] = []
+    second: list[str] = []
+    with EventLog(path) as log:
+
+        def answer(event: Event) -> None:
+            first.append(event.type)
+            if event.type == "tool.call":
+                log.append("monitor.alert", "monitor", {"of": event.seq})
+
+        log.subscribe(answer)
+        log.subscribe(lambda event: second.append(event.type))
+        log.append("tool.call", "agent", {})
+        log.append("tool.result", "agent", {})
+    assert first == second == ["tool.call", "monitor.alert", "tool.result"]
+    assert verify_chain(path, log.head, 3) is None
+
+
+def test_a_subscriber_that_fails_is_recorded_and_gets_no_further_event(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    calls: list[int] = []
+    seen: list[str] = []
+
+    def fail(event: Event) -> None:
+        calls.append(event.seq)
+        raise RuntimeError("out of order")
+
+    with EventLog(path) as log:
+        log.subscribe(fail)
+        log.subscribe(lambda event: seen.append(event.type))
+        log.append("tool.call", "agent", {})
+        log.append("tool.result", "agent", {})
+    assert calls == [1]
+    assert seen == ["tool.call", "subscriber.error", "tool.result"]
+    told = list(read_events(path))[1].payload
+    assert (told["event"], told["error"]) == (1, "RuntimeError('out of order')")
+    assert verify_chain(path, log.head, 3) is None
+
+
+def test_who_unsubscribed_gets_no_further_event(tmp_path: Path) -> None:
+    seen: list[int] = []
+    with EventLog(tmp_path / "events.jsonl") as log:
+        unsubscribe = log.subscribe(lambda event: seen.append(event.seq))
+        log.append("cost", "harness", {})
+        unsubscribe()
+        unsubscribe()
+        log.append("cost", "harness", {})
+    assert seen == [1]
+
+
+def test_no_event_shows_a_secret(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventLog(path, Secrets({"API_KEY": "sk-0123456789"})) as log:
+        log.append("tool.call", "agent", {"argv": ["curl", "-H", "key: sk-0123456789"]})
+    assert b"sk-0123456789" not in path.read_bytes()
+    assert next(read_events(path)).payload["argv"][-1] == "key: [redacted:API_KEY]"

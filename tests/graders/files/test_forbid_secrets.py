@@ -9,7 +9,7 @@ import base64
 import json
 import random
 import string
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from steelyard.contract.catalogue import GraderEntry
+from steelyard.evidence.finding import Finding
 from steelyard.graders.files.forbid_secrets import FILE_BYTES, MOST_FINDINGS, ForbidSecrets
 from steelyard.graders.grade import Grade, Graded
 from steelyard.verdict.status import Status
@@ -160,6 +161,15 @@ def test_a_moved_line_adds_nothing(tmp_path: Path) -> None:
 
 def test_a_removed_secret_is_no_secret(tmp_path: Path) -> None:
     assert ForbidSecrets().grade(edited(tmp_path, {"a.txt": LEAK}, {})).outcome == "pass"
+
+
+def test_a_variable_of_the_agent_that_was_redacted_is_a_secret(tmp_path: Path) -> None:
+    """Its value is on no record, so only the importer could see it."""
+    graded = edited(tmp_path, {}, {"notes.txt": "[redacted:API_KEY]\n"})
+    found = Finding("secret_redacted", "warning", "notes.txt", "redacted")
+    change = replace(graded.change, findings=(found,))
+    grade = ForbidSecrets().grade(replace(graded, change=change))
+    assert (grade.outcome, "notes.txt" in grade.why) == ("fail", True)
 
 
 def test_no_change_passes() -> None:

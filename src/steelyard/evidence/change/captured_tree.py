@@ -22,3 +22,4 @@ class CapturedTree:
     is_system: bool = (
         False  # the tree is a whole system: no link leads out of it, repositories are files of it
     )
+    mounted: frozenset[str] = frozenset()  # paths at which folders of the host were mounted

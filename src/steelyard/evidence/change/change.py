@@ -13,12 +13,13 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from steelyard.evidence.finding import Finding
+from steelyard.evidence.redact import Secrets
 from steelyard.filesystem.tree import Entry, path_from_json, path_to_json
 
 SCHEMA = "steelyard.change/1"
@@ -110,6 +111,25 @@ class Change:
             findings=tuple(Finding.from_json(item) for item in data["findings"]),
             complete=data["complete"],
         )
+
+    def redacted(self, secrets: Secrets) -> Change:
+        """The same without secrets in names of files, targets of links and findings; blobs are redacted as they are stored."""
+        if not secrets:
+            return self
+        text = secrets.redact_text
+        entries = tuple(
+            ChangeEntry(
+                text(entry.path),
+                entry.old,
+                entry.new if entry.new is None else replace(entry.new, target=text(entry.new.target)),
+                None if entry.renamed_from is None else text(entry.renamed_from),
+            )
+            for entry in self.entries
+        )
+        findings = tuple(
+            Finding(one.id, one.severity, text(one.where), text(one.why)) for one in self.findings
+        )
+        return replace(self, entries=entries, findings=findings)
 
     @property
     def digest(self) -> str:

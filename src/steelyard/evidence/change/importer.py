@@ -29,12 +29,14 @@ from steelyard.evidence.change.oddities import collisions, escapes, odd_name, sh
 from steelyard.evidence.change.renames import fold_exact
 from steelyard.evidence.change.tree_entry import TreeEntry, is_same
 from steelyard.evidence.change.walk import Tree, is_ours
-from steelyard.evidence.folder.blobs import Blobs, hash_stream
+from steelyard.evidence.folder.blobs import Blobs, Stored, hash_stream
+from steelyard.evidence.redact import RedactedStream, Secrets
 from steelyard.filesystem.tree import Entry, shown
 
 __all__ = ["Caps", "import_folder", "import_workspace"]
 
 _GIT = ".git"
+_CHUNK = 1 << 18
 DEFAULT = Caps()
 
 
@@ -59,6 +61,7 @@ def import_workspace(
             else stack.enter_context(closing(Tree(captured_tree.touched))),
             captured_tree.redirects,
             captured_tree.is_system,
+            captured_tree.mounted,
         )
         return _Comparison(views, blobs, generated, caps).change(baseline_root)
 
@@ -90,6 +93,7 @@ class _Views(NamedTuple):
     touched: Tree | None
     redirects: str
     is_system: bool
+    mounted: frozenset[str]
 
 
 class _Folder(NamedTuple):
@@ -146,7 +150,11 @@ class _Comparison:
         names = (new | old) - (set() if self._views.is_system else {_GIT})
         if touched is not None:
             names -= (new & old) - touched
-        is_empty, below = True, list[_Folder]()
+        mounted = {
+            name for name in names if (f"{at.path}/{name}" if at.path else name) in self._views.mounted
+        }
+        names -= mounted
+        is_empty, below = not mounted, list[_Folder]()
         for name in sorted(names, key=os.fsencode):
             path = f"{at.path}/{name}" if at.path else name
             try:
@@ -218,7 +226,7 @@ class _Comparison:
         if after is not None and not self._ledger.admits(path):
             return
         old = None if before is None else self._entry(before, self._old_content(before))
-        new = None if after is None else self._entry(after, self._new_content(path, after))
+        new = None if after is None else self._entry(after, self._new_content(path, before, after))
         self._entries.append(ChangeEntry(path, old, new))
         if after is not None and after.kind == "file" and after.status.st_nlink > 1:
             self._ledger.note(
@@ -229,26 +237,36 @@ class _Comparison:
             self._ledger.note("escaping_symlink", "warning", path, "the link may lead out of the workspace")
 
     @staticmethod
-    def _entry(side: TreeEntry, sha256: str) -> Entry:
+    def _entry(side: TreeEntry, stored: Stored) -> Entry:
         if side.kind == "file":
-            return Entry("file", side.mode, side.size, sha256)
+            return Entry("file", side.mode, stored.size, stored.sha256)
         return Entry("symlink", target=side.target()) if side.kind == "symlink" else Entry("dir")
 
-    def _old_content(self, side: TreeEntry) -> str:
+    def _old_content(self, side: TreeEntry) -> Stored:
+        """As the contract has it: a value that is in the repository is no secret of the agent."""
         if side.kind != "file":
-            return ""
+            return Stored("", side.size)
         with side.open() as fd:
-            return self._keep(fd) if self._ledger.affords_old(side.size) else hash_stream(fd)
+            blobs = self._blobs if self._ledger.affords_old(side.size) else None
+            return self._keep(fd, side, None if blobs is None else Blobs(blobs.root))
 
-    def _new_content(self, path: str, side: TreeEntry) -> str:
+    def _new_content(self, path: str, before: TreeEntry | None, side: TreeEntry) -> Stored:
         """The content's name in the blobs; "" when it is over a cap: a sparse 10 GB file is not even read."""
         if side.kind != "file" or not self._ledger.affords(path, side.size):
-            return ""
+            return Stored("", side.size)
+        blobs = self._blobs
+        if blobs is not None and blobs.secrets and before is not None and before.kind == "file":
+            blobs = Blobs(blobs.root, blobs.secrets.without(_shown_in(before, blobs.secrets)))
         with side.open() as fd:
-            return self._keep(fd)
+            stored = self._keep(fd, side, blobs)
+        if stored.redacted:
+            why = f"the value of {', '.join(sorted(stored.redacted))}, a variable of the agent, is redacted in it"
+            self._ledger.note("secret_redacted", "warning", path, why)
+        return stored
 
-    def _keep(self, fd: int) -> str:
-        return hash_stream(fd) if self._blobs is None else self._blobs.put_stream(fd).sha256
+    @staticmethod
+    def _keep(fd: int, side: TreeEntry, blobs: Blobs | None) -> Stored:
+        return Stored(hash_stream(fd), side.size) if blobs is None else blobs.put_stream(fd)
 
     def _count_generated(self, path: str, before: TreeEntry | None, after: TreeEntry | None) -> None:
         if all(side is None or side.kind == "dir" for side in (before, after)):
@@ -308,6 +326,16 @@ class _Comparison:
                 path,
                 f"mode {stat.S_IMODE(mode):04o} shuts out its owner; read all the same",
             )
+
+
+def _shown_in(side: TreeEntry, secrets: Secrets) -> frozenset[str]:
+    """The names of secrets whose values a file of the baseline has."""
+    stream = RedactedStream(secrets)
+    with side.open() as fd:
+        while piece := os.read(fd, _CHUNK):
+            stream.feed(piece)
+    stream.end()
+    return stream.found
 
 
 class _Exhausted(Exception):

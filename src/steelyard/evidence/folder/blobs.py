@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.redact import NO_SECRETS, RedactedStream, Secrets
 from steelyard.filesystem.plain_file import open_plain
 
 _CHUNK = 1 << 18
@@ -25,11 +26,15 @@ PREFIX_BYTES = 2048
 class Stored(NamedTuple):
     sha256: str
     size: int
+    redacted: frozenset[str] = frozenset()  # names of secrets whose values were replaced
 
 
 class Blobs:
-    def __init__(self, root: Path) -> None:
+    """The store of one run; `secrets` are values that none of its blobs shows."""
+
+    def __init__(self, root: Path, secrets: Secrets = NO_SECRETS) -> None:
         self.root = root
+        self.secrets = secrets
 
     def path(self, sha256: str) -> Path:
         """Where a blob is, or would be. A content over an import cap has the name "" and is nowhere."""
@@ -50,7 +55,9 @@ class Blobs:
             return stream.read()
 
     def put_bytes(self, data: bytes) -> Stored:
-        stored = Stored(hashlib.sha256(data).hexdigest(), len(data))
+        redacted = self.secrets.found_in(data)
+        data = self.secrets.redact(data)
+        stored = Stored(hashlib.sha256(data).hexdigest(), len(data), redacted)
         if stored.sha256 not in self:
             with self._temporary() as (fd, name):
                 _write_all(fd, data)
@@ -62,18 +69,17 @@ class Blobs:
         chunk = os.read(fd, _CHUNK)
         if len(chunk) < _CHUNK:
             return self.put_bytes(chunk)  # its end already: most files are small, and many are there twice
-        digest, size = hashlib.sha256(), 0
+        digest, size, stream = hashlib.sha256(), 0, RedactedStream(self.secrets)
         with self._temporary() as (out, name):
-            while chunk:
-                size += len(chunk)
-                digest.update(chunk)
-                if chunk == _ZEROS:
-                    os.lseek(out, len(chunk), os.SEEK_CUR)
+            for piece in _pieces(chunk, fd, stream):
+                size += len(piece)
+                digest.update(piece)
+                if piece == _ZEROS:
+                    os.lseek(out, len(piece), os.SEEK_CUR)
                 else:
-                    _write_all(out, chunk)
-                chunk = os.read(fd, _CHUNK)
+                    _write_all(out, piece)
             os.ftruncate(out, size)
-            stored = Stored(digest.hexdigest(), size)
+            stored = Stored(digest.hexdigest(), size, stream.found)
             self._keep(name, stored.sha256)
         return stored
 
@@ -109,6 +115,13 @@ def hash_stream(fd: int) -> str:
     while chunk := os.read(fd, _CHUNK):
         digest.update(chunk)
     return digest.hexdigest()
+
+
+def _pieces(first: bytes, fd: int, stream: RedactedStream) -> Iterator[bytes]:
+    while first:
+        yield stream.feed(first)
+        first = os.read(fd, _CHUNK)
+    yield stream.end()
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -17,7 +17,7 @@ import os
 import re
 import secrets
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +26,7 @@ import orjson
 
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.filesystem.plain_file import read_plain
 
 State = Literal["sealed", "incomplete"]
@@ -44,10 +45,11 @@ _NAME = re.compile(r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*")  # no `..`, no
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     path: Path
+    secrets: Secrets = field(default=NO_SECRETS, repr=False, compare=False)  # values that no file shows
 
     @classmethod
-    def create(cls, root: Path, run_id: str) -> RunFolder:
-        folder = cls(root / run_id)
+    def create(cls, root: Path, run_id: str, secrets: Secrets = NO_SECRETS) -> RunFolder:
+        folder = cls(root / run_id, secrets)
         try:
             root.mkdir(parents=True, exist_ok=True)
             folder.path.mkdir(mode=0o700)
@@ -71,7 +73,7 @@ class RunFolder:
 
     @property
     def blobs(self) -> Blobs:
-        return Blobs(self.path / BLOBS)
+        return Blobs(self.path / BLOBS, self.secrets)
 
     @property
     def events(self) -> Path:
@@ -90,7 +92,7 @@ class RunFolder:
         target = self.path / _checked(name)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            write_atomic(target, data, durable=durable)
+            write_atomic(target, self.secrets.redact(data), durable=durable)
         except OSError as error:
             raise InfraFault(f"{target} could not be written: {error.strerror}") from error
         return target

@@ -6,6 +6,11 @@
 `hash` is the SHA-256 of the stored bytes of the line without its last member (`{...,"type":"tool.call"}`),
 with `prev`, the hash of the line before, inside; the first `prev` is 64 zeros. `seq` counts from 1, so it is
 the line number. `t` is nanoseconds since the log was opened, strictly increasing.
+
+A subscriber is called with each event, in the order of `seq`, right after the event was written. It runs in the thread
+that appends, while other threads wait, so it must be quick and must not wait for another thread. It may append events
+itself: they are delivered after the current one. A subscriber that raises gets no further event, and the event
+`subscriber.error` says so; the log goes on.
 """
 
 from __future__ import annotations
@@ -14,7 +19,9 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -22,6 +29,7 @@ import orjson
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.blobs import bounded
+from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.evidence.trace.chain import GENESIS, MAX_LINE, ChainBreak, Event, read_events, verify_chain
 from steelyard.evidence.trace.json_safe import json_safe
 
@@ -32,6 +40,7 @@ __all__ = [
     "ChainBreak",
     "Event",
     "EventLog",
+    "Subscriber",
     "bounded",
     "read_events",
     "verify_chain",
@@ -57,19 +66,27 @@ EVENT_TYPES: frozenset[str] = frozenset(
         ),
         *("collect", "check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
-        *("network.connection", "cost", "termination"),
+        *("network.connection", "cost", "termination", "subscriber.error"),
     }
 )
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+
+_ERROR_CHARS = 500  # of a subscriber's exception in its event
+
+Subscriber = Callable[[Event], None]
 
 
 class EventLog:
     """Appends events, from any thread; each is one write(2), so that a crash can only cut the last line."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, secrets: Secrets = NO_SECRETS) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._fd = os.open(path, flags, 0o600)
-        self._lock = threading.Lock()
+        self._secrets = secrets  # values that no event shows
+        self._lock = threading.RLock()  # a subscriber may append
+        self._subscribers: list[Subscriber] = []
+        self._undelivered: deque[Event] = deque()
+        self._delivering = False
         self._start = time.monotonic_ns()
         self._last = -1
         self._head = GENESIS
@@ -93,16 +110,58 @@ class EventLog:
         """Write one event and return its `seq`."""
         if type not in EVENT_TYPES or actor not in ACTORS:
             raise ValueError(f"no such event: {type} by {actor}")
-        stored = _json(payload)
+        stored = self._secrets.redact(_json(payload))
         with self._lock:
             t = max(self.now(), self._last + 1)
-            opening = f'{{"actor":"{actor}","at":"{self._time_of_day()}","payload":'
-            ending = f',"prev":"{self._head}","seq":{self._count + 1},"t":{t},"type":"{type}"}}'
+            at, prev = self._time_of_day(), self._head
+            opening = f'{{"actor":"{actor}","at":"{at}","payload":'
+            ending = f',"prev":"{prev}","seq":{self._count + 1},"t":{t},"type":"{type}"}}'
             body = opening.encode() + stored + ending.encode()
             digest = hashlib.sha256(body).hexdigest()
             self._write(body[:-1] + b',"hash":"' + digest.encode() + b'"}\n')
             self._last, self._head, self._count = t, digest, self._count + 1
-            return self._count
+            seq = self._count
+            if self._subscribers:
+                event = Event(seq, t, at, type, actor, orjson.loads(stored), prev, digest)
+                self._undelivered.append(event)
+                self._deliver()
+            return seq
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call `subscriber` with every event from now on; returns the function that ends the subscription."""
+        with self._lock:
+            self._subscribers.append(subscriber)
+
+        def unsubscribe() -> None:
+            with self._lock, suppress(ValueError):
+                self._subscribers.remove(subscriber)
+
+        return unsubscribe
+
+    def _deliver(self) -> None:
+        """Hand on what was written. An event that a subscriber appends waits here until the current one is delivered."""
+        if self._delivering:
+            return
+        self._delivering = True
+        try:
+            while self._undelivered:
+                event = self._undelivered.popleft()
+                for subscriber in tuple(self._subscribers):
+                    if subscriber in self._subscribers:  # not dropped by an earlier one
+                        self._call(subscriber, event)
+        finally:
+            self._delivering = False
+
+    def _call(self, subscriber: Subscriber, event: Event) -> None:
+        try:
+            subscriber(event)
+        except Exception as fault:  # noqa: BLE001  # a defect of a subscriber must not end the run that it watches
+            if subscriber in self._subscribers:
+                self._subscribers.remove(subscriber)
+            name = getattr(subscriber, "__qualname__", type(subscriber).__qualname__)
+            failure = {"subscriber": name, "event": event.seq, "error": repr(fault)[:_ERROR_CHARS]}
+            with suppress(InfraFault):  # the log cannot be written: the next append of the run says so
+                self.append("subscriber.error", "harness", failure)
 
     def _time_of_day(self) -> str:
         """Its second is formatted once: formatting it for each event took a quarter of an append."""

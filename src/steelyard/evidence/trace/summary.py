@@ -21,6 +21,7 @@ class Summary:
 
     termination: str = "infrastructure"
     rationale: str = "the run left no word on how it ended"
+    stopped_by: str | None = None  # "budget wall_s", "operator SIGINT"; None: the agent ended by itself
     patch_refused: str = ""
     cost_usd: float | None = None
     types: Counter[str] = field(default_factory=Counter)
@@ -112,6 +113,8 @@ class Summary:
         if event.type == "termination" and payload.get("code") in CODES:
             self.termination, self.rationale = payload["code"], str(payload.get("rationale", ""))
             self.alert, self.event = payload.get("alert"), payload.get("event")
+            by = payload.get("by")
+            self.stopped_by = by if isinstance(by, str) else None
         elif event.type == "step.end" and payload.get("code") in CODES:
             self.steps[str(payload.get("step"))] = payload["code"]
         elif event.type == "patch.apply":

@@ -27,10 +27,11 @@ from steelyard.sandboxes.bubblewrap import orphans
 from steelyard.sandboxes.bubblewrap.launcher_client import START_TIMEOUT_S, Started, launch, launcher, receive
 from steelyard.sandboxes.bubblewrap.order import Order, overlays_as_data, places_as_data
 from steelyard.sandboxes.bubblewrap.overlay_probe import NO_NAMESPACES
-from steelyard.sandboxes.bubblewrap.sandbox import DEATH_S, BubblewrapSandbox, Holding, Init, are_gone
+from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox, Holding, Init, are_gone
 from steelyard.sandboxes.copy_layers import visible
 from steelyard.sandboxes.init.frames import PROTOCOL
 from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.lifecycle import DEATH_S
 from steelyard.sandboxes.limits import cgroups
 
 ON_DISK_ABOVE_MB = 2048
@@ -131,7 +132,11 @@ def _order(spec: SandboxSpec, facts: Facts, holding: Holding) -> Order:
         toolchains=[str(prefix) for prefix in spec.toolchains],
         links={name: str(target) for name, target in spec.links.items()},
         workdir=spec.workdir,
-        host_files={**_trusted(spec), **{inside: str(source) for inside, source in spec.host_files.items()}},
+        host_files={
+            **_trusted(spec),
+            **{inside: str(source) for inside, source in spec.host_files.items()},
+            **{folder.path: str(folder.source) for folder in spec.folders},
+        },
         share_network=spec.network == "host",
         hosts=addresses(spec.allowed_hosts),
         materialise=facts.materialise,

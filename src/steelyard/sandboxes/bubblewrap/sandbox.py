@@ -10,11 +10,10 @@ import contextlib
 import os
 import select
 import signal
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.captured_tree import CapturedTree
@@ -24,12 +23,11 @@ from steelyard.sandboxes.base import HOME, Command, CommandResult, ExitStats, Fa
 from steelyard.sandboxes.bubblewrap.arguments import BIN
 from steelyard.sandboxes.bubblewrap.launcher_client import Started
 from steelyard.sandboxes.copy_layers import COMPLETE
-from steelyard.sandboxes.egress.proxy import EgressProxy
 from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.limits.watch_usage import Watched, watch_disk, watch_memory
 
-DEATH_S = 10.0
 _ANSWER_S = 1.0
 _MB = 1 << 20
 
@@ -72,24 +70,21 @@ class Holding(NamedTuple):
                 remove_tree(work)
 
 
-class BubblewrapSandbox:
+class BubblewrapSandbox(Lifecycle):
     """One live sandbox. Any thread may run commands in it or stop it."""
 
     def __init__(
         self, spec: SandboxSpec, facts: Facts, holding: Holding, started: Started, init: Init
     ) -> None:
+        super().__init__(init.wire, spec.allowed_hosts, spec.on_connection)
+        init.wire.secrets = spec.secrets
         self._sandbox_spec = spec
         self._facts = facts
         self._holding = holding
         self._started = started
         self._init = init
         self._env = {**BASE_ENV, **({"PWD": spec.workdir} if spec.workdir else {}), **spec.env}
-        self._allowed_hosts = EgressProxy(init.wire, spec.allowed_hosts, spec.on_connection)
-        self._dying = threading.Lock()
-        self._exit_stats: ExitStats | None = None
         self._polled_kills = 0
-        self._closed = False
-        self._settled = False
         polled = facts.limits["memory"] == "polled"
         self._is_disk_full = False
         self._unwatch: list[Callable[[], None]] = []
@@ -107,26 +102,11 @@ class BubblewrapSandbox:
         return self._facts
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> CommandResult:
-        self._settled = False
-        self._allowed_hosts.open()
+        self._begin()
         return self._init.wire.run(command, command.folder(), {**self._env, **command.env}, on_output)
 
-    def kill_processes(self) -> None:
-        with self._dying:
-            if self._exit_stats is not None or not self._init.wire.kill_all(DEATH_S):
-                raise InfraFault("the sandbox died, so nobody knows what is left of it")
-            self._allowed_hosts.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
-            self._settled = True
-
-    def stop(self) -> ExitStats:
-        with self._dying:
-            if self._exit_stats is None:
-                self._exit_stats = self._die()
-            return self._exit_stats
-
     def captured_tree(self) -> CapturedTree:
-        if (self._exit_stats is None and not self._settled) or self._closed:
-            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        self._require_dead()
         redirects = (
             "trusted.overlay.redirect"
             if self._facts.overlay == "root" and self._sandbox_spec.keep is None
@@ -134,21 +114,6 @@ class BubblewrapSandbox:
         )
         started = self._started
         return CapturedTree(started.workspace, started.baseline, started.touched, redirects)
-
-    def close(self) -> None:
-        try:
-            self.stop()
-        finally:
-            with self._dying:
-                if not self._closed:
-                    self._closed = True
-                    self._give_back()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def _out_of_memory(self) -> None:
         self._polled_kills += 1

@@ -69,6 +69,11 @@ def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str) -> dict[
         "Tmpfs": {} if spec.scope == "system" else {"/tmp": f"{_TMP},size={wanted.tmp_mb * _MB}"},  # noqa: S108
         "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in _ulimits().items()],
     }
+    if spec.folders:
+        host["Mounts"] = [
+            {"Type": "bind", "Source": str(folder.source), "Target": folder.path, "ReadOnly": True}
+            for folder in spec.folders
+        ]
     if spec.allowed_hosts:
         host["ExtraHosts"] = [f"{name}:{address}" for name, address in addresses(spec.allowed_hosts).items()]
         host["Sysctls"] = {"net.ipv4.ip_unprivileged_port_start": "0"}  # init is no root, and 443 is a door

@@ -11,9 +11,9 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.captured_tree import CapturedTree
@@ -36,12 +36,11 @@ from steelyard.sandboxes.docker.archive import Caps, Taking, baseline, fetch, ta
 from steelyard.sandboxes.docker.disk_usage import has_too_many, holds_more, is_full
 from steelyard.sandboxes.docker.passwd import ROOT
 from steelyard.sandboxes.docker.proc_root import Reach, Uppers, captured_tree_of, system_uppers, uppers
-from steelyard.sandboxes.egress.proxy import EgressProxy
 from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.write_files import Owner
 
-DEATH_S = 10.0
 _LOOK_EVERY_S = 1.0
 _LOOK_SHARE = 4  # a tree that takes long to look through is looked through less often
 _REMOVAL_PAUSES_S = (0.05, 0.2, 1.0)
@@ -72,10 +71,12 @@ class Container:
         return dict(self.engine.call("GET", f"/containers/{self.id}/json"))
 
 
-class DockerSandbox:
+class DockerSandbox(Lifecycle):
     """Any thread may run commands in it or stop it."""
 
     def __init__(self, spec: SandboxSpec, facts: Facts, container: Container) -> None:
+        super().__init__(container.wire, spec.allowed_hosts, spec.on_connection)
+        container.wire.secrets = spec.secrets
         self._sandbox_spec = spec
         self._facts = facts
         self._container = container
@@ -85,12 +86,6 @@ class DockerSandbox:
         self._env = {**BASE_ENV, **spec.image_env, **home, **spec.env}
         if spec.workdir:
             self._env.setdefault("PWD", spec.workdir)  # a shell believes it, and says that name
-        self._allowed_hosts = EgressProxy(container.wire, spec.allowed_hosts, spec.on_connection)
-        self._dying = threading.Lock()
-        self._exit_stats: ExitStats | None = None
-        self._fault: InfraFault | None = None  # it could not be stopped, and that was said
-        self._closed = False
-        self._settled = False
         self._full = False
         self._opened: list[int] = []
         self._uppers: Uppers | None = None
@@ -101,35 +96,12 @@ class DockerSandbox:
         return self._facts
 
     def run(self, command: Command, on_output: OnOutput | None = None) -> CommandResult:
-        self._settled = False
-        self._allowed_hosts.open()
+        self._begin()
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
 
-    def kill_processes(self) -> None:
-        with self._dying:
-            if self._exit_stats is not None or not self._container.wire.kill_all(DEATH_S):
-                raise InfraFault("the container died, so nobody knows what is left of it")
-            self._allowed_hosts.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
-            self._forget_remains()
-            self._settled = True
-
-    def stop(self) -> ExitStats:
-        with self._dying:
-            if self._fault is not None:
-                raise self._fault
-            if self._exit_stats is None:
-                self._forget_remains()  # it may have settled before, and gone on since
-                try:
-                    self._exit_stats = self._die()
-                except InfraFault as fault:
-                    self._fault = fault
-                    raise
-            return self._exit_stats
-
     def captured_tree(self) -> CapturedTree:
-        if (self._exit_stats is None and not self._settled) or self._closed:
-            raise RuntimeError("the remains of a sandbox are there between stop and close")
+        self._require_dead()
         container = self._container
         if container.reach is None:
             return self._fetched()
@@ -137,7 +109,10 @@ class DockerSandbox:
             told = container.told()
             self._uppers = system_uppers(told) if self._sandbox_spec.scope == "system" else uppers(told)
         if self._uppers is not None:
-            return captured_tree_of(container.reach.workspace, self._uppers, self._sandbox_spec.scope)
+            captured_tree = captured_tree_of(
+                container.reach.workspace, self._uppers, self._sandbox_spec.scope
+            )
+            return replace(captured_tree, mounted=_mounted(self._sandbox_spec))
         if self._sandbox_spec.scope == "system":
             raise InfraFault(
                 "the storage driver does not show what a container changed; give the engine overlay2"
@@ -148,25 +123,6 @@ class DockerSandbox:
         """What is at `place` now, as data below `into` under its own name."""
         container = self._container
         take(container.engine, container.id, place, into, taking)
-
-    def close(self) -> None:
-        try:
-            if self._fault is None:  # a run whose engine died is kept, and says so once
-                self.stop()
-        finally:
-            with self._dying:
-                if not self._closed:
-                    self._closed = True
-                    try:
-                        self._keep()
-                    finally:
-                        self._give_back()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def _die(self) -> ExitStats:
         container = self._container
@@ -254,7 +210,7 @@ class DockerSandbox:
                 copy_layers([Path(f"/proc/self/fd/{opened}")], keep / name, Owner(run_uid(), run_uid()))
         (keep / COMPLETE).touch()
 
-    def _forget_remains(self) -> None:
+    def _forget(self) -> None:
         for descriptor in self._opened:
             os.close(descriptor)
         if self._uppers is not None:
@@ -263,8 +219,14 @@ class DockerSandbox:
         remove_tree(self._container.scratch)
 
     def _give_back(self) -> None:
+        try:
+            self._keep()
+        finally:
+            self._remove()
+
+    def _remove(self) -> None:
         container = self._container
-        self._forget_remains()
+        self._forget()
         if container.reach is not None:
             container.reach.close()
         with suppress(InfraFault):  # the engine is gone: the next start removes what is left, by its label
@@ -291,6 +253,11 @@ class DockerSandbox:
     def _has_too_many(self, told: dict[str, Any]) -> bool:
         reach = self._container.reach
         return reach is not None and has_too_many(told, self._sandbox_spec.limits.disk_mb * _MB)
+
+
+def _mounted(spec: SandboxSpec) -> frozenset[str]:
+    """Folders of this machine that are mounted in a whole system: no part of what the agent changed."""
+    return frozenset(folder.path.strip("/") for folder in spec.folders if spec.scope == "system")
 
 
 def _home(spec: SandboxSpec, container: Container) -> dict[str, str]:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.redact import NO_SECRETS, RedactedStream, Secrets
 from steelyard.sandboxes.base import Command, CommandResult, OnOutput
 from steelyard.sandboxes.init import frames
 from steelyard.sandboxes.init.capture import Capture
@@ -39,8 +40,9 @@ _AFTER_KILL_S = 15.0  # how long a killed process may take to be gone before the
 class Job:
     """One command under way: what init said about it so far."""
 
-    def __init__(self, command: Command, on_output: OnOutput | None) -> None:
+    def __init__(self, command: Command, on_output: OnOutput | None, secrets: Secrets = NO_SECRETS) -> None:
         self._on_output = on_output
+        self._redacted = {kind: RedactedStream(secrets) for kind in _STREAMS}
         self._captures = {kind: Capture(command.keep_bytes, command.whole_bytes) for kind in _STREAMS}
         self._started_ns = time.monotonic_ns()
         self.feed = _feed(command)
@@ -74,16 +76,24 @@ class Job:
             self.end()
 
     def _take_output(self, frame: Frame) -> None:
-        self._captures[frame.type].feed(frame.payload)
+        self._keep_output(frame.type, self._redacted[frame.type].feed(frame.payload))
+
+    def _keep_output(self, kind: bytes, data: bytes) -> None:
+        """Before anything is hashed, kept or passed on, secrets are gone from it."""
+        if not data:
+            return
+        self._captures[kind].feed(data)
         if self._on_output is None or self.fault is not None:
             return
         try:
-            self._on_output(_STREAMS[frame.type], frame.payload)
+            self._on_output(_STREAMS[kind], data)
         except Exception as fault:  # noqa: BLE001  # belongs to the thread that runs the job, not to this one
             self.fault = fault
 
     def end(self) -> None:
         self._wall_ns = time.monotonic_ns() - self._started_ns
+        for kind, stream in self._redacted.items():
+            self._keep_output(kind, stream.end())
         self.done = True
         self.feed.end()
 
@@ -157,6 +167,7 @@ class Wire:
         self.on_stream: Callable[[Frame], None] | None = None  # of doors; must not wait for anything
         self._last_id = 0
         self.gone = False
+        self.secrets = NO_SECRETS  # of every command that follows
 
     def hello(self, first: bytes, timeout_s: float) -> Hello | None:
         """Init's first words; `first` is what the caller already read. None when it never spoke."""
@@ -168,7 +179,7 @@ class Wire:
         self, command: Command, cwd: str, env: Mapping[str, str], on_output: OnOutput | None
     ) -> CommandResult:
         """`cwd` and `env` are the whole truth; the command's own are already in them."""
-        job, number = Job(command, on_output), self._number()
+        job, number = Job(command, on_output, self.secrets), self._number()
         try:
             time_s = None if command.timeout_s is None else max(command.timeout_s, 0) + _GRACE_S
             request = frames.pack_request(
