@@ -38,8 +38,8 @@ def run_trial(  # noqa: PLR0913  # options, by name
     With `judge`, models are asked what they think of it, with the keys of the environment.
     """
     engine = Engine(Path(out), sandbox=sandbox, judging=Judging(os.environ) if judge else None)
-    (_, records) = next(engine.run([Trial(contract, agent, repeat)]))
-    return result_line(records[-1].evidence, grading_of(records[-1]))
+    (result,) = engine.run([Trial(contract, agent, repeat)])
+    return result_line(result.record.evidence, grading_of(result.record))
 
 
 def grade(  # noqa: PLR0913  # options, by name

@@ -18,6 +18,7 @@ from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.trace.events import EventLog
 from steelyard.filesystem.contents import Checked
+from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
 
@@ -48,6 +49,7 @@ class LiveRun:
     rebuilt_told: int = 0  # of what this process built again in the cache
     alerts: dict[str, int] = field(default_factory=dict)  # of the agent's limits: code -> its event
     left: int | None = None  # the event of the agent's end
+    on_phase: OnPhase = ignore_phase
     outputs: OutputStore = field(init=False)
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.environment.prepare import Environment
 from steelyard.filesystem.tree import path_to_json
-from steelyard.plan.trial import PROTOCOL_SEED, Trial
+from steelyard.plan.trial import PROTOCOL_SEED, Retry, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, Facts
 from steelyard.sandboxes.package_managers import package_managers
 
@@ -41,13 +41,25 @@ REGISTRY_VARIABLES = (
 _SORTED = orjson.OPT_SORT_KEYS
 
 
-def build_manifest(
-    run_id: str, trial: Trial, agent: Agent, environment: Environment, facts: Facts
+def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsewhere
+    run_id: str,
+    trial: Trial,
+    agent: Agent,
+    environment: Environment,
+    facts: Facts,
+    *,
+    retries: tuple[Retry, ...] = (),
 ) -> dict[str, Any]:
     contract = trial.contract
     return {
         "schema": SCHEMA,
         "run": run_id,
+        "trial": {
+            "id": trial.id,
+            "repeat": trial.repeat,
+            "attempt": len(retries) + 1,
+            "retries": [retry._asdict() for retry in retries],
+        },
         "contract": {"id": contract.id, "version": contract.spec.version, "digest": contract.digest},
         "repository": _repository(environment),
         "environment": _environment(environment, facts),

@@ -21,11 +21,13 @@ from steelyard.execution.ready import await_ready
 from steelyard.execution.try_allowed_hosts import try_doors_early
 from steelyard.filesystem.cache import rebuilt
 from steelyard.filesystem.contents import Checked, check_contents
-from steelyard.plan.trial import Trial
+from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.base import Mount, with_allowed_hosts
 
 
-def open_run(trial: Trial, agent: Agent, environment: Environment, out: Path) -> LiveRun:
+def open_run(
+    trial: Trial, agent: Agent, environment: Environment, out: Path, retries: tuple[Retry, ...] = ()
+) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     environment, checked = _sound(environment)
     sandbox_spec = with_allowed_hosts(
@@ -34,7 +36,7 @@ def open_run(trial: Trial, agent: Agent, environment: Environment, out: Path) ->
     facts = environment.backend.facts(sandbox_spec)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name))
     manifest = orjson.dumps(
-        build_manifest(folder.run_id, trial, agent, environment, facts),
+        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)

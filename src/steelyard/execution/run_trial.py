@@ -22,19 +22,33 @@ from steelyard.execution.live_run import LiveRun
 from steelyard.execution.prepare import compare_identity_again, open_run, prepare, tell_rebuilt
 from steelyard.execution.take_steps import take_steps
 from steelyard.execution.watch import converse
-from steelyard.plan.trial import Trial
+from steelyard.plan.phase import OnPhase, ignore_phase
+from steelyard.plan.trial import Retry, Trial
 
 
-def run_trial(trial: Trial, environment: Environment, out: Path, *, signer: Path | None = None) -> Evidence:
-    run = open_run(trial, agent_for(trial.agent, trial.contract), environment, out)
+def run_trial(  # noqa: PLR0913  # options, by name
+    trial: Trial,
+    environment: Environment,
+    out: Path,
+    *,
+    signer: Path | None = None,
+    on_phase: OnPhase = ignore_phase,
+    retries: tuple[Retry, ...] = (),
+) -> Evidence:
+    on_phase("prepare", "")
+    run = open_run(trial, agent_for(trial.agent, trial.contract), environment, out, retries)
+    run.on_phase = on_phase
     try:
         prepare(run)
         if trial.contract.steps:
             take_steps(run)
         else:
+            on_phase("agent", "")
             converse(run)
+            on_phase("capture", "")
             capture(run)
             run.make_room()
+            on_phase("checks", "")
             accept(run, trial.contract.checks)
         compare_identity_again(run)
     except (ContractFault, OperatorFault):
@@ -49,6 +63,7 @@ def run_trial(trial: Trial, environment: Environment, out: Path, *, signer: Path
         run.folder.write_bytes("defect.txt", traceback.format_exc().encode(errors="replace"))
     finally:
         run.close()
+    on_phase("seal", "")
     _terminate(run)
     seal(run.folder, signer)
     return load_evidence(run.folder, deep=False)  # the blobs were hashed for the seal just now

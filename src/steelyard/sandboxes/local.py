@@ -52,7 +52,9 @@ class LocalSandbox:
         self._sandbox_spec = spec
         self._facts = facts
         self._folder = folder
-        self._ticket = admission().enter(min(spec.limits.guaranteed_mb, spec.limits.memory_mb) * _MB)
+        self._ticket = admission().enter(
+            min(spec.limits.guaranteed_mb, spec.limits.memory_mb) * _MB, spec.limits.cpu
+        )
         self._places = spec.keep or folder
         self._dying = threading.Lock()
         self._exit_stats: ExitStats | None = None
