@@ -111,7 +111,7 @@ def test_cpus_are_counted_too(admission: Admission) -> None:
     second = Entering(admission, 1, cpus=4)
     assert second.waits
     assert second.reasons == [
-        "waiting for CPUs: 4 wanted, and 1 running sandboxes of this user may take 6 of 8"
+        "waiting for CPUs: 4 wanted, and 1 running sandbox of this user may take 6 of 8"
     ]
     first.leave()
     assert second.enters
@@ -124,7 +124,7 @@ def test_a_wait_for_memory_says_how_much_is_taken(tmp_path: Path) -> None:
     second = Entering(admission, 3 << 30)
     assert second.waits
     assert second.reasons == [
-        "waiting for memory: 3.0 GiB wanted, and 1 running sandboxes of this user may take 8.0 of 10.0 GiB"
+        "waiting for memory: 3.0 GiB wanted, and 1 running sandbox of this user may take 8.0 of 10.0 GiB"
     ]
 
 

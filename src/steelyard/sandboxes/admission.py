@@ -98,7 +98,7 @@ class Admission:
             )
         held = self._register.held()
         used = Need(sum(one.size_bytes for one in held), sum(one.cpus for one in held))
-        taken = f"{len(held)} running sandboxes of this user"
+        taken = f"{len(held)} running sandbox{'es' if len(held) != 1 else ''} of this user"
         if held and used.size_bytes + entry.need.size_bytes > self._total.size_bytes:
             return (
                 f"waiting for memory: {entry.need.size_bytes / _GIB:.1f} GiB wanted, and {taken} may take "
