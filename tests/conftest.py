@@ -6,7 +6,10 @@ the second is skipped where no engine answers.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -18,6 +21,9 @@ from command_line import run_command
 from offline_pytest import home_with_pytest
 from python_bench import PythonBench
 
+# Each test process admits its own sandboxes: it does not wait for those of other processes on this machine.
+os.environ["STEELYARD_RUNTIME"] = tempfile.mkdtemp(prefix="steelyard-tests-")
+atexit.register(shutil.rmtree, os.environ["STEELYARD_RUNTIME"], ignore_errors=True)
 for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
     os.environ.pop(key, None)  # no test spends anybody's money
 

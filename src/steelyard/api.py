@@ -41,8 +41,8 @@ def run_trial(  # noqa: PLR0913  # options, by name
     agent gets beside the contract, as by `--agent-env`, `--agent-host` and `--agent-path`.
     """
     engine = Engine(Path(out), sandbox=sandbox, judging=Judging(os.environ) if judge else None)
-    (_, records) = next(engine.run([Trial(contract, agent, repeat, agent_options)]))
-    return result_line(records[-1].evidence, grading_of(records[-1]))
+    (result,) = engine.run([Trial(contract, agent, repeat, agent_options)])
+    return result_line(result.record.evidence, grading_of(result.record))
 
 
 def grade(  # noqa: PLR0913  # options, by name

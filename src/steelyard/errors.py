@@ -2,8 +2,9 @@
 
     SteelyardError
     ├── OperatorFault   the command was wrong           stop, exit 2
-    ├── ContractFault   the author's mistake            stop before anything is spent, exit 2
-    ├── InfraFault      this machine, not the agent     another run, then the trial is invalid, exit 3
+    ├── ContractFault   the author's mistake            its trials do not run, the others do, exit 2
+    ├── InfraFault      this machine, not the agent     another attempt, then the trial is invalid, exit 3
+    │   └── MissingCapability   it will not get better      no other attempt, exit 3
     ├── AgentFault      the agent's own doing           counted, never retried
     └── GraderFault     a grader could not decide       that grade is `error`, never a zero
 
@@ -56,6 +57,10 @@ class ContractFault(SteelyardError):
 
 class InfraFault(SteelyardError):
     """The machine let us down: a full disk, a dead launcher, a missing kernel feature."""
+
+
+class MissingCapability(InfraFault):
+    """The machine lacks something, and waiting does not change that: a toolchain, a kernel feature, a permission."""
 
 
 class AgentFault(SteelyardError):

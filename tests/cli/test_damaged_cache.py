@@ -19,6 +19,7 @@ from steelyard.evidence.folder.blobs import Blobs
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.study.engine import Engine
+from steelyard.study.observer import Observer
 
 OFF_BY_ONE = "echo 'echo $(($1 + $2 + 1))' > add.sh\n"
 UNITTEST = {
@@ -148,12 +149,13 @@ def test_a_snapshot_altered_after_it_was_loaded_is_built_again_before_the_run(
     monkeypatch.setenv("STEELYARD_CACHE", str(own_cache))
     contract = load_contract(author.write(), installed_catalogue())
 
-    def alter(_: Trial) -> None:
-        swap(contract.snapshot.tree / "check.sh", b"= 5", b"= 6")
+    class Altering(Observer):
+        def started(self, trial: Trial) -> None:
+            swap(trial.contract.snapshot.tree / "check.sh", b"= 5", b"= 6")
 
-    ((_, records),) = Engine(tmp_path / "runs", on_start=alter).run([Trial(contract, "reference")])
-    assert [record.verdict.verdict for record in records] == ["pass"]
-    assert told({"folder": records[0].evidence.folder.path})[-1:] == ["snapshots"]
+    (result,) = Engine(tmp_path / "runs", observer=Altering()).run([Trial(contract, "reference")])
+    assert [record.verdict.verdict for record in result.records] == ["pass"]
+    assert told({"folder": result.record.evidence.folder.path})[-1:] == ["snapshots"]
 
 
 def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_right(
@@ -170,7 +172,8 @@ def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_ri
             return super().deliver(environment, blobs)
 
     monkeypatch.setitem(BUILT_IN, "altering", lambda _: Altering())
-    ((_, (first, second)),) = Engine(tmp_path / "runs").run([Trial(contract, "altering")])
+    (result,) = Engine(tmp_path / "runs").run([Trial(contract, "altering")])
+    first, second = result.records
     assert first.verdict.status == "invalid"
     assert "tree/check.sh is not as it was recorded" in first.evidence.rationale
     assert (second.verdict.verdict, told({"folder": second.evidence.folder.path})[-1:]) == (

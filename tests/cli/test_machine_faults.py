@@ -101,9 +101,9 @@ def test_a_cache_that_vanishes_during_a_run_costs_that_run_and_is_made_again(
             return delivered
 
     monkeypatch.setitem(BUILT_IN, "vanishing", lambda _: Vanishing())
-    ((_, records),) = Engine(runs).run([Trial(contract, "vanishing")])
-    assert [record.verdict.status for record in records] == ["invalid", "scorable"]
-    assert records[-1].verdict.verdict == "pass"
+    (result,) = Engine(runs).run([Trial(contract, "vanishing")])
+    assert [record.verdict.status for record in result.records] == ["invalid", "scorable"]
+    assert result.record.verdict.verdict == "pass"
 
 
 def test_a_contract_that_this_machine_cannot_run_stops_no_other(author: Author, steelyard: Steelyard) -> None:
@@ -112,7 +112,10 @@ def test_a_contract_that_this_machine_cannot_run_stops_no_other(author: Author, 
     bad = author.write(environment={"toolchains": {"python": "1.0"}}, id="bad")
     said = steelyard("run", good, bad, "--agent", "reference", "--json")
     assert said.code == 3
-    assert [(line["contract"]["id"], line["verdict"]) for line in said.lines] == [("sum", "pass")]
+    assert {line["contract"]["id"]: (line["verdict"], line["fault"]) for line in said.lines} == {
+        "sum": ("pass", None),
+        "bad": ("invalid", "infrastructure"),
+    }
     assert said.err.startswith("steelyard: 1 of 2 trials could not be run: python 1.0 is not on this machine")
 
 
@@ -131,12 +134,9 @@ def test_a_run_whose_grading_cannot_be_written_is_not_left_sealed(
             return super().deliver(environment, blobs)
 
     monkeypatch.setitem(BUILT_IN, "blocking", lambda _: Blocking())
-    ended = []
-    with pytest.raises(InfraFault, match="1 of 2 trials could not be run"):
-        ended += [
-            records[-1].verdict.verdict
-            for _, records in Engine(runs).run([Trial(contract, "blocking"), Trial(contract, "reference")])
-        ]
+    blocked, other = Engine(runs).run([Trial(contract, "blocking"), Trial(contract, "reference")])
+    assert isinstance(blocked.fault, InfraFault)
+    assert other.record.verdict.verdict == "pass"
     assert sorted(run.state for run in find_runs(runs)) == ["incomplete", "sealed"]
 
 
@@ -196,7 +196,31 @@ def seal_and_fill(*given):
     return done
 
 run_trial.seal = seal_and_fill
-((_, records),) = Engine(runs).run([Trial(contract, "reference")])
+(result,) = Engine(runs).run([Trial(contract, "reference")])
 (run,) = find_runs(runs)
-print(records[-1].verdict.verdict, run.state, len(grading_files(run)))
+print(result.record.verdict.verdict, run.state, len(grading_files(run)))
 """
+
+
+def test_a_contract_whose_setup_fails_stops_no_other(author: Author, steelyard: Steelyard) -> None:
+    good = author.write().rename(author.folder.parent / "good")
+    author.folder.mkdir()
+    bad = author.write(setup=["echo no such index >&2; exit 7"], id="bad")
+    said = steelyard("run", bad, good, "--agent", "reference", "--agent", "noop", "--json")
+    assert said.code == 2
+    rows = {(line["contract"]["id"], line["agent"]): (line["fault"], line["verdict"]) for line in said.lines}
+    assert rows == {
+        ("bad", "reference"): ("contract", "invalid"),
+        ("bad", "noop"): ("contract", "invalid"),
+        ("sum", "reference"): (None, "pass"),
+        ("sum", "noop"): (None, "fail"),
+    }
+    assert said.err.count("2 of 4 trials could not be run: ") == 1
+    assert "no such index" in said.err
+
+
+def test_the_table_has_a_row_for_a_trial_that_could_not_be_run(author: Author, steelyard: Steelyard) -> None:
+    said = steelyard("run", author.write(setup=["exit 7"]), "--agent", "noop")
+    assert said.code == 2
+    assert "invalid" in said.out
+    assert "contract fault: " in said.out

@@ -67,7 +67,7 @@ def test_a_program_that_no_change_could_bring_is_found_before_anybody_is_tried(
 ) -> None:
     contract = author.write(oracle={"checks": [{"id": "c", **check}]})
     said = steelyard("run", contract, "--agent", "command:touch started", "--json")
-    assert (said.code, said.out) == (2, "")
+    assert (said.code, said.line["fault"], said.line["run"]) == (2, "contract", None)
     assert "oracle.checks[0].cmd: there is no `pyhton3` on the bench" in said.err
 
 
@@ -96,11 +96,15 @@ def test_a_program_that_the_work_may_bring_is_not_missed(
 @pytest.mark.parametrize(
     "agent", ["command:claud -p {brief}", "command:cd . && claud x", "command:/opt/claud"]
 )
-def test_an_agent_that_is_not_in_the_sandbox_is_found_before_any_other_is_tried(
+def test_an_agent_that_is_not_in_the_sandbox_costs_its_own_trials_only(
     agent: str, author: Author, steelyard: Steelyard
 ) -> None:
     said = steelyard("run", author.write(), "--agent", "noop", "--agent", agent, "--json")
-    assert (said.code, said.out) == (2, "")
+    assert said.code == 2
+    assert [(line["agent"][:4], line["fault"], line["verdict"]) for line in said.lines] == [
+        ("noop", None, "fail"),
+        ("comm", "operator", "invalid"),
+    ]
     assert "claud` in the sandbox of sum" in said.err
 
 
@@ -173,5 +177,5 @@ def test_a_misspelt_program_after_pythonpath_is_found_before_anybody_is_tried(
 ) -> None:
     check = {"id": "c", "type": "tests", "cmd": "PYTHONPATH=src pyhton3 -m unittest"}
     said = steelyard("run", author.write(oracle={"checks": [check]}), "--agent", "noop", "--json")
-    assert (said.code, said.out) == (2, "")
+    assert (said.code, said.line["fault"]) == (2, "contract")
     assert "there is no `pyhton3` on the bench" in said.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,33 @@ def test_a_grader_that_executes_does_so_again_in_the_sandbox_of_the_run(
     assert "pass is the result of record; grading 3 says fail" in said.out
     assert steelyard("show", line["run"], "--json").line["verdict"] == "pass"
     assert steelyard("verify", line["run"]).code == 0
+
+
+def test_the_contract_that_was_run_is_found_in_the_cache(steelyard: Steelyard, author: Author) -> None:
+    contract = author.write({"hidden/more.sh": "sh add.sh 2 3\n"}, graders=EXECUTING)
+    line = tried(steelyard, contract)
+    shutil.rmtree(contract)
+    said = steelyard("regrade", line["run"], "--json")
+    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
+    assert said.line["grading"] == {"number": 2, "of": 2, "regrade": True}
+
+
+def test_a_run_whose_contract_is_in_no_cache_asks_for_it(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    line = tried(steelyard, author.write())
+    said = steelyard("regrade", line["run"], env={"STEELYARD_CACHE": str(tmp_path / "empty")})
+    assert (said.code, "name it with --contract" in said.err) == (2, True)
+    assert len(gradings(line)) == 1
+
+
+def test_a_folder_of_runs_of_several_contracts_is_regraded(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    lines = [
+        tried(steelyard, author.write(brief=words), "reference", "--out", runs)
+        for words in ("Some words.", "Other words.")
+    ]
+    assert steelyard("regrade", runs).code == 0
+    assert [len(gradings(line)) for line in lines] == [2, 2]

@@ -131,8 +131,8 @@ def test_a_subscriber_stops_a_run_and_is_named_in_its_termination(
             run.request_stop(BY_MONITOR)
 
     engine = Engine(tmp_path / "runs", live=Watching(stop))
-    ((_, records),) = engine.run([Trial(contract_of(), "slow")])  # type: ignore[arg-type]
-    (record,) = records
+    (result,) = engine.run([Trial(contract_of(), "slow")])  # type: ignore[arg-type]
+    (record,) = result.records
     events = list(read_events(record.evidence.folder.events))
     (ended,) = [event.payload for event in events if event.type == "termination"]
     assert (ended["code"], ended["by"]) == ("no_progress", "monitor no_progress")
@@ -214,9 +214,9 @@ def test_one_session_with_one_process_answers_every_turn(
     contract = contract_of(
         brief="one", turns=["two", "three"], oracle={"checks": [{"id": "log", "cmd": "cat log; false"}]}
     )
-    ((_, records),) = Engine(tmp_path / "runs").run([Trial(contract, "talking")])  # type: ignore[arg-type]
+    (result,) = Engine(tmp_path / "runs").run([Trial(contract, "talking")])  # type: ignore[arg-type]
     (session,) = opened
     assert session.closed == [True]
-    (entry,) = records[-1].evidence.change.entries
+    (entry,) = result.record.evidence.change.entries
     assert entry.new is not None
-    assert records[-1].evidence.blobs.read(entry.new.sha256) == b"1 one\n2 two\n3 three\n"
+    assert result.record.evidence.blobs.read(entry.new.sha256) == b"1 one\n2 two\n3 three\n"

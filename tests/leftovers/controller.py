@@ -24,12 +24,12 @@ def main() -> None:
     out, trials, jobs, agent = Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
     engine = Engine(out, jobs=jobs)
     for _ in range(0, trials, jobs):
-        for _trial, records in engine.run([Trial(contract, agent, number) for number in range(1, jobs + 1)]):
-            line = result_line(records[-1].evidence, grading_of(records[-1]))
+        for result in engine.run(Trial(contract, agent, number) for number in range(1, jobs + 1)):
+            line = result_line(result.record.evidence, grading_of(result.record))
             held = {
                 "verdict": line["verdict"],
                 "status": line["status"],
-                "runs": len(records),
+                "runs": len(result.records),
                 "descriptors": len(list(Path("/proc/self/fd").iterdir())),
                 "threads": threading.active_count(),
             }

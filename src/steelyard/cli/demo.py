@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from steelyard.cli.faults import print_faults
 from steelyard.cli.output import check_out, console
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.trials import add_jobs, add_run_options, run_trials
@@ -66,10 +67,14 @@ def run(args: argparse.Namespace) -> int:
     planned = _plan(bundled_examples())
     with Reporter(len(planned), as_json=args.json) as reporter:
         results = run_trials([trial for trial, _ in planned], args, reporter)
-    expected = {result["run"]: verdict for result, (_, verdict) in zip(results, planned, strict=True)}
+    print_faults(results)
+    rows = zip(results, planned, strict=True)
+    expected = {result["run"] or result["trial"]: verdict for result, (_, verdict) in rows}
     if not args.json:
         _show(results, expected)
-    surprises = [result for result in results if result["verdict"] != expected[result["run"]]]
+    surprises = [
+        result for result in results if result["verdict"] != expected[result["run"] or result["trial"]]
+    ]
     if any(result["status"] == "invalid" for result in surprises):
         return 3
     return 1 if surprises else 0

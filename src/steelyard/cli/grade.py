@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from steelyard.cli.faults import print_faults
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.require_assurance import add_required, required_by
@@ -45,14 +46,15 @@ def run(args: argparse.Namespace) -> int:
     made = contract_at(args.contract, task_options(args))
     with told_as_typed({made: args.contract}):
         contract = load_contract(made, installed_catalogue())
-        results = _graded(contract, args)
+        results = _graded(contract, args, made)
     return exit_code(results)
 
 
-def _graded(contract: Contract, args: argparse.Namespace) -> list[dict[str, Any]]:
+def _graded(contract: Contract, args: argparse.Namespace, made: Path) -> list[dict[str, Any]]:
     with _agent(args) as agent, Reporter(1, as_json=args.json) as reporter:
-        results = run_trials([Trial(contract, agent)], args, reporter)
+        results = run_trials([Trial(contract, agent)], args, reporter, {made: args.contract})
         reporter.summary(results)
+    print_faults(results)
     return results
 
 

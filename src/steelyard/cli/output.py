@@ -43,11 +43,13 @@ def print_json(data: Any) -> None:
 
 
 def exit_code(results: Sequence[Mapping[str, Any]]) -> int:
-    """The worst of them: 3 invalid by infrastructure, 1 did not pass, 0 passed."""
+    """The worst of them: 3 invalid by infrastructure, 2 a fault of contract or command, 1 did not pass, 0 passed."""
     return max((_code(result) for result in results), default=0)
 
 
 def _code(result: Mapping[str, Any]) -> int:
     if result["verdict"] == "pass":
         return 0
+    if result.get("fault") in {"contract", "operator"}:
+        return 2
     return 3 if result["status"] == "invalid" else 1

@@ -1,7 +1,7 @@
 """Grade sealed runs again with today's graders: a grading is appended, and the first stays the result of record.
 
 No agent runs, and no check: their outcomes are on record. Graders that execute do so on a fresh bench, and models are asked
-only what they did not answer before.
+only what they did not answer before. The contract is the one that was run, as the cache kept it; `--contract` names another copy.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.runs import RUNS
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.contract import Contract
+from steelyard.contract.contract_store import ContractStore
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import RunFolder, find_named
 from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, told_as_typed
@@ -49,9 +51,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--contract",
         type=Path,
         action="append",
-        required=True,
+        default=[],
         metavar="CONTRACT",
-        help="what the runs are of, with the digest they have on record: a contract or a suite; may be repeated",
+        help="a contract or a suite to use instead of the copy in the cache; runs of other digests are not graded; "
+        "may be repeated",
     )
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
@@ -80,6 +83,7 @@ class _Chosen(NamedTuple):
     broken: list[Evidence]
     unsealed: list[RunFolder]
     others: list[Evidence]  # of contracts that were not given
+    unavailable: list[OperatorFault]  # runs whose contract the cache does not have, and why
 
 
 def run(args: argparse.Namespace) -> int:
@@ -90,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         check_private_key(args.sign)
     typed = {contract_at(path, task_options(args)): path for path in find_folders(args.contract)}
     with told_as_typed(typed):
-        contracts = [load_contract(made, installed_catalogue()) for made in typed]
+        contracts = _Contracts([load_contract(made, installed_catalogue()) for made in typed])
         chosen = _choose(args, contracts)
         for contract, evidence in chosen.runs:
             refuse_to_regrade(contract, evidence, args.sign)
@@ -99,37 +103,62 @@ def run(args: argparse.Namespace) -> int:
     return max(exit_code(results), 1 if chosen.broken else 0)
 
 
-def _choose(args: argparse.Namespace, contracts: Sequence[Contract]) -> _Chosen:
+class _Contracts:
+    """The contracts that were named; without any, those that the cache kept of earlier runs."""
+
+    def __init__(self, named: Sequence[Contract]) -> None:
+        self.named = named
+        self._kept: dict[str, Contract] = {}
+
+    def of(self, evidence: Evidence) -> Contract | None:
+        """The contract of a run; None when others were named."""
+        digest = contract_digest(evidence)
+        if self.named:
+            return next((one for one in self.named if one.digest == digest), None)
+        if digest not in self._kept:
+            self._kept[digest] = ContractStore(Cache.default()).load(digest, installed_catalogue())
+        return self._kept[digest]
+
+
+def _choose(args: argparse.Namespace, contracts: _Contracts) -> _Chosen:
     """Of a folder of runs, the sealed ones of these contracts; what was named itself must be one of them."""
-    chosen = _Chosen([], [], [], [])
+    chosen = _Chosen([], [], [], [], [])
     named: dict[Path, bool] = {}
     for name in args.run:
         found = find_named(args.runs, name)
         named |= {folder.path.resolve(): len(found) == 1 for folder in found}
     for path, alone in named.items():
         _sort(RunFolder(path), contracts, chosen)
+        if alone and chosen.unavailable:
+            raise chosen.unavailable[-1]
         if alone and chosen.unsealed and chosen.unsealed[-1].path == path:
             raise OperatorFault(
                 f"{path.name} was never finished: it has no seal, so there is nothing to grade"
             )
         if alone and chosen.others and chosen.others[-1].folder.path == path:
-            refuse_to_regrade(contracts[0], chosen.others[-1], args.sign)
+            refuse_to_regrade(contracts.named[0], chosen.others[-1], args.sign)
+    if not chosen.runs and not chosen.broken and chosen.unavailable:
+        raise chosen.unavailable[0]
     if not chosen.runs and not chosen.broken:
-        raise OperatorFault(
-            f"no sealed run in {', '.join(args.run)} is of {_ids(contracts)}, with the same digest"
-        )
+        of = f" is of {_ids(contracts.named)}, with the same digest" if contracts.named else ""
+        raise OperatorFault(f"no sealed run in {', '.join(args.run)}{of}")
     return chosen
 
 
-def _sort(folder: RunFolder, contracts: Sequence[Contract], chosen: _Chosen) -> None:
+def _sort(folder: RunFolder, contracts: _Contracts, chosen: _Chosen) -> None:
     if folder.state != "sealed":
         chosen.unsealed.append(folder)
         return
     evidence = load_evidence(folder)
-    contract = next((one for one in contracts if one.digest == contract_digest(evidence)), None)
     if evidence.broken:
         chosen.broken.append(evidence)
-    elif contract is None:
+        return
+    try:
+        contract = contracts.of(evidence)
+    except OperatorFault as fault:
+        chosen.unavailable.append(fault)
+        return
+    if contract is None:
         chosen.others.append(evidence)
     else:
         chosen.runs.append((contract, evidence))
@@ -171,6 +200,8 @@ def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
         out.print(Text(f"{_runs(again)} regraded: the first grading stays the result of record", "dim"))
     if chosen.others:
         out.print(Text(f"{_runs(len(chosen.others))} of other contracts left alone", "dim"))
+    if chosen.unavailable:
+        out.print(Text(f"{_runs(len(chosen.unavailable))} left alone: {chosen.unavailable[0]}", "dim"))
     if chosen.unsealed:
         out.print(Text(f"{_runs(len(chosen.unsealed))} never finished (no seal), left alone", "dim"))
 

@@ -15,6 +15,7 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.text import Text
 
 from steelyard.cli.output import console, print_json
 from steelyard.contract.contract import Contract
@@ -60,6 +61,10 @@ class Reporter:
 
     def grading(self, run_id: str) -> None:
         self._progress.update(self._task, description=one_line(f"grading {run_id}", 60))
+
+    def note(self, text: str) -> None:
+        """One line on stderr, above the bar where there is one."""
+        self._progress.console.print(Text(f"steelyard: {one_line(text, 300)}"), soft_wrap=True)
 
     def judging(self, contract: Contract) -> None:
         """A model may take a minute."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.cli.agent_options import add_agent_options, agent_options, check_agents
+from steelyard.cli.faults import print_faults
 from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.require_assurance import add_required, required_by
@@ -68,15 +69,19 @@ def run(args: argparse.Namespace) -> int:
     tasks = task_options(args)
     folders = find_folders(args.contracts)
     made = [contract_at(path, tasks) for path in folders]
-    with told_as_typed(dict(zip(made, folders, strict=True))):
+    typed = dict(zip(made, folders, strict=True))
+    with told_as_typed(typed):
         contracts = [load_contract(path, catalogue) for path in made]
         trials = plan_trials(contracts, args.agent, args.repeats, options)
         with Reporter(len(trials), as_json=args.json) as reporter:
-            results = run_trials(trials, args, reporter)
+            results = run_trials(trials, args, reporter, typed)
             reporter.summary(results)
+    print_faults(results)
     if args.harbor_result is not None:
         named = {id(contract): path for contract, path in zip(contracts, folders, strict=True)}
         for trial, line in zip(trials, results, strict=True):
+            if line["folder"] is None:
+                continue
             _write_harbor(args.harbor_result, trial.contract, line, named[id(trial.contract)])
     return exit_code(results)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from steelyard.contract.catalogue import ContractFile, GraderEntry
 from steelyard.contract.model import ContractSpec, Ready, ScriptReference
@@ -40,6 +41,9 @@ class Contract:
     snapshot: Snapshot
     digest: str
     steps: tuple[Step, ...] = ()
+    written: Mapping[str, Any] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # contract.yaml, with its suite
 
     @property
     def messages(self) -> tuple[str, ...]:

@@ -45,24 +45,33 @@ def load_contract(path: Path | str, catalogue: Catalogue, cache: Cache | None = 
 
 
 def examine_contract(
-    path: Path | str, catalogue: Catalogue, cache: Cache | None = None, *, to_run: bool = True
+    path: Path | str,
+    catalogue: Catalogue,
+    cache: Cache | None = None,
+    *,
+    to_run: bool = True,
+    snapshot: Snapshot | None = None,
 ) -> Examined:
     """Load the contract and look at it closely; raises ContractFault with every problem.
 
     One that is not `to_run` leaves nothing in the cache that can be done without; all else about it is the same.
+    With a `snapshot`, the repository that the contract names is not looked for.
     """
     file = Path(path) / FILE if Path(path).is_dir() else Path(path)
     folder = file.parent
     source = with_suite(read_yaml(file), folder)
     entries = resolve_entries(source, catalogue)
-    named = name_files(source, entries, folder)
+    named = name_files(source, entries, folder, with_repository=snapshot is None)
     problems = [*not_yet(source), *entries.problems, *named.problems]
     spec = _spec(source, problems)
     problems += [*shape_problems(entries), *_build_problems(entries), *_reward_problems(entries)]
     if problems or spec is None:
         raise ContractFault(_in_order(problems))
     take = take_snapshot if to_run else look_at
-    snapshot = _snapshot(partial(take, spec.repository, folder.absolute(), cache or Cache.default()), source)
+    if snapshot is None:
+        snapshot = _snapshot(
+            partial(take, spec.repository, folder.absolute(), cache or Cache.default()), source
+        )
     lint_warnings = _doubts(entries, Material(snapshot.tree, snapshot.entries, named.files))
     if fatal := [problem for problem, is_fatal in lint_warnings if is_fatal]:
         raise ContractFault(_in_order(fatal))
@@ -71,7 +80,16 @@ def examine_contract(
     brief = "\n\n".join(briefs) or str(spec.brief if named.brief is None else named.brief)
     digest = contract_digest(spec, briefs or brief, snapshot, [*entries.found.values()], named.files)
     contract = Contract(
-        spec, folder, brief, entries.checks, entries.graders, named.files, snapshot, digest, steps
+        spec,
+        folder,
+        brief,
+        entries.checks,
+        entries.graders,
+        named.files,
+        snapshot,
+        digest,
+        steps,
+        source.data,
     )
     return Examined(
         contract, _in_order([*(problem for problem, _ in lint_warnings), *warnings(contract, source)])

@@ -22,6 +22,7 @@ from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.filesystem.contents import Checked
+from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
 
@@ -57,6 +58,7 @@ class LiveRun:
         default_factory=dict
     )  # of the same limits: signals and threshold
     left: int | None = None  # the event of the agent's end
+    on_phase: OnPhase = ignore_phase
     outputs: OutputStore = field(init=False)
 
     def __post_init__(self) -> None:

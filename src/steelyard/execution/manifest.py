@@ -23,7 +23,7 @@ from steelyard.contract.contract import Contract
 from steelyard.environment.prepare import Environment
 from steelyard.evidence.redact import is_redacted
 from steelyard.filesystem.tree import path_to_json
-from steelyard.plan.trial import PROTOCOL_SEED, Trial
+from steelyard.plan.trial import PROTOCOL_SEED, Retry, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, Facts
 from steelyard.sandboxes.package_managers import package_managers
 from steelyard.sandboxes.toolchains import installed_digest
@@ -44,13 +44,25 @@ REDACTED, TOO_SHORT = "redacted", "not redacted: shorter than 8 bytes"  # of an 
 _SORTED = orjson.OPT_SORT_KEYS
 
 
-def build_manifest(
-    run_id: str, trial: Trial, agent: Agent, environment: Environment, facts: Facts
+def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsewhere
+    run_id: str,
+    trial: Trial,
+    agent: Agent,
+    environment: Environment,
+    facts: Facts,
+    *,
+    retries: tuple[Retry, ...] = (),
 ) -> dict[str, Any]:
     contract = trial.contract
     return {
         "schema": SCHEMA,
         "run": run_id,
+        "trial": {
+            "id": trial.id,
+            "repeat": trial.repeat,
+            "attempt": len(retries) + 1,
+            "retries": [retry._asdict() for retry in retries],
+        },
         "contract": {"id": contract.id, "version": contract.spec.version, "digest": contract.digest},
         "repository": _repository(environment),
         "environment": _environment(environment, facts, agent),

@@ -23,18 +23,20 @@ from steelyard.execution.ready import await_ready
 from steelyard.execution.try_allowed_hosts import try_doors_early
 from steelyard.filesystem.cache import rebuilt
 from steelyard.filesystem.contents import Checked, check_contents
-from steelyard.plan.trial import Trial
+from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.base import AllowedHost, Mount, SandboxSpec
 
 
-def open_run(trial: Trial, agent: Agent, environment: Environment, out: Path) -> LiveRun:
+def open_run(
+    trial: Trial, agent: Agent, environment: Environment, out: Path, retries: tuple[Retry, ...] = ()
+) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     environment, checked = _sound(environment)
     facts = environment.backend.facts(with_own(environment.sandbox_spec(git=True), trial.contract, agent))
     secrets = agent.resources.secrets
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
     manifest = orjson.dumps(
-        build_manifest(folder.run_id, trial, agent, environment, facts),
+        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)

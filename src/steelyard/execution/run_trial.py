@@ -22,19 +22,25 @@ from steelyard.execution.live_run import LiveRun, LiveRuns
 from steelyard.execution.prepare import compare_identity_again, open_run, prepare, tell_rebuilt
 from steelyard.execution.take_steps import take_steps
 from steelyard.execution.watch import converse
-from steelyard.plan.trial import Trial
+from steelyard.plan.phase import OnPhase, ignore_phase
+from steelyard.plan.trial import Retry, Trial
 
 
-def run_trial(
+def run_trial(  # noqa: PLR0913  # options, by name
     trial: Trial,
     environment: Environment,
     out: Path,
     *,
     signer: Path | None = None,
     live: LiveRuns | None = None,
+    on_phase: OnPhase = ignore_phase,
+    retries: tuple[Retry, ...] = (),
 ) -> Evidence:
-    """`live` is told of the run while it is under way, so that it can be stopped."""
-    run = open_run(trial, agent_for(trial.agent, trial.contract, trial.options), environment, out)
+    """`live` has the run while it is under way, so that it can be stopped."""
+    on_phase("prepare", "")
+    agent = agent_for(trial.agent, trial.contract, trial.options)
+    run = open_run(trial, agent, environment, out, retries)
+    run.on_phase = on_phase
     live = live or LiveRuns()
     live.add(run)
     try:
@@ -42,9 +48,12 @@ def run_trial(
         if trial.contract.steps:
             take_steps(run)
         else:
+            on_phase("agent", "")
             converse(run)
+            on_phase("capture", "")
             capture(run)
             run.make_room()
+            on_phase("checks", "")
             accept(run, trial.contract.checks)
         compare_identity_again(run)
     except (ContractFault, OperatorFault):
@@ -60,6 +69,7 @@ def run_trial(
     finally:
         live.remove(run)
         run.close()
+    on_phase("seal", "")
     _terminate(run)
     seal(run.folder, signer)
     return load_evidence(run.folder, deep=False)  # the blobs were hashed for the seal just now

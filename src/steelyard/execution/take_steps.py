@@ -72,10 +72,13 @@ def _take(run: LiveRun, number: int, step: Step) -> Halt | None:
         run.events.append("stage.enter", "harness", {"stage": "write"})
     run.events.append("step.start", "harness", {"step": step.name, "number": number, "of": len(steps)})
     message = Message(step.brief, number, len(steps), step.name, step.wall_s)
+    run.on_phase("agent", step.name)
     ending = _watch(run, message, step.checks)
+    run.on_phase("capture", step.name)
     capture(run, step.name)
     if run.stop.is_at_once:
         return Halt(ending.rationale)
+    run.on_phase("checks", step.name)
     crashed = CLASS_OF[ending.code] == "agent"
     if crashed:
         # What a crashed agent had finished by then is chance. Crashing is its failure, or it would be a way out of one.

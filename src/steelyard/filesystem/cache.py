@@ -63,8 +63,11 @@ class Cache:
         root = Path(own) if own else (Path(shared) if shared else Path.home() / ".cache") / "steelyard"
         return cls(root.absolute())
 
-    def build(self, kind: str, key: str, builder: Callable[[Path], None]) -> Path:
-        """The folder `root/kind/key`, checked; `builder` fills a temporary folder if there is none that is sound."""
+    def build(self, kind: str, key: str, builder: Callable[[Path], None], *, durable: bool = True) -> Path:
+        """The folder `root/kind/key`, checked; `builder` fills a temporary folder if there is none that is sound.
+
+        What is not `durable` may be damaged by a power cut, and is then built again.
+        """
         final = self.path(kind, key)
         try:
             if self.found(kind, key) is not None:
@@ -73,7 +76,7 @@ class Cache:
                 wrong = check_contents(final).wrong if final.is_dir() else "absent"
                 if wrong is not None:
                     damaged = final.is_dir()
-                    self._make(final, builder)
+                    self._make(final, builder, durable=durable)
                     if damaged:
                         _rebuilt.append(Rebuilt(kind, key, wrong))
         except OSError as error:
@@ -117,18 +120,20 @@ class Cache:
             remove_tree(folder / name)
         return stale
 
-    def _make(self, final: Path, builder: Callable[[Path], None]) -> None:
+    def _make(self, final: Path, builder: Callable[[Path], None], *, durable: bool) -> None:
         self.sweep()
         final.parent.mkdir(parents=True, exist_ok=True)
         with self.temporary() as folder:
             builder(folder)
             record_contents(folder)
-            sync_file_system(folder)
+            if durable:
+                sync_file_system(folder)
             if final.is_dir():
                 self._replace(final, folder)
             else:
                 folder.rename(final)
-        _sync_names(final.parent)
+        if durable:
+            _sync_names(final.parent)
 
     def _replace(self, damaged: Path, folder: Path) -> None:
         """A run that stands on the damaged one finds other inodes there when it ends, and counts for nothing."""

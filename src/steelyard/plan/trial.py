@@ -1,15 +1,25 @@
-"""Contracts x agents x repeats -> trials, the unit of statistics."""
+"""Contracts x agents x repeats -> trials, the unit of statistics.
+
+    Trial.id   "t" and 16 hex digits of sha256 over [contract digest, agent as typed, repeat number]
+
+The same contract, agent and repeat have the same id on every machine and in every study, so results of two studies can be
+joined by it. Manifest and result line record it. A run id is of one attempt; several attempts of a trial share its id.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from steelyard.contract.contract import Contract
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
 PROTOCOL_SEED = 20260307
+ID_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +27,15 @@ class Trial:
     """One agent on one contract, one repeat."""
 
     contract: Contract
-    agent: str  # as given: "script:fix.sh", "mine=command:my-agent"
+    agent: str  # as typed: "script:fix.sh", "mine=command:my-agent"
     repeat: int = 1
     options: AgentOptions = NO_OPTIONS  # what the agent is given beside the contract
+
+    @property
+    def id(self) -> str:
+        """Stable across machines and studies, and unique in a plan."""
+        material = json.dumps([self.contract.digest, self.agent, self.repeat]).encode()
+        return f"t{hashlib.sha256(material).hexdigest()[:ID_DIGITS]}"
 
     @property
     def seed(self) -> int:
@@ -28,13 +44,39 @@ class Trial:
         return int.from_bytes(hashlib.sha256(material).digest()[:4], "big")
 
 
+class Retry(NamedTuple):
+    """One more attempt at a trial, because the machine and not the agent spoiled the last one."""
+
+    attempt: int  # the number of the attempt that follows; the first attempt is 1
+    why: str
+    wait_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Trials that are made one at a time, as often as the plan is iterated: a million of them take no memory."""
+
+    contracts: Sequence[Contract]
+    agents: Sequence[str]
+    repeats: int = 1
+    options: AgentOptions = NO_OPTIONS
+
+    def __len__(self) -> int:
+        return len(self.contracts) * len(self.agents) * self.repeats
+
+    def __iter__(self) -> Iterator[Trial]:
+        """A contract or an agent that is named twice gets further repeats, so that no two trials are the same."""
+        done: Counter[tuple[str, str]] = Counter()
+        for contract in self.contracts:
+            for agent in self.agents:
+                first = done[contract.digest, agent] + 1
+                done[contract.digest, agent] += self.repeats
+                for repeat in range(first, first + self.repeats):
+                    yield Trial(contract, agent, repeat, self.options)
+
+
 def plan_trials(
     contracts: Sequence[Contract], agents: Sequence[str], repeats: int, options: AgentOptions = NO_OPTIONS
-) -> tuple[Trial, ...]:
+) -> Plan:
     """Every agent gets the same contracts and the same number of repeats."""
-    return tuple(
-        Trial(contract, agent, repeat, options)
-        for contract in contracts
-        for agent in agents
-        for repeat in range(1, repeats + 1)
-    )
+    return Plan(tuple(contracts), tuple(agents), repeats, options)

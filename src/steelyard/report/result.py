@@ -26,10 +26,13 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
     return {
         "schema": SCHEMA,
         "run": evidence.folder.run_id,
+        "trial": manifest.get("trial", {}).get("id"),
+        "attempt": manifest.get("trial", {}).get("attempt"),
         "contract": {"id": grading["contract"]["id"], "digest": grading["contract"]["digest"]},
         "grading": {"number": number, "of": max(number, gradings), "regrade": number > 1},
         "agent": manifest.get("agent", {}).get("name"),
         "repeat": manifest.get("seeds", {}).get("repeat"),
+        "fault": None,
         "status": verdict["status"],
         "reason": verdict["reason"],
         "acceptance": verdict["acceptance"],
@@ -83,37 +86,44 @@ def result_schema() -> dict[str, Any]:
     gates = ("patch", "build", "acceptance", "safety")
     properties: dict[str, Any] = {
         "schema": {"const": SCHEMA},
-        "run": {"type": "string"},
+        "run": {
+            "type": ["string", "null"]
+        },  # this, `folder` and others are null in the line of a trial without a run
+        "trial": {"type": ["string", "null"]},
+        "attempt": {"type": ["integer", "null"], "minimum": 1},
         "contract": _object(
             {"id": {"type": "string"}, "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
         ),
-        "grading": _object(
-            {
-                "number": {"type": "integer", "minimum": 1},
-                "of": {"type": "integer", "minimum": 1},
-                "regrade": {"type": "boolean"},
-            }
+        "grading": _or_null(
+            _object(
+                {
+                    "number": {"type": "integer", "minimum": 1},
+                    "of": {"type": "integer", "minimum": 1},
+                    "regrade": {"type": "boolean"},
+                }
+            )
         ),
         "agent": {"type": ["string", "null"]},
         "repeat": {"type": ["integer", "null"]},
+        "fault": {"enum": ["contract", "operator", "infrastructure", None]},
         "status": {"enum": ["scorable", "invalid"]},
         "reason": {"type": "string"},
         "acceptance": {"enum": ["success", "failure", "acceptance_error", None]},
-        "termination": {"enum": list(CODES)},
+        "termination": {"enum": [*CODES, None]},
         "stopped_by": {"type": ["string", "null"]},
         "rationale": {"type": "string"},
         "verdict": {"enum": list(VERDICTS)},
         "checks": {"enum": ["PASS", "FAIL", "UNGRADED"]},
         "badge": {"enum": ["PASS", "FAIL", "INVALID"]},
-        "gates": {"oneOf": [{"type": "null"}, _object(dict.fromkeys(gates, gate))]},
-        "why": {"oneOf": [{"type": "null"}, _object(dict.fromkeys(gates, text))]},
+        "gates": _or_null(_object(dict.fromkeys(gates, gate))),
+        "why": _or_null(_object(dict.fromkeys(gates, text))),
         "score": fraction,
         "mean_score": fraction,
         "reward": fraction,
         "patch_verdict": {"enum": [*VERDICTS, None]},
         "patch_reward": fraction,
-        "validity": {"oneOf": [{"type": "null"}, _validity_schema()]},
-        "judge": {"oneOf": [{"type": "null"}, _judge_schema(fraction)]},
+        "validity": _or_null(_validity_schema()),
+        "judge": _or_null(_judge_schema(fraction)),
         "disagreement": {"enum": list(MEANING)},
         "breakdown": {"type": ["object", "null"]},
         "tags": {"type": "array", "items": {"type": "string"}},
@@ -122,11 +132,11 @@ def result_schema() -> dict[str, Any]:
         "steps": {"type": "array", "items": _step_schema(fraction)},
         "grades": {"type": "array", "items": _grade_schema(fraction)},
         "findings": {"type": "array", "items": _finding_schema()},
-        "assurance": _assurance_schema(),
+        "assurance": _or_null(_assurance_schema()),
         "refused": {"type": ["string", "null"]},
         "cost": _object({"usd": {"type": ["number", "null"], "minimum": 0}}),
         "durations": {"type": "object"},
-        "folder": {"type": "string"},
+        "folder": {"type": ["string", "null"]},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -139,6 +149,10 @@ def _validity_schema() -> dict[str, Any]:
     flags = ("output_parseable", "schema_valid", "verifier_completed")
     errors = {"type": "array", "items": {"type": "string"}}
     return _object({**{flag: {"type": "boolean"} for flag in flags}, "errors": errors})
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"oneOf": [{"type": "null"}, schema]}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -50,9 +50,11 @@ class Results:
         undecided = any("error" in (result["gates"] or {}).values() for result in self.results)
         if gates:
             yield Text(LEGEND + ("  ! could not be decided" if undecided else ""), "dim")
-        for folder in dict.fromkeys(Path(result["folder"]).parent for result in self.results):
+        for folder in dict.fromkeys(
+            Path(result["folder"]).parent for result in self.results if result["folder"]
+        ):
             yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
-        if any(result["assurance"]["isolation"] == "none" for result in self.results):
+        if any((result["assurance"] or {}).get("isolation") == "none" for result in self.results):
             yield Text("isolation: none (local sandbox)", "yellow")
 
     @property
@@ -75,7 +77,7 @@ class Results:
         reward = (Text(number(result["reward"])),) if "reward" in more else ()
         judge = (judge_word(result.get("judge")),) if "judge" in more else ()
         return (
-            Text(result["run"].rsplit("-", 1)[-1], "dim"),
+            Text((result["run"] or "-").rsplit("-", 1)[-1] or "-", "dim"),
             Text(one_line(result["contract"]["id"], 40)),
             Text(one_line(str(result["agent"]), 40)),
             coloured(result["verdict"]),
@@ -91,7 +93,7 @@ class Results:
 def table_of_results(
     results: Iterable[Mapping[str, Any]], *, expected: Mapping[str, str] | None = None
 ) -> Results:
-    """One row a run. With `expected` (run -> verdict), a column says whether it came out so."""
+    """One row a run. With `expected` (run, or trial without one -> verdict), a column says whether it came out so."""
     return Results(tuple(results), expected)
 
 
@@ -101,7 +103,7 @@ def _from_here(folder: Path) -> Path:
 
 
 def _as_expected(result: Mapping[str, Any], expected: Mapping[str, str]) -> Text:
-    wanted = expected[result["run"]]
+    wanted = expected[result["run"] or result["trial"]]
     if wanted == result["verdict"]:
         return Text("as expected", "green")
     return Text(f"not {wanted}!", "bold red")
@@ -124,6 +126,8 @@ def number(value: float | None) -> str:
 
 def reason(result: Mapping[str, Any]) -> str:
     """How the agent ended, unless by itself, and every gate that was not passed, in its own words."""
+    if result.get("fault"):
+        return one_line(f"{result['fault']} fault: {result['reason']}")
     ended = "" if result["termination"] == "completed" else f"agent: {ending(result)}; "
     if patch := result.get("patch_verdict"):
         ended += f"stopped, so failed (the patch itself: {patch}); "

@@ -1,8 +1,9 @@
-"""Memory that sandboxes may take -> who may start now.
+"""Memory and CPUs that sandboxes may take -> which sandbox may start now, over all processes of this user.
 
-The sum over the sandboxes that are alive stays below what this machine has; who does not fit waits its turn.
-Two exceptions keep it from ever standing still: a sandbox alone is always admitted, and so is a second one of
-a thread that already has one (a bench beside its agent, a split oracle). Threads that work for one are counted as it.
+The memory of the sandboxes that are alive stays below what this machine has, and their CPUs below four times what it has:
+memory is taken, a CPU is shared, and agents wait for models most of the time. A sandbox that does not fit waits in line.
+Two exceptions prevent a deadlock: a sandbox alone is always admitted, and so is a second one of a thread that already has one
+(a bench beside its agent, a split oracle). Threads that work for another thread count as that thread.
 """
 
 from __future__ import annotations
@@ -11,49 +12,107 @@ import contextvars
 import functools
 import os
 import threading
-from collections import deque
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from steelyard.sandboxes.shared_register import Entry, Need, Register, shared_folder
+
 WORKS_FOR: contextvars.ContextVar[int] = contextvars.ContextVar("works_for", default=0)  # a thread's identity
+# Called with the reason when a sandbox of this thread has to wait.
+ON_WAIT: contextvars.ContextVar[Callable[[str], None] | None] = contextvars.ContextVar(
+    "on_wait", default=None
+)
+
+MEMORY_SHARE = 0.9
+CPU_OVERCOMMIT = 4
+POLL_S = 0.2  # other processes cannot wake this one
+QUIET_S = 2.0  # a shorter wait is not worth a message
+_GIB = 1 << 30
 
 
 class Admission:
-    def __init__(self, total_bytes: int) -> None:
-        self._total = total_bytes
-        self._used: dict[int, tuple[int, int]] = {}  # ticket -> bytes, thread
-        self._queue: deque[int] = deque()
+    """`total` is what all sandboxes together may take; the register says what they take now."""
+
+    def __init__(
+        self, total: Need, register: Register, *, poll_s: float = POLL_S, quiet_s: float = QUIET_S
+    ) -> None:
+        self._total = total
+        self._register = register
+        self._poll_s, self._quiet_s = poll_s, quiet_s
+        self._entries: dict[int, tuple[Entry, int]] = {}  # ticket -> entry, thread
         self._last = 0
         self._changed = threading.Condition()
 
-    def enter(self, size_bytes: int) -> int:
+    def enter(self, size_bytes: int, cpus: float = 0.0) -> int:
         """Wait until there is room; the ticket to leave with."""
         thread = WORKS_FOR.get() or threading.get_ident()
+        need = Need(size_bytes, cpus)
         with self._changed:
+            waits = not self._has_one(thread)
+            with self._register.locked():
+                entry = self._register.add("waiting" if waits else "holding", need)
+            if waits:
+                self._wait(entry, thread)
             self._last += 1
-            ticket = self._last
-            if not self._has_one(thread):
-                self._queue.append(ticket)
-                try:
-                    self._changed.wait_for(
-                        lambda: self._has_one(thread) or (self._queue[0] == ticket and self._fits(size_bytes))
-                    )
-                finally:
-                    self._queue.remove(ticket)
-            self._used[ticket] = (size_bytes, thread)
+            self._entries[self._last] = (entry, thread)
             self._changed.notify_all()
-            return ticket
+            return self._last
 
     def leave(self, ticket: int) -> None:
         with self._changed:
-            self._used.pop(ticket, None)
+            entry, _ = self._entries.pop(ticket, (None, 0))
+            if entry is not None:
+                with self._register.locked():
+                    self._register.remove(entry)
             self._changed.notify_all()
 
-    def _has_one(self, thread: int) -> bool:
-        return any(holder == thread for _, holder in self._used.values())
+    def _wait(self, entry: Entry, thread: int) -> None:
+        on_wait, begun = ON_WAIT.get(), time.monotonic()
+        try:
+            while why := self._obstacle(entry, thread):
+                if on_wait is not None and time.monotonic() - begun >= self._quiet_s:
+                    on_wait(why)
+                    on_wait = None
+                self._changed.wait(self._poll_s)
+        except BaseException:
+            with self._register.locked():
+                self._register.remove(entry)
+            raise
 
-    def _fits(self, size_bytes: int) -> bool:
-        return not self._used or sum(used for used, _ in self._used.values()) + size_bytes <= self._total
+    def _obstacle(self, entry: Entry, thread: int) -> str:
+        """Why the entry has to wait; empty once it holds what it needs."""
+        with self._register.locked():
+            why = "" if self._has_one(thread) else self._missing(entry)
+            if not why:
+                self._register.hold(entry)
+            return why
+
+    def _missing(self, entry: Entry) -> str:
+        if ahead := self._register.ahead_of(entry):
+            return (
+                f"{ahead} other sandboxes wait before this one"
+                if ahead > 1
+                else "1 other sandbox waits before this one"
+            )
+        held = self._register.held()
+        used = Need(sum(one.size_bytes for one in held), sum(one.cpus for one in held))
+        taken = f"{len(held)} running sandbox{'es' if len(held) != 1 else ''} of this user"
+        if held and used.size_bytes + entry.need.size_bytes > self._total.size_bytes:
+            return (
+                f"waiting for memory: {entry.need.size_bytes / _GIB:.1f} GiB wanted, and {taken} may take "
+                f"{used.size_bytes / _GIB:.1f} of {self._total.size_bytes / _GIB:.1f} GiB"
+            )
+        if held and used.cpus + entry.need.cpus > self._total.cpus:
+            return (
+                f"waiting for CPUs: {entry.need.cpus:g} wanted, and {taken} may take "
+                f"{used.cpus:g} of {self._total.cpus:g}"
+            )
+        return ""
+
+    def _has_one(self, thread: int) -> bool:
+        return any(holder == thread for _, holder in self._entries.values())
 
 
 @functools.cache
@@ -68,4 +127,5 @@ def machine_memory_bytes() -> int:
 
 @functools.cache
 def admission() -> Admission:
-    return Admission(int(machine_memory_bytes() * 0.9))
+    total = Need(int(machine_memory_bytes() * MEMORY_SHARE), len(os.sched_getaffinity(0)) * CPU_OVERCOMMIT)
+    return Admission(total, Register(shared_folder()))

@@ -2,6 +2,8 @@ r"""A function from request to answer -> an init, and a sandbox around it, with 
 
 For tests of whatever talks to a sandbox: the wire and its frames are real, only the commands are not.
 
+    FakeBackend(lambda request: Answer())      a `Backend` for whole trials: every command succeeds
+
     box = FakeSandbox(lambda request: Answer(stdout=b"hello\n"))
     box.run(Command(("greet",))).stdout.text
 """
@@ -17,7 +19,16 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from steelyard.evidence.change.captured_tree import CapturedTree
-from steelyard.sandboxes.base import HOME, AllowedHost, Command, CommandResult, ExitStats, Facts, OnOutput
+from steelyard.sandboxes.base import (
+    HOME,
+    AllowedHost,
+    Command,
+    CommandResult,
+    ExitStats,
+    Facts,
+    OnOutput,
+    SandboxSpec,
+)
 from steelyard.sandboxes.init import frames
 from steelyard.sandboxes.init.frames import Exit, Frame, Hello, Request
 from steelyard.sandboxes.init.wire import Wire
@@ -127,6 +138,11 @@ class FakeInit:
         self.send(b"X", number, frames.pack_exit(Exit(status, 0, 0, 0)))
 
 
+def _facts() -> Facts:
+    limits = dict.fromkeys(("cpu", "memory", "disk", "processes"), "none")
+    return Facts("fake", "none", "copy", "", "none", os.geteuid(), limits)  # type: ignore[arg-type]
+
+
 class FakeSandbox:
     """A `Sandbox` whose commands are answered by a function; its workspace is an empty folder."""
 
@@ -141,8 +157,7 @@ class FakeSandbox:
 
     @property
     def facts(self) -> Facts:
-        limits = dict.fromkeys(("cpu", "memory", "disk", "processes"), "none")
-        return Facts("fake", "none", "copy", "", "none", os.geteuid(), limits)  # type: ignore[arg-type]
+        return _facts()
 
     @property
     def workspace(self) -> Path:
@@ -182,3 +197,20 @@ class FakeSandbox:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+class FakeBackend:
+    """A `Backend` of fake sandboxes; `on_start` sees each box, and what it raises keeps that sandbox from starting."""
+
+    def __init__(self, script: Script, on_start: Callable[[SandboxSpec], None] | None = None) -> None:
+        self._script = script
+        self._on_start = on_start
+
+    def facts(self, spec: SandboxSpec) -> Facts:
+        del spec
+        return _facts()
+
+    def start(self, spec: SandboxSpec) -> FakeSandbox:
+        if self._on_start is not None:
+            self._on_start(spec)
+        return FakeSandbox(self._script)

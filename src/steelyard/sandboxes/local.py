@@ -50,7 +50,9 @@ class LocalSandbox(Lifecycle):
         self._sandbox_spec = spec
         self._facts = facts
         self._folder = folder
-        self._ticket = admission().enter(min(spec.limits.guaranteed_mb, spec.limits.memory_mb) * _MB)
+        self._ticket = admission().enter(
+            min(spec.limits.guaranteed_mb, spec.limits.memory_mb) * _MB, spec.limits.cpu
+        )
         self._places = spec.keep or folder
         self._kills = 0
         self._descriptors: list[int] = []

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from steelyard.errors import InfraFault
+from steelyard.errors import InfraFault, MissingCapability
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.contents import stamp, tree_digest
 
@@ -88,14 +88,16 @@ def resolve(wanted: Mapping[str, str]) -> tuple[Toolchain, ...]:
 @functools.cache
 def _resolve(name: str, wanted: str) -> Toolchain:
     if name not in KINDS:
-        raise InfraFault(f"no toolchain of the name {name!r} is known; known: {', '.join(sorted(KINDS))}")
+        raise MissingCapability(
+            f"no toolchain of the name {name!r} is known; known: {', '.join(sorted(KINDS))}"
+        )
     first = next(_found(name), None)  # of /usr: asking every interpreter on the machine takes a second
     if first is not None and matches(wanted, first.version) and _is_under_usr(first.prefix):
         return _toolchain(name, wanted, first)
     matching = [found for found in installed(name) if matches(wanted, found.version)]
     if not matching:
         there = ", ".join(f"{found.version} ({found.prefix})" for found in installed(name)) or "none"
-        raise InfraFault(f"{name} {wanted} is not on this machine; found: {there}; {KINDS[name].fix}")
+        raise MissingCapability(f"{name} {wanted} is not on this machine; found: {there}; {KINDS[name].fix}")
     return _toolchain(name, wanted, max(matching, key=_preference))
 
 

@@ -1,6 +1,7 @@
 """Manifest and outcomes of a run -> where it departed from the planned protocol.
 
 {"what": "framework", "planned": "numpy", "observed": null}
+{"what": "attempt", "planned": 1, "observed": 2, "why": ["the launcher died"]}
 {"what": "oracle", "check": "unit", "planned": "twin", "observed": "in_process"}
 """
 
@@ -28,11 +29,20 @@ def protocol_of(manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str,
                 for name in planned
                 if planned[name] != observed[name]
             ),
+            *_of_attempts(manifest),
             *_of_limits(manifest),
             *_of_caps(manifest),
             *_of_acceptance(manifest, outcomes),
         ],
     }
+
+
+def _of_attempts(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The machine spoiled earlier attempts at the trial."""
+    trial = manifest.get("trial", {})
+    if trial.get("attempt", 1) > 1:
+        why = [retry["why"] for retry in trial.get("retries", ())]
+        yield {"what": "attempt", "planned": 1, "observed": trial["attempt"], "why": why}
 
 
 def _of_limits(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,35 +1,66 @@
-"""Trials -> Records, on this machine's threads. An infrastructure fault costs another run, never a score.
+"""Trials -> results, on the threads of this machine: at most `jobs` trials at a time, taken from the plan as they start.
 
-What goes wrong before a run has a folder, or when its record cannot be written, costs that trial alone: the others go on,
-and the fault is raised when they have ended.
+    expect -> environment (prepared by the first trial that needs it) -> run, seal, grade -> release
+                          an infrastructure fault: wait, then another attempt; after the last one the trial is invalid
+
+A fault costs its own trial. A contract whose setup fails costs the trials of that contract; every other trial runs. A trial
+without a result has its fault in its `TrialResult`; `run` raises nothing for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+import itertools
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.agents.catalogue import agent_for
 from steelyard.bench.absent_tools import absent, refuse_absent_tools
 from steelyard.contract.contract import Contract
+from steelyard.contract.contract_store import ContractStore
 from steelyard.environment.prepare import Environment, prepare_environment
-from steelyard.errors import InfraFault, OperatorFault
+from steelyard.errors import InfraFault, OperatorFault, SteelyardError
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import SEAL
 from steelyard.execution.live_run import LiveRuns
 from steelyard.execution.run_trial import run_trial
 from steelyard.execution.stop import StopRequest
 from steelyard.filesystem.disk_reserve import Reserve, reserved
-from steelyard.plan.trial import Trial
+from steelyard.plan.trial import Retry, Trial
+from steelyard.sandboxes.admission import ON_WAIT
+from steelyard.study.environments import Environments
 from steelyard.study.judging import Judging
+from steelyard.study.observer import Observer, SerialObserver, TrialResult
 from steelyard.study.record import Record, grade_evidence
+from steelyard.study.retry_policy import RetryPolicy, UngradedRun, machine_fault
 
 MACHINE_FAULTS = (InfraFault, OSError)
+DEFECT = "defect.txt"
 STOP_S = 60.0  # how long an interrupted study waits for its runs to be stopped and sealed
-MAX_RUNS = 2  # of one trial, when the machine and not the agent failed
+
+
+def prepare_and_keep(contract: Contract, sandbox: str | None) -> Environment:
+    """The environment of a contract, with every program that its checks start; the contract is kept for a later regrade."""
+    environment = prepare_environment(contract, sandbox=sandbox)
+    refuse_absent_tools(environment)
+    ContractStore(environment.cache).keep(contract)
+    return environment
+
+
+def refuse_absent_agent(trial: Trial, environment: Environment) -> None:
+    """Raises OperatorFault for an agent whose program is not in the sandbox."""
+    agent = agent_for(trial.agent, trial.contract, trial.options)
+    programs = agent.programs()
+    missing = absent(environment, sorted(programs)) if programs else []
+    if missing:
+        raise OperatorFault(
+            f"agent {agent.name}: there is no `{missing[0]}` in the sandbox of {trial.contract.id}; "
+            "name its toolchain, or use an image that has it"
+        )
 
 
 @dataclass(frozen=True)
@@ -41,111 +72,165 @@ class Engine:
     sandbox: str | None = None
     signer: Path | None = None  # an ed25519 private key
     judging: Judging | None = None  # without it no model is asked
-    on_prepare: Callable[[Contract], None] = field(default=lambda _: None)
-    on_start: Callable[[Trial], None] = field(default=lambda _: None)
+    observer: Observer = field(default_factory=Observer)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    prepare: Callable[[Contract, str | None], Environment] = prepare_and_keep
     live: LiveRuns = field(default_factory=LiveRuns)
 
-    def run(self, trials: Sequence[Trial]) -> Iterator[tuple[Trial, list[Record]]]:
-        """Each trial with all its runs, in the order in which they end; the last run is the one that counts."""
-        # Grounds first and one by one: two threads would only wait for the same setup layer.
-        environments = {
-            id(contract): self._lay(contract)
-            for contract in {id(t.contract): t.contract for t in trials}.values()
-        }
-        faults = [fault for t in trials if isinstance(fault := environments[id(t.contract)], Exception)]
-        self._refuse_absent_agents(trials, environments)
-        pool = ThreadPoolExecutor(max(1, self.jobs))
-        done_all = False
-        running: dict[Future[list[Record]], Trial] = {}
+    def run(self, trials: Iterable[Trial]) -> Iterator[TrialResult]:
+        """Each trial with all its runs, in the order in which they end."""
+        study = _Study(self)
+        plan, jobs = iter(trials), max(1, self.jobs)
+        pool = ThreadPoolExecutor(jobs)
+        running: set[Future[TrialResult]] = set()
         try:
-            running |= {
-                pool.submit(self._try, trial, environment): trial
-                for trial in trials
-                if isinstance(environment := environments[id(trial.contract)], Environment)
-            }
-            for done in as_completed(running):
-                failed = done.exception()
-                # Without `pop` every record would be kept until the last trial ends.
-                trial = running.pop(done)
-                if isinstance(failed, MACHINE_FAULTS):
-                    faults.append(failed)
-                else:
-                    yield trial, done.result()
-                del done
-            done_all = True
+            ahead = study.expect_next(plan)
+            while ahead is not None or running:
+                while ahead is not None and len(running) < jobs:
+                    # One trial ahead: an environment that the next trial needs is not forgotten in between.
+                    trial, ahead = ahead, study.expect_next(plan)
+                    running.add(pool.submit(study.run, trial))
+                    del trial
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                while done:
+                    # Nothing here keeps a result that was yielded.
+                    yield done.pop().result()
         except KeyboardInterrupt as interrupt:
+            study.stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
-            yield from self._stopped(running, str(interrupt) or "SIGINT")
+            yield from self._stop(running, str(interrupt) or "SIGINT")
             raise
-        finally:
-            # Interrupted, nobody waits for agents that may have half an hour left.
-            pool.shutdown(wait=done_all, cancel_futures=True)
-        if faults:
-            raise _untried(faults, len(trials))
+        except BaseException:
+            # Agents may have half an hour left, and nothing waits for them.
+            study.stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        pool.shutdown()
 
-    def _stopped(
-        self, running: dict[Future[list[Record]], Trial], signal: str
-    ) -> Iterator[tuple[Trial, list[Record]]]:
-        """Stop every run. Those that are sealed in time are told; a second interrupt ends the wait."""
+    def _stop(self, running: set[Future[TrialResult]], signal: str) -> Iterator[TrialResult]:
+        """Stop every run and yield those that are sealed in time; a second interrupt ends the wait."""
         why = f"the operator stopped the run ({signal})"
         self.live.stop_all(StopRequest("operator", why, f"operator {signal}", at_once=True))
         for done in wait(running, STOP_S).done:
             if not done.cancelled() and done.exception() is None:
-                yield running[done], done.result()
+                yield done.result()
 
-    def _lay(self, contract: Contract) -> Environment | Exception:
-        self.on_prepare(contract)
+
+class _Study:
+    """One call of `Engine.run`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._observer = SerialObserver(engine.observer)
+        self._environments = Environments(refuse_absent_agent)
+        self.stopped = threading.Event()
+
+    def expect_next(self, plan: Iterator[Trial]) -> Trial | None:
+        trial = next(plan, None)
+        if trial is not None:
+            self._environments.expect(trial)
+        return trial
+
+    def run(self, trial: Trial) -> TrialResult:
+        """Raises nothing of the trial's: whatever goes wrong is its result."""
+        ON_WAIT.set(lambda why: self._observer.waiting(trial, why))
+        self._observer.started(trial)
+        attempts = _Attempts(trial)
         try:
-            environment = prepare_environment(contract, sandbox=self.sandbox)
-            refuse_absent_tools(environment)
-        except MACHINE_FAULTS as fault:
-            return fault
-        return environment
+            fault = self._attempt_until_done(attempts)
+        except SteelyardError as raised:
+            fault = raised
+        except OSError as error:
+            fault = machine_fault(error)
+        except Exception as defect:  # noqa: BLE001  # a defect of ours costs this trial, loudly, and not the others
+            fault = InfraFault(f"a defect in Steelyard: {defect!r}")
+            fault.__cause__ = defect
+        finally:
+            self._environments.release(trial)
+        result = TrialResult(trial, tuple(attempts.records), fault, tuple(attempts.retries))
+        self._observer.finished(result)
+        return result
 
-    def _refuse_absent_agents(
-        self, trials: Sequence[Trial], environments: Mapping[int, Environment | Exception]
-    ) -> None:
-        """An agent whose program is in no sandbox is the operator's mistake, found before any other is tried."""
-        wanted: dict[int, dict[str, str]] = {}
-        for trial in trials:
-            agent = agent_for(trial.agent, trial.contract, trial.options)
-            wanted.setdefault(id(trial.contract), {}).update(dict.fromkeys(agent.programs(), agent.name))
-        for key, agents in wanted.items():
-            environment = environments[key]
-            missing = (
-                absent(environment, sorted(agents)) if agents and isinstance(environment, Environment) else []
-            )
-            if missing and isinstance(environment, Environment):
-                where = environment.contract.id
-                raise OperatorFault(
-                    f"agent {agents[missing[0]]}: there is no `{missing[0]}` in the sandbox of {where}; "
-                    "name its toolchain, or use an image that has it"
+    def _attempt_until_done(self, attempts: _Attempts) -> SteelyardError | None:
+        """The fault that kept the last attempt from a record, if one did."""
+        trial = attempts.trial
+        self._observer.phase(trial, "environment")
+        environment = self._environments.environment_of(trial, lambda: self._prepare(attempts))
+        for number in itertools.count(1):
+            fault = self._attempt(attempts, environment)
+            why = str(fault) if fault is not None else attempts.spoiled_by
+            if not why or not self._wait(attempts, self._engine.retry.next_run(number, why, fault)):
+                break
+        return fault
+
+    def _attempt(self, attempts: _Attempts, environment: Environment) -> InfraFault | None:
+        """One run, sealed and graded; a fault that left no sealed run is returned, and may be tried again."""
+        trial, engine = attempts.trial, self._engine
+        try:
+            with reserved(engine.out) as reserve:
+                evidence = run_trial(
+                    trial,
+                    environment,
+                    engine.out,
+                    signer=engine.signer,
+                    live=engine.live,
+                    on_phase=lambda phase, detail: self._observer.phase(trial, phase, detail),
+                    retries=tuple(attempts.retries),
                 )
-
-    def _try(self, trial: Trial, environment: Environment) -> list[Record]:
-        self.on_start(trial)
-        records: list[Record] = []
-        while len(records) < MAX_RUNS and (
-            not records or records[-1].evidence.termination == "infrastructure"
-        ):
-            with reserved(self.out) as reserve:
-                evidence = run_trial(trial, environment, self.out, signer=self.signer, live=self.live)
-                records.append(self._graded(trial, environment, evidence, reserve))
-        return records
+                record = self._graded(trial, environment, evidence, reserve)
+        except MACHINE_FAULTS as error:
+            return machine_fault(error)
+        attempts.records.append(record)
+        return None
 
     def _graded(self, trial: Trial, environment: Environment, evidence: Evidence, reserve: Reserve) -> Record:
+        self._observer.phase(trial, "grade")
+        judging = self._engine.judging
+        if judging is not None:
+            judging = replace(judging, on_ask=lambda _: self._observer.phase(trial, "judge"))
         try:
             return grade_evidence(
-                trial.contract, evidence, lambda: environment, self.signer, self.judging, reserve=reserve
+                trial.contract, evidence, lambda: environment, self._engine.signer, judging, reserve=reserve
             )
-        except MACHINE_FAULTS:
+        except Exception as error:
             # Not sealed and ungraded for ever: without its seal it is a run that was cut off.
-            with suppress(OSError):
+            with suppress(OSError, InfraFault):
                 evidence.folder.file(SEAL).unlink()
+                if not isinstance(error, (SteelyardError, OSError)):
+                    evidence.folder.write_bytes(DEFECT, traceback.format_exc().encode(errors="replace"))
+            if isinstance(error, MACHINE_FAULTS):
+                raise UngradedRun(str(machine_fault(error))) from error
             raise
 
+    def _prepare(self, attempts: _Attempts) -> Environment:
+        number = 1
+        while True:
+            try:
+                return self._engine.prepare(attempts.trial.contract, self._engine.sandbox)
+            except MACHINE_FAULTS as error:
+                fault = machine_fault(error)
+                if not self._wait(attempts, self._engine.retry.next_preparation(number, fault)):
+                    raise fault from error
+            number += 1
 
-def _untried(faults: Sequence[BaseException], trials: int) -> InfraFault:
-    first = faults[0]
-    said = str(first) if isinstance(first, InfraFault) else f"this machine refused: {first}"
-    return InfraFault(f"{len(faults)} of {trials} trials could not be run: {said}" if trials > 1 else said)
+    def _wait(self, attempts: _Attempts, retry: Retry | None) -> bool:
+        """Whether another attempt follows; the time until then has passed."""
+        if retry is None or self.stopped.is_set():
+            return False
+        attempts.retries.append(retry)
+        self._observer.retried(attempts.trial, retry)
+        self._engine.retry.sleep(retry.wait_s)
+        return not self.stopped.is_set()
+
+
+@dataclass
+class _Attempts:
+    trial: Trial
+    records: list[Record] = field(default_factory=list)
+    retries: list[Retry] = field(default_factory=list)
+
+    @property
+    def spoiled_by(self) -> str:
+        """What the machine did to the last run; empty when it counts."""
+        evidence = self.records[-1].evidence
+        return evidence.rationale or "infrastructure" if evidence.termination == "infrastructure" else ""

@@ -82,8 +82,8 @@ class SelfTest:
         self.on_start(f"{contract.id} x {name}")
         judging = None if contract.checks else self.judging
         engine = Engine(self.out, sandbox=self.sandbox, judging=judging)
-        ((_, records),) = engine.run([Trial(contract, agent)])
-        return records[-1]
+        (result,) = engine.run([Trial(contract, agent)])
+        return result.record
 
 
 def _wanted(contract: Contract) -> dict[str, str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 
 from steelyard.bench.twin.side_by_side import side_by_side
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.admission import Admission
+from steelyard.sandboxes.shared_register import Need, Register
 
 
 def test_both_runs_are_under_way_at_the_same_time() -> None:
@@ -39,9 +41,9 @@ def test_trouble_of_one_run_is_the_callers() -> None:
         side_by_side(lambda: "a", lost)
 
 
-def test_both_are_admitted_where_only_one_fits() -> None:
+def test_both_are_admitted_where_only_one_fits(tmp_path: Path) -> None:
     """Else the second would wait for the first, and a clock would tell them apart."""
-    admission, meeting = Admission(100), threading.Barrier(2, timeout=20)
+    admission, meeting = Admission(Need(100), Register(tmp_path)), threading.Barrier(2, timeout=20)
 
     def run() -> int:
         ticket = admission.enter(80)

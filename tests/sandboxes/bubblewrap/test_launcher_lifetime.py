@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from steelyard.filesystem.owner import is_stale
-from steelyard.sandboxes.base import Command
+from steelyard.sandboxes.base import Command, Limits
 from steelyard.sandboxes.bubblewrap.launcher_client import Launcher, launcher
 from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox
 from steelyard.sandboxes.limits import cgroups
@@ -58,9 +58,11 @@ def groups_of(pid: int) -> list[Path]:
 
 def test_sixteen_start_at_once_from_threads(start: StartBubblewrap) -> None:
     outputs: list[str] = []
+    # A quarter of a CPU each: all of them are admitted on one CPU.
+    limits = Limits(cpu=0.25, memory_mb=128, guaranteed_mb=64, disk_mb=8, tmp_mb=4, processes=32)
 
     def work(number: int) -> None:
-        sandbox = start()
+        sandbox = start(limits=limits)
         outputs.append(sandbox.run(Command(("echo", str(number)))).stdout.text)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]

@@ -117,7 +117,7 @@ def test_an_engine_without_room_for_an_image(operator: Operator, left_bytes: int
     contract = operator.contract(files, environment={**SMALL, "build": "image"})
     with operator.own.full(leave_bytes=left_bytes):
         said = operator.run(contract, "true")
-    assert (said.code, said.out) == (3, "")
+    assert (said.code, said.line["fault"]) == (3, "infrastructure")
     assert "could not be built" in said.err
     assert "free some disk" in said.err
 

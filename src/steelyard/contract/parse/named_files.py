@@ -40,7 +40,8 @@ class Named:
         self.problems.append(Problem(self.source.where(place), dotted(place), message))
 
 
-def name_files(source: Source, entries: Entries, folder: Path) -> Named:
+def name_files(source: Source, entries: Entries, folder: Path, *, with_repository: bool = True) -> Named:
+    """Without the repository, neither its archive nor its folder has to be there."""
     named = Named(source)
     for place, name in _graders_files(source, entries):
         try:
@@ -51,7 +52,7 @@ def name_files(source: Source, entries: Entries, folder: Path) -> Named:
         _look_at_kinds(named)
     for place, look in _looks(source):
         written = _written(source, place)
-        if written is None:
+        if written is None or (place in {ARCHIVE, TREE} and not with_repository):
             continue
         try:
             look(named, folder, inside(folder, written))

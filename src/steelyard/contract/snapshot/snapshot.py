@@ -126,7 +126,7 @@ def take_snapshot(repository: Repository | None, folder: Path, cache: Cache) -> 
         made = _from_archive(repository, folder / repository.archive, cache)
     else:
         made = _from_tree(repository, folder / str(repository.tree), cache)
-    return _read(made)
+    return read_snapshot(made)
 
 
 def _from_nothing(cache: Cache) -> Path:
@@ -237,7 +237,8 @@ def _write(
     folder.chmod(0o755)
 
 
-def _read(folder: Path) -> Snapshot:
+def read_snapshot(folder: Path) -> Snapshot:
+    """A finished snapshot of the cache."""
     try:
         data = orjson.loads((folder / "snapshot.json").read_bytes())
         return Snapshot(

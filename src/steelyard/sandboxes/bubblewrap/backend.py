@@ -114,7 +114,7 @@ def _in_memory_mb(spec: SandboxSpec) -> int:
 
 def _hold(spec: SandboxSpec) -> Holding:
     guaranteed_mb = min(spec.limits.guaranteed_mb, spec.limits.memory_mb)
-    ticket = admission().enter((guaranteed_mb + _in_memory_mb(spec)) * _MB)
+    ticket = admission().enter((guaranteed_mb + _in_memory_mb(spec)) * _MB, spec.limits.cpu)
     folder = None
     if _is_on_disk(spec) and spec.keep is None:
         folder = Cache.default().root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from steelyard.errors import InfraFault
+from steelyard.errors import InfraFault, MissingCapability
 
 DOCKER_SOCKET = "/var/run/docker.sock"
 CALL_TIMEOUT_S = 120.0
@@ -196,9 +196,9 @@ def _faults(path: str) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, ConnectionRefusedError) as error:
-        raise InfraFault(f"no container engine answers on {path}; {_START}; {_WITHOUT}") from error
+        raise MissingCapability(f"no container engine answers on {path}; {_START}; {_WITHOUT}") from error
     except PermissionError as error:
-        raise InfraFault(f"this user may not use {path}; {_ALLOW}") from error
+        raise MissingCapability(f"this user may not use {path}; {_ALLOW}") from error
     except TimeoutError as error:
         raise InfraFault(f"the container engine on {path} does not answer; {_START}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -253,7 +253,9 @@ def engine() -> Engine:
     """The engine that DOCKER_HOST names, or the first whose socket is there."""
     named = os.environ.get("DOCKER_HOST", "")
     if named and not named.startswith("unix://"):
-        raise InfraFault(f"DOCKER_HOST={named} is not on this machine; set DOCKER_HOST=unix:///path/to.sock")
+        raise MissingCapability(
+            f"DOCKER_HOST={named} is not on this machine; set DOCKER_HOST=unix:///path/to.sock"
+        )
     return _at(named.removeprefix("unix://") or _first_socket())
 
 

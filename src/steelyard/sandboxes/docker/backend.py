@@ -57,7 +57,8 @@ class DockerBackend:
         _sweep_once(found)
         facts = self.facts(spec)
         ticket = admission().enter(
-            (min(spec.limits.guaranteed_mb, spec.limits.memory_mb) + 2 * spec.limits.tmp_mb) * _MB
+            (min(spec.limits.guaranteed_mb, spec.limits.memory_mb) + 2 * spec.limits.tmp_mb) * _MB,
+            spec.limits.cpu,
         )
         scratch = Cache.default().root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
         try:

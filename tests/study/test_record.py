@@ -1,0 +1,115 @@
+"""A graded run: what is written beside the sealed evidence, and what a further grading may change."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from fake_study import FakeStudy
+
+from steelyard.contract.contract import Contract
+from steelyard.errors import OperatorFault
+from steelyard.evidence.evidence import load_evidence
+from steelyard.plan.trial import Trial
+from steelyard.sandboxes.fake import Answer
+from steelyard.study.record import Record, grade_evidence
+from steelyard.study.regrade import Regrader, contract_digest, refuse_to_regrade
+from steelyard.study.verify_record import record_breaks
+
+Make = Callable[..., Contract]
+
+
+@pytest.fixture
+def record(fake_study: FakeStudy, contract: Make) -> Record:
+    (result,) = fake_study.engine().run([Trial(contract(), "noop")])
+    return result.record
+
+
+def names(record: Record) -> list[str]:
+    return sorted(path.name for path in record.evidence.folder.file("gradings").glob("*.json"))
+
+
+def test_the_first_grading_is_the_result_of_record(record: Record) -> None:
+    folder = record.evidence.folder
+    assert (record.number, names(record)) == (1, ["0001.json"])
+    assert folder.read_json("report.json")["verdict"] == "pass"
+    assert record_breaks(folder) == []
+
+
+def test_a_second_grading_leaves_the_report_as_it_is(record: Record) -> None:
+    report = record.evidence.folder.read_bytes("report.json")
+    again = grade_evidence(record.contract, load_evidence(record.evidence.folder))
+    assert (again.number, names(record)) == (2, ["0001.json", "0002.json"])
+    assert record.evidence.folder.read_bytes("report.json") == report
+    assert record_breaks(record.evidence.folder) == []
+
+
+def test_a_report_that_was_altered_is_a_break(record: Record) -> None:
+    path = record.evidence.folder.file("report.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "verdict": "fail"}))
+    assert [str(one) for one in record_breaks(record.evidence.folder)] == [
+        "report.json: altered: its `verdict` is not what the record says"
+    ]
+
+
+def test_the_manifest_has_the_trial(record: Record) -> None:
+    manifest = record.evidence.manifest
+    assert manifest["trial"] == {
+        "id": Trial(record.contract, "noop").id,
+        "repeat": 1,
+        "attempt": 1,
+        "retries": [],
+    }
+
+
+def test_a_grading_by_another_contract_counts_for_nothing(record: Record, contract: Make) -> None:
+    other = grade_evidence(contract("other"), load_evidence(record.evidence.folder))
+    assert (other.verdict.verdict, other.verdict.status) == ("invalid", "invalid")
+    assert "the run is of contract digest" in other.verdict.reason
+
+
+def test_regrading_by_another_contract_is_refused(record: Record, contract: Make) -> None:
+    with pytest.raises(OperatorFault, match="is of contract digest"):
+        refuse_to_regrade(contract("other"), record.evidence, None)
+
+
+def test_regrading_an_altered_run_is_refused(record: Record) -> None:
+    record.evidence.folder.file("checks/adds/outcome.json").write_text('{"outcome": "pass"}')
+    with pytest.raises(OperatorFault, match=r"was altered: checks/adds/outcome\.json"):
+        refuse_to_regrade(record.contract, load_evidence(record.evidence.folder), None)
+
+
+def test_regrading_a_signed_run_needs_its_key(fake_study: FakeStudy, contract: Make, tmp_path: Path) -> None:
+    key = tmp_path / "key.pem"
+    form = Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    key.write_bytes(Ed25519PrivateKey.generate().private_bytes(*form))
+    fake_study.signer = key
+    (result,) = fake_study.engine().run([Trial(contract(), "noop")])
+    refuse_to_regrade(result.record.contract, result.record.evidence, key)
+    with pytest.raises(OperatorFault, match="is signed"):
+        refuse_to_regrade(result.record.contract, result.record.evidence, None)
+
+
+def test_a_run_that_was_never_graded_gets_its_report_by_a_regrade(record: Record) -> None:
+    folder = record.evidence.folder
+    shutil.rmtree(folder.file("gradings"))
+    folder.file("gradings").mkdir()
+    for name in ("gradings-head.json", "report.json"):
+        folder.file(name).unlink()
+    again = Regrader().regrade(record.contract, load_evidence(folder))
+    assert (again.number, folder.read_json("report.json")["verdict"]) == (1, "pass")
+
+
+def test_the_digest_of_a_run_is_that_of_its_contract(record: Record) -> None:
+    assert contract_digest(record.evidence) == record.contract.digest
+
+
+def test_a_failed_check_is_a_failed_run(fake_study: FakeStudy, contract: Make) -> None:
+    fake_study.script = lambda _: Answer(exit_code=3)
+    (result,) = fake_study.engine().run([Trial(contract(), "noop")])
+    assert result.record.evidence.folder.read_json("report.json")["checks"] == {"adds": "fail"}
