@@ -19,7 +19,7 @@ from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.trace.events import EventLog
 from steelyard.evidence.trace.termination import Termination
-from steelyard.sandboxes.base import Command, CommandResult, Mount, Sandbox
+from steelyard.sandboxes.base import Command, CommandResult, Mount, OnOutput, Sandbox
 
 NOT_FOUND = 127  # what a shell says of a command that is not there
 AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
@@ -53,6 +53,7 @@ class Session:
     wall_s: float
     env: Mapping[str, str] = field(default_factory=dict)
     turn: int = 1  # which message of the run's this is about
+    on_output: OnOutput | None = None  # receives what the agent's process prints, while it prints
 
     def put(self, name: str, content: bytes) -> str:
         """Write a file into HOME, which no other sandbox shares and no capture reads; its path inside.
@@ -83,7 +84,7 @@ class Session:
         command = Command(
             argv, env=self.env, timeout_s=self.wall_s, keep_bytes=AGENT_BYTES, whole_bytes=STREAM_BYTES
         )
-        finished = self.sandbox.run(command)
+        finished = self.sandbox.run(command, self.on_output)
         self.events.append(
             "tool.result",
             "agent",

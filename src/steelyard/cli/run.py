@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
-from steelyard.cli.trials import add_jobs, add_run_options, run_trials
+from steelyard.cli.trials import add_jobs, add_max_failures, add_run_options, planned, run_trials
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
@@ -45,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
     add_required(parser)
     add_jobs(parser, default=1)
+    add_max_failures(parser)
     add_task_options(parser)
     parser.add_argument(
         "--harbor-result",
@@ -57,12 +58,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.repeats < 1:
         raise OperatorFault("--repeats is at least 1")
+    if args.max_failures is not None and args.max_failures < 1:
+        raise OperatorFault("--max-failures is at least 1")
     check_out(args.out)
     if args.harbor_result is not None:
         check_out(args.harbor_result)
     required_by(args)  # a wrong word is found before anything is spent
-    for agent in args.agent:
-        find_agent(agent)  # a wrong name is found before anything is spent
+    _check_agents(args.agent)  # a wrong name is found before anything is spent
     catalogue = installed_catalogue()
     options = task_options(args)
     folders = find_folders(args.contracts)
@@ -71,17 +73,34 @@ def run(args: argparse.Namespace) -> int:
     with told_as_typed(typed):
         contracts = [load_contract(path, catalogue) for path in made]
         trials = plan_trials(contracts, args.agent, args.repeats)
-        with Reporter(len(trials), as_json=args.json) as reporter:
+        with Reporter(planned(trials, args), as_json=args.json) as reporter:
             results = run_trials(trials, args, reporter, typed)
             reporter.summary(results)
     print_faults(results)
     if args.harbor_result is not None:
         named = {id(contract): path for contract, path in zip(contracts, folders, strict=True)}
-        for trial, line in zip(trials, results, strict=True):
-            if line["folder"] is None:
+        ended = {line["trial"]: line for line in results}
+        for trial in trials:
+            line = ended.get(trial.id, {})
+            if line.get("folder") is None:
                 continue
             _write_harbor(args.harbor_result, trial.contract, line, named[id(trial.contract)])
     return exit_code(results)
+
+
+def _check_agents(texts: Sequence[str]) -> None:
+    """Every agent exists, and no two have one name: their results could not be told apart."""
+    named: dict[str, str] = {}
+    for text in texts:
+        name = find_agent(text).name
+        if name not in named:
+            named[name] = text
+        elif named[name] == text:
+            raise OperatorFault(f"--agent {text} is given twice; `--repeats 2` tries each agent twice")
+        else:
+            raise OperatorFault(
+                f"--agent {named[name]} and --agent {text} have the same name, {name}; rename one file"
+            )
 
 
 def _write_harbor(out: Path, contract: Contract, line: Mapping[str, Any], task: Path) -> None:

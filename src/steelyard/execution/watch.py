@@ -19,6 +19,7 @@ from steelyard.errors import AgentFault
 from steelyard.evidence.folder.folder import FINAL_RESPONSE
 from steelyard.execution.alerts import alert_of_output, alert_of_time, alerts_of_exit
 from steelyard.execution.collect import collect
+from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import WORKSPACE, Captured, ExitStats
 
@@ -138,12 +139,20 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     if left_s <= 0:
         return Ending("wall_time", "the wall-clock budget of the run was used up")
     begun = time.monotonic()
+    live = LiveOutput(run.folder, _suffix(message))
     try:
-        return run.agent.work(_session(run, message, text, min(left_s, message.wall_s or left_s)))
+        session = _session(run, message, text, min(left_s, message.wall_s or left_s))
+        return run.agent.work(replace(session, on_output=live.write))
     except AgentFault as fault:
         return Ending("agent_crash", str(fault))
     finally:
+        live.close()
         run.spent_s += time.monotonic() - begun
+
+
+def _suffix(message: Message) -> str:
+    """What tells the output files of later messages from those of the first."""
+    return f"-{message.number}" if message.number > 1 else ""
 
 
 def _session(run: LiveRun, message: Message, text: str, wall_s: float) -> Session:
@@ -186,9 +195,9 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
     finished = ending.finished
     if finished is None:
         return
-    number = f"-{message.number}" if message.number > 1 else ""
+    suffix = _suffix(message)
     streams = {
-        name: _kept(run, f"agent/{name}{number}.txt", stream)
+        name: _kept(run, f"agent/{name}{suffix}.txt", stream)
         for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr))
     }
     run.answer = finished.stdout
