@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
-from steelyard.study.judging import Judging
+from steelyard.study.judging import judging_by
 from steelyard.study.record import grading_of
 
 RUNS = Path(".steelyard/runs")
@@ -32,15 +33,17 @@ def run_trial(  # noqa: PLR0913  # options, by name
     repeat: int = 1,
     out: str | Path = RUNS,
     sandbox: str | None = None,
-    judge: bool = False,
+    judge: bool = True,
     agent_options: AgentOptions = NO_OPTIONS,
 ) -> dict[str, Any]:
     """Try one agent once; returns the result line that `steelyard run --json` prints.
 
-    With `judge`, models are asked what they think of it, with the keys of the environment. `agent_options` is what the
+    As on the command line a model judges a completed run where the environment has a key for one; the first request is announced
+    as a warning of the logger `steelyard`. `judge=False` and STEELYARD_JUDGE=off turn it off. `agent_options` is what the
     agent gets beside the contract, as by `--agent-env`, `--agent-host` and `--agent-path`.
     """
-    engine = Engine(Path(out), sandbox=sandbox, judging=Judging(os.environ) if judge else None)
+    judging = judging_by(os.environ, logging.getLogger("steelyard").warning, is_off=not judge)
+    engine = Engine(Path(out), sandbox=sandbox, judging=judging)
     (result,) = engine.run([Trial(contract, agent, repeat, agent_options)])
     return result_line(result.record.evidence, grading_of(result.record))
 
@@ -52,7 +55,7 @@ def grade(  # noqa: PLR0913  # options, by name
     tree: str | Path | None = None,
     out: str | Path = RUNS,
     sandbox: str | None = None,
-    judge: bool = False,
+    judge: bool = True,
 ) -> dict[str, Any]:
     """Grade a patch file or a folder; returns the result line that `steelyard grade --json` prints."""
     if (patch is None) == (tree is None):

@@ -123,8 +123,8 @@ def test_of_a_folder_of_runs_those_of_the_contract_are_regraded(
     assert said.code == 1, said.err
     assert [len(gradings(line)) for line in (other, *lines)] == [1, 2, 2, 1]
     assert "2 runs regraded" in said.out
-    assert "1 run of other contracts left alone" in said.out
-    assert "1 run never finished" in said.out
+    assert "1 run of other contracts; ignored" in said.out
+    assert "1 run running or interrupted; ignored" in said.out
 
 
 def test_a_run_without_a_seal_is_refused(steelyard: Steelyard, author: Author) -> None:
@@ -132,7 +132,7 @@ def test_a_run_without_a_seal_is_refused(steelyard: Steelyard, author: Author) -
     line = tried(steelyard, contract)
     Path(line["folder"], "seal.json").unlink()
     said = regraded(steelyard, contract, line["run"])
-    assert (said.code, "never finished" in said.err) == (2, True)
+    assert (said.code, "was interrupted" in said.err) == (2, True)
 
 
 def test_a_folder_without_runs_is_a_usage_error(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:

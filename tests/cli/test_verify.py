@@ -57,7 +57,7 @@ def test_an_untouched_run_is_ok(tmp_path: Path, capsys: pytest.CaptureFixture[st
     digest = folder.read_json("seal.json")["digest"]
     assert capsys.readouterr().out == (
         f"ok  1-a  2 events, 4 files, 1 grading, seal {digest}; "
-        "unsigned: whoever can write the folder could have made it\n"
+        "not signed: anyone with write access could have forged it\n"
     )
 
 

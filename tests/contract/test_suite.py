@@ -24,12 +24,20 @@ def test_the_suites_graders_come_first(writer: Writer) -> None:
     assert [grader.name for grader in writer.load().graders] == ["shared", "own"]
 
 
+def test_a_suite_can_turn_judging_off_and_a_contract_can_turn_it_on_again(writer: Writer) -> None:
+    writer.write()
+    share(writer, "judge: off\n")
+    assert writer.load().spec.judge is False
+    writer.write(judge={})
+    assert writer.load().spec.judge
+
+
 def test_the_suites_judge_is_every_contracts_unless_it_says_otherwise(writer: Writer) -> None:
     writer.write(judge={"max_diff_bytes": 5})
     alone = writer.load()
     share(writer, "judge: {models: [gpt-1, gpt-2]}\n")
     shared = writer.load()
-    assert shared.spec.judge is not None
+    assert shared.spec.judge
     assert (shared.spec.judge.models, shared.spec.judge.max_diff_bytes) == (("gpt-1", "gpt-2"), 5)
     assert shared.digest != alone.digest
     writer.write(judge=None)

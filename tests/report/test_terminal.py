@@ -10,7 +10,7 @@ from rich.console import Console
 from shown_results import WIDTHS, printed, result
 
 from steelyard.report.one_run import print_run
-from steelyard.report.terminal import LEGEND, reason
+from steelyard.report.terminal import LEGEND, Columns, reason
 
 
 def test_every_cell_is_there_at_every_width() -> None:
@@ -43,7 +43,12 @@ def test_the_longest_names_are_whole_on_a_narrow_terminal() -> None:
 
 def test_what_was_expected_is_whole_at_every_width() -> None:
     for width in WIDTHS:
-        assert "as expected" in printed(width, result(), expected={result()["run"]: "fail"})
+        columns = Columns(more=("expected",))
+        rows = columns.table()
+        rows.rows.append(columns.row(result(), unicode=True, expected="fail"))
+        console = Console(width=width, file=io.StringIO())
+        console.print(rows)
+        assert "as expected" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_the_legend_the_evidence_and_missing_isolation_are_below() -> None:

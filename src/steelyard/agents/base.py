@@ -23,7 +23,15 @@ from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import Secrets
 from steelyard.evidence.trace.events import EventLog
 from steelyard.evidence.trace.termination import Termination
-from steelyard.sandboxes.base import AllowedHost, Command, CommandResult, HostFolder, Mount, Sandbox
+from steelyard.sandboxes.base import (
+    AllowedHost,
+    Command,
+    CommandResult,
+    HostFolder,
+    Mount,
+    OnOutput,
+    Sandbox,
+)
 
 NOT_FOUND = 127  # what a shell says of a command that is not there
 AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
@@ -84,6 +92,7 @@ class Turn:
     wall_s: float
     env: Mapping[str, str] = field(default_factory=dict)  # beside the workplace's
     number: int = 1  # which message of the run this is
+    on_output: OnOutput | None = None  # receives what the agent's process prints, while it prints
 
     @property
     def sandbox(self) -> Sandbox:
@@ -128,7 +137,7 @@ class Turn:
             keep_bytes=AGENT_BYTES,
             whole_bytes=STREAM_BYTES,
         )
-        finished = self.sandbox.run(command)
+        finished = self.sandbox.run(command, self.on_output)
         self.events.append(
             "tool.result",
             "agent",

@@ -42,14 +42,15 @@ def agent_options(args: argparse.Namespace) -> AgentOptions:
 
 
 def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
-    """Raises OperatorFault for an agent, a variable, a host or a folder that is not there."""
+    """Raises OperatorFault for an agent, a variable, a host or a folder that is not there, and for two agents of one name."""
     names: dict[str, str] = {}
     unredacted: set[str] = set()
     takes = False
     for text in texts:
         agent = find_agent(text, options)
-        if names.setdefault(agent.name, text) != text and "=" in text.partition(":")[0]:
-            raise OperatorFault(f"two agents are called {agent.name}; give each a name: --agent NAME=...")
+        if agent.name in names:
+            raise OperatorFault(_same_name(names[agent.name], text, agent.name))
+        names[agent.name] = text
         takes = takes or agent.in_sandbox
         unredacted |= {name for name, value in agent.resources.env.items() if not is_redacted(value)}
     if options and not takes:
@@ -59,3 +60,11 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
     for name in sorted(unredacted):
         note = f"the value of {name} is shorter than {SHORTEST_BYTES} bytes, so it is not redacted in records"
         print(f"steelyard: note: {note}", file=sys.stderr)  # noqa: T201  # this is the command line
+
+
+def _same_name(first: str, second: str, name: str) -> str:
+    if first == second:
+        return f"--agent {first} is given twice; `--repeats 2` tries each agent twice"
+    return (
+        f"--agent {first} and --agent {second} have the same name, {name}; give each a name: --agent NAME=..."
+    )

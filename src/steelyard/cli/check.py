@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
+from steelyard.contract.lfs_pointers import lfs_pointers
 from steelyard.contract.lint.exposed_verifiers import WORKSPACE, exposed_verifiers
 from steelyard.contract.lint.offline_verifiers import fetching_verifiers
 from steelyard.contract.lint.reference import reference_problems
 from steelyard.contract.lint.syntax import unparsed
 from steelyard.contract.load import examine_contract
-from steelyard.errors import ContractFault, OperatorFault, Problem
+from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.graders.checks.verifier import Verifier
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 HELP = "find mistakes in contracts before anything is spent"
 SCHEMA = "steelyard.check/1"
+_NAMED = 3  # hidden files in a note
 
 
 class ExpectedOutput(NamedTuple):
@@ -51,7 +53,8 @@ class Checked(NamedTuple):
                    "severity": "error|warning"}],
      "tried": [{"name": "fixtures/pass/a.json", "wanted": "at least 0.95", "got": "0.8",
                 "came": "as_expected|otherwise|error|invalid", "why": "", "folder": "..."}],
-     "outputs": [{"check": "verify", "path": "/workspace/answer.json", "inferred": true}]}
+     "outputs": [{"check": "verify", "path": "/workspace/answer.json", "inferred": true}],
+     "missing": ["node 99 is not on this machine; ..."], "notes": ["each check gets its own fresh tree: ..."]}
     """
 
     path: Path
@@ -61,10 +64,13 @@ class Checked(NamedTuple):
     warnings: list[Problem]
     tried: tuple[SelfTestResult, ...] = ()
     outputs: tuple[ExpectedOutput, ...] = ()
+    missing: tuple[str, ...] = ()  # of this machine
+    notes: tuple[str, ...] = ()  # how this contract is graded, where that surprises its author
 
     @property
     def ok(self) -> bool:
-        return not self.faults and all(one.came == "as_expected" for one in self.tried)
+        is_right = not self.faults and not self.missing
+        return is_right and all(one.came == "as_expected" for one in self.tried)
 
     @property
     def exit_code(self) -> int:
@@ -94,10 +100,14 @@ class Checked(NamedTuple):
             ],
             "tried": [one.to_json() for one in self.tried],
             "outputs": [one._asdict() for one in self.outputs],
+            "missing": list(self.missing),
+            "notes": list(self.notes),
         }
 
     def lines(self) -> list[str]:
         head = f"ok     {self.id}  {self.digest}" if self.ok else f"wrong  {self.path}"
+        if self.missing and not self.faults:
+            head = f"cannot run here  {self.path}"
         told = [line for problem in self.faults for line in problem_lines(problem)]
         lint_warnings = [f"warning: {line}" for problem in self.warnings for line in problem_lines(problem)]
         outputs = [
@@ -107,8 +117,9 @@ class Checked(NamedTuple):
         ]
         return [
             shown(head),
-            *(f"  {shown(line)}" for line in outputs),
+            *(f"  {shown(line)}" for line in (*outputs, *self.missing)),
             *(f"  {line}" for line in (*told, *lint_warnings)),
+            *(f"  note: {shown(line)}" for line in self.notes),
         ]
 
 
@@ -133,7 +144,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="for what is tried, instead of the contract's; bubblewrap runs many a Harbor task without its image",
+        help="for what is tried, instead of the contract's; bubblewrap runs many Harbor tasks without Docker",
     )
     parser.add_argument(
         "--no-judge",
@@ -148,7 +159,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     code, tried, catalogue = 0, 0, installed_catalogue()
     for checked in _told_apart(_each(args, catalogue)):
-        if (args.fixtures or args.reference) and not checked.faults:
+        if (args.fixtures or args.reference) and not checked.faults and not checked.missing:
             checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
         _tell(checked, as_json=args.json)
@@ -219,7 +230,12 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         contract, warnings = examine_contract(path, catalogue, to_run=False)
     except ContractFault as fault:
         return Checked(path, None, None, fault.problems, [])
-    lint_warnings = [*unparsed(contract), *exposed_verifiers(contract), *fetching_verifiers(contract)]
+    lint_warnings = [
+        *unparsed(contract),
+        *exposed_verifiers(contract),
+        *fetching_verifiers(contract),
+        *lfs_pointers(contract),
+    ]
     return Checked(
         path,
         contract.id,
@@ -227,7 +243,35 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         reference_problems(contract),
         [*warnings, *lint_warnings],
         outputs=tuple(_outputs(contract)),
+        missing=tuple(_missing_toolchains(contract)),
+        notes=tuple(_notes(contract)),
     )
+
+
+def _notes(contract: Contract) -> Iterator[str]:
+    """What surprises authors: checks share no files, and an agent's edits to what decides are not used."""
+    checks = [entry for entry in contract.checks if entry.executes]
+    if len(checks) > 1 and contract.spec.bench != "live":
+        yield "each check gets its own fresh tree: a file that one check writes is not there for the next"
+    if hidden := sorted({dest for entry in checks for _, dest in getattr(entry.grader, "injected", ())}):
+        named = ", ".join(hidden[:_NAMED]) + (
+            f" and {len(hidden) - _NAMED} more" if len(hidden) > _NAMED else ""
+        )
+        yield f"hidden files are laid over the change last, so an agent's edits to {named} are put back"
+
+
+def _missing_toolchains(contract: Contract) -> Iterator[str]:
+    """In words, what this machine lacks for the contract to run here."""
+    wanted = contract.spec.environment.toolchains
+    if not wanted:
+        return
+    from steelyard.sandboxes.toolchains import resolve  # noqa: PLC0415  # asks interpreters; few contracts name one
+
+    for name, version in wanted.items():
+        try:
+            resolve({name: version})
+        except InfraFault as fault:
+            yield str(fault)
 
 
 def _outputs(contract: Contract) -> Iterator[ExpectedOutput]:

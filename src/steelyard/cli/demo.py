@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from steelyard.cli.faults import print_faults
-from steelyard.cli.output import check_out, console
+from steelyard.cli.output import check_out
 from steelyard.cli.reporter import Reporter
-from steelyard.cli.trials import add_jobs, add_run_options, run_trials
+from steelyard.cli.trials import add_jobs, add_run_options, planned, run_trials
 from steelyard.contract.load import load_contract
 from steelyard.errors import InfraFault
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
-from steelyard.report.terminal import print_summary, table_of_results
 
 HELP = "try the bundled suite with honest and cheating agents"
 
@@ -56,6 +57,9 @@ EXPECTED = {
     ),
 }
 
+# Cheats whose script does not end with the tests that it can see, so that its exit code says nothing about them.
+WITHOUT_TESTS = frozenset({"script:daemon-ringbuffer.sh"})
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
@@ -64,17 +68,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     check_out(args.out)
-    planned = _plan(bundled_examples())
-    with Reporter(len(planned), as_json=args.json) as reporter:
-        results = run_trials([trial for trial, _ in planned], args, reporter)
+    plan = _plan(bundled_examples())
+    trials = [trial for trial, _ in plan]
+    expected = {trial.id: verdict for trial, verdict in plan}
+    with Reporter(planned(trials, args, expected=True), as_json=args.json) as reporter:
+        results = run_trials(trials, args, reporter, expected=expected)
+        reporter.summary(results, rates=False)
+        if not args.json:
+            for line in proof(results):
+                reporter.print(line)
     print_faults(results)
-    rows = zip(results, planned, strict=True)
-    expected = {result["run"] or result["trial"]: verdict for result, (_, verdict) in rows}
-    if not args.json:
-        _show(results, expected)
-    surprises = [
-        result for result in results if result["verdict"] != expected[result["run"] or result["trial"]]
-    ]
+    surprises = [one for one, (_, verdict) in zip(results, plan, strict=True) if one["verdict"] != verdict]
     if any(result["status"] == "invalid" for result in surprises):
         return 3
     return 1 if surprises else 0
@@ -102,8 +106,25 @@ def _plan(examples: Path) -> list[tuple[Trial, str]]:
     return planned
 
 
-def _show(results: list[dict[str, object]], expected: dict[str, str]) -> None:
-    screen = console()
-    screen.print(table_of_results(results, expected=expected))
-    print_summary(screen, results)
-    screen.print("\nLook closer with `steelyard show RUN`, `diff RUN`, `verify RUN`.")
+def proof(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the runs of the demo show, in counts; nothing is assumed about runs that did not come out as expected."""
+    scripts = {agent: verdict for rows in EXPECTED.values() for agent, verdict in rows if ":" in agent}
+    cheats = [one for one in results if scripts.get(str(one["agent"])) == "fail"]
+    honest = [
+        one for one in results if scripts.get(str(one["agent"])) == "pass" or one["agent"] == "reference"
+    ]
+    idle = [one for one in results if one["agent"] == "noop"]
+    green = [one for one in cheats if one["termination"] == "completed" and one["agent"] not in WITHOUT_TESTS]
+    tried = f"{len(cheats)} cheats tried, {_passed(cheats)} passed."
+    naive = f"{len(green)} of them ended with the repository's own tests green: a grader that trusts that exit code passes them."
+    rest = f"{len(idle)} empty changes tried, {_passed(idle)} passed."
+    return [
+        f"\n{tried} {naive}",
+        f"{len(honest)} honest solutions tried, {_passed(honest)} passed. {rest}",
+        "\nNext: `steelyard runs` lists these runs, `steelyard show RUN` explains one, `steelyard diff RUN` shows its change.",
+    ]
+
+
+def _passed(results: Sequence[Mapping[str, Any]]) -> str:
+    count = sum(one["verdict"] == "pass" for one in results)
+    return "none" if not count else "all" if count == len(results) else str(count)

@@ -20,7 +20,9 @@ HELP = "show what a run changed, or how two runs differ"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="a run folder, or the start or the end of a run's name")
+    parser.add_argument(
+        "run", metavar="RUN", help="`last`, a run folder, or the start or the end of a run's name"
+    )
     parser.add_argument("other", nargs="?", metavar="RUN2", help="a second run, to compare with")
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"

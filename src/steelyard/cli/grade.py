@@ -14,7 +14,7 @@ from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
-from steelyard.cli.trials import add_run_options, run_trials
+from steelyard.cli.trials import add_run_options, planned, run_trials
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
@@ -51,9 +51,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _graded(contract: Contract, args: argparse.Namespace, made: Path) -> list[dict[str, Any]]:
-    with _agent(args) as agent, Reporter(1, as_json=args.json) as reporter:
-        results = run_trials([Trial(contract, agent)], args, reporter, {made: args.contract})
-        reporter.summary(results)
+    with _agent(args) as agent:
+        trials = [Trial(contract, agent)]
+        with Reporter(planned(trials, args), as_json=args.json) as reporter:
+            results = run_trials(trials, args, reporter, {made: args.contract})
+            reporter.summary(results)
     print_faults(results)
     return results
 

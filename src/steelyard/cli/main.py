@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import importlib
 import io
-import keyword
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from steelyard import __version__
-from steelyard.cli.closed_pipe import outlive_reader
+from steelyard.cli.closed_pipe import CLOSED, lost_output, open_standard_streams, outlive_reader
 
-# verb -> what it does; the module is steelyard.cli.<verb>, with a `_` after a word of Python's
+if TYPE_CHECKING:
+    import argparse
+
+# verb -> what it does; the module is steelyard.cli.<verb>, or as _MODULES says
 VERBS = {
     "demo": "try the bundled suite with honest and cheating agents",
     "init": "write a new contract to start from",
@@ -28,11 +30,29 @@ VERBS = {
     "run": "try agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
     "regrade": "grade sealed runs again with today's graders, beside the result of record",
+    "runs": "list runs: when, contract, agent, verdict",
     "show": "show a run: verdict, gates, grades, findings",
+    "logs": "print what the agent of a run printed; -f follows it",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",
+    "cache": "show the cache and its size; `cache prune` removes what is old",
     "doctor": "tell what this machine can enforce, and how to mend what it cannot",
     "schema": "print the JSON Schema of a contract or of a result line",
+    "completion": "print a completion script for bash, zsh or fish",
+}
+_MODULES = {"import": "import_", "runs": "list_runs"}  # a keyword, and a module that others import
+_SYNONYMS = {  # words of other tools, and what they are here
+    "list": "runs",
+    "ls": "runs",
+    "eval": "run",
+    "test": "run",
+    "validate": "check",
+    "lint": "check",
+    "new": "init",
+    "log": "logs",
+    "view": "show",
+    "score": "grade",
+    "clean": "doctor",
 }
 INFRASTRUCTURE = 3
 
@@ -40,26 +60,35 @@ INFRASTRUCTURE = 3
 def main(argv: Sequence[str] | None = None) -> int:
     received: list[int] = []
     try:
+        is_closed = open_standard_streams()
         _heed_signals(received)
-        return _run(list(sys.argv[1:] if argv is None else argv))
+        code = _run(list(sys.argv[1:] if argv is None else argv))
+        if is_closed:
+            _say(CLOSED)
+        if why := lost_output():
+            _say(f"the output could not be written: {why}; runs that have ended are kept (`steelyard runs`)")
+            code = INFRASTRUCTURE
     except KeyboardInterrupt:
         _end_interrupted(received)
     except OSError as error:
         if received:  # the terminal is gone: what we wrote to it on the way out failed too
             _end_interrupted(received)
         # The last resort: a full or read-only disk, no memory for a process, a folder that vanished.
-        print(f"steelyard: this machine refused: {error}", file=sys.stderr)  # noqa: T201  # this is the command line
+        _say(f"this machine refused: {error}")
         return INFRASTRUCTURE
     except RuntimeError as error:
         if "can't start new thread" not in str(error):
             raise
-        print("steelyard: this machine refused: no more threads (see `ulimit -u`)", file=sys.stderr)  # noqa: T201
+        _say("this machine refused: no more threads (see `ulimit -u`)")
         return INFRASTRUCTURE
+    return code
+
+
+def _say(line: str) -> None:
+    print(f"steelyard: {line}", file=sys.stderr)  # noqa: T201  # this is the command line
 
 
 def _run(arguments: list[str]) -> int:
-    import argparse  # noqa: PLC0415  # inside, so that Ctrl-C during its import is no traceback
-
     verb = next((word for word in arguments if not word.startswith("-")), None)
     if verb not in VERBS or arguments[0] != verb:
         return _without_verb(arguments)
@@ -68,12 +97,11 @@ def _run(arguments: list[str]) -> int:
     from steelyard.errors import SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
 
     module = importlib.import_module(module_of(verb))
-    parser = argparse.ArgumentParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
-    module.arguments(parser)
+    parser = parser_of(verb)
     try:
-        code: int = module.run(parser.parse_args(arguments[1:]))
+        code: int = module.run(_parsed(parser, arguments[1:]))
     except SteelyardError as error:
-        print(f"steelyard: {_told(error)}", file=sys.stderr)  # noqa: T201  # this is the command line
+        _say(_told(error))
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()  # a reader such as `head` had enough
@@ -81,6 +109,36 @@ def _run(arguments: list[str]) -> int:
     finally:
         _tell_what_was_rebuilt()
     return code
+
+
+def parser_of(verb: str) -> argparse.ArgumentParser:
+    """The options of one verb, whose module is imported for them."""
+    import argparse  # noqa: PLC0415  # inside, so that Ctrl-C during its import is no traceback
+
+    module = importlib.import_module(module_of(verb))
+    parser = argparse.ArgumentParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
+    module.arguments(parser)
+    return parser
+
+
+def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """A misspelt option is named before anything else that is wrong, with the option that it resembles."""
+    known = parser._option_string_actions  # noqa: SLF001  # argparse has no other list of them
+    for word in words:
+        if word == "--":
+            break
+        name = word.partition("=")[0]
+        if name.startswith("--") and " " not in word and name not in known:
+            hint = _similar(name, known)
+            parser.error(f"there is no option {name}" + (f"; did you mean {hint}?" if hint else ""))
+    return parser.parse_args(words)
+
+
+def _similar(word: str, words: Iterable[str]) -> str:
+    """The one that `word` was probably meant to be, or nothing."""
+    import difflib  # noqa: PLC0415  # only where something is wrong
+
+    return next(iter(difflib.get_close_matches(word, words, n=1, cutoff=0.6)), "")
 
 
 def _heed_signals(received: list[int]) -> None:
@@ -102,7 +160,7 @@ def _end_interrupted(received: list[int]) -> NoReturn:
         with suppress(ValueError):
             signal.signal(number, signal.SIG_IGN)
     with suppress(OSError, ValueError):
-        print("steelyard: interrupted; every sealed run is kept, any other is lost", file=sys.stderr)  # noqa: T201
+        _say("interrupted; every sealed run is kept, any other is lost (`steelyard runs`)")
         sys.stderr.flush()
     code = 128 + (received[0] if received else signal.SIGINT)
     if "steelyard.filesystem.cache" in sys.modules:  # otherwise nothing was begun
@@ -116,7 +174,7 @@ def _tell_what_was_rebuilt() -> None:
     """A damaged cache costs no verdict, but its owner should know."""
     cache = sys.modules.get("steelyard.filesystem.cache")
     for note in cache.rebuilt() if cache is not None and not sys.stderr.closed else ():
-        print(f"steelyard: note: {note}", file=sys.stderr)  # noqa: T201  # this is the command line
+        _say(f"note: {note}")
 
 
 def _told(error: Exception) -> str:
@@ -130,7 +188,7 @@ def _told(error: Exception) -> str:
 
 
 def module_of(verb: str) -> str:
-    return f"steelyard.cli.{verb}{'_' if keyword.iskeyword(verb) else ''}"
+    return f"steelyard.cli.{_MODULES.get(verb, verb)}"
 
 
 def _escape_what_stdout_cannot_say() -> None:
@@ -157,6 +215,15 @@ def _without_verb(arguments: list[str]) -> int:
     parser.add_argument("verb", choices=list(VERBS), metavar="VERB", help=argparse.SUPPRESS)
     if not arguments:
         parser.print_help()
+        return 2
+    verb = next((word for word in arguments if not word.startswith("-")), "")
+    if verb and verb not in VERBS and "-h" not in arguments and "--help" not in arguments:
+        hint = _similar(verb, [*VERBS, *_SYNONYMS])
+        hint = _SYNONYMS.get(hint, hint)
+        _say(
+            f"there is no verb {verb!r}; "
+            + (f"did you mean `steelyard {hint}`?" if hint else "`steelyard --help` lists them")
+        )
         return 2
     parser.parse_args(arguments)
     return 2

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,13 @@ def check_out(out: Path) -> None:
     place = next(path for path in (out, *out.absolute().parents) if path.exists() or path.is_symlink())
     if not place.is_dir():
         raise OperatorFault(f"--out {out}: {place} is not a folder")
+    is_read_only = bool(
+        os.statvfs(place).f_flag & os.ST_RDONLY
+    )  # the machine's fault, found when a run starts
+    if not is_read_only and not os.access(place, os.W_OK | os.X_OK):
+        raise OperatorFault(
+            f"--out {out}: {place} is not writable for you; name another folder with --out DIR"
+        )
 
 
 def print_json(data: Any) -> None:

@@ -10,13 +10,14 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.text import Text
 
 from steelyard.cli.output import console, exit_code, print_json
-from steelyard.cli.reporter import Reporter
+from steelyard.cli.reporter import Planned, Reporter
 from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.runs import RUNS
 from steelyard.cli.tasks import add_task_options, task_options
@@ -33,7 +34,7 @@ from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, told_as_typed
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
-from steelyard.study.judging import Judging
+from steelyard.study.judging import judging_by
 from steelyard.study.record import grading_of
 from steelyard.study.regrade import Regrader, contract_digest, refuse_to_regrade
 
@@ -133,7 +134,7 @@ def _choose(args: argparse.Namespace, contracts: _Contracts) -> _Chosen:
             raise chosen.unavailable[-1]
         if alone and chosen.unsealed and chosen.unsealed[-1].path == path:
             raise OperatorFault(
-                f"{path.name} was never finished: it has no seal, so there is nothing to grade"
+                f"{path.name} was interrupted: it has no result, so there is nothing to grade"
             )
         if alone and chosen.others and chosen.others[-1].folder.path == path:
             refuse_to_regrade(contracts.named[0], chosen.others[-1], args.sign)
@@ -171,8 +172,10 @@ def _ids(contracts: Sequence[Contract]) -> str:
 def _regraded(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]:
     least = required_by(args)
     results = []
-    with Reporter(len(chosen.runs), as_json=args.json) as reporter:
-        judging = None if args.no_judge else Judging(os.environ, on_ask=reporter.judging)
+    with Reporter(_planned(chosen.runs), as_json=args.json) as reporter:
+        judging = judging_by(os.environ, reporter.note, is_off=args.no_judge)
+        if judging is not None:
+            judging = replace(judging, on_ask=reporter.judging)
         regrader = Regrader(args.sign, judging, reporter.preparing)
         for contract, evidence in chosen.runs:
             reporter.grading(evidence.folder.run_id)
@@ -186,6 +189,13 @@ def _regraded(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]
     return results
 
 
+def _planned(runs: Sequence[tuple[Contract, Evidence]]) -> Planned:
+    names = [
+        (contract.id, str(evidence.manifest.get("agent", {}).get("name"))) for contract, evidence in runs
+    ]
+    return Planned(names, len(runs), gated=any(contract.spec.workspace != "none" for contract, _ in runs))
+
+
 def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
     """What the result of record is where it says otherwise, and which runs were passed over."""
     out = console()
@@ -197,13 +207,13 @@ def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
             out.print(Text(one_line(said), "yellow"))
     again = sum(result["grading"]["regrade"] for result in results)
     if again:
-        out.print(Text(f"{_runs(again)} regraded: the first grading stays the result of record", "dim"))
+        out.print(Text(f"{_runs(again)} regraded; the original result still counts", "dim"))
     if chosen.others:
-        out.print(Text(f"{_runs(len(chosen.others))} of other contracts left alone", "dim"))
+        out.print(Text(f"{_runs(len(chosen.others))} of other contracts; ignored", "dim"))
     if chosen.unavailable:
-        out.print(Text(f"{_runs(len(chosen.unavailable))} left alone: {chosen.unavailable[0]}", "dim"))
+        out.print(Text(f"{_runs(len(chosen.unavailable))} ignored: {chosen.unavailable[0]}", "dim"))
     if chosen.unsealed:
-        out.print(Text(f"{_runs(len(chosen.unsealed))} never finished (no seal), left alone", "dim"))
+        out.print(Text(f"{_runs(len(chosen.unsealed))} running or interrupted; ignored", "dim"))
 
 
 def _runs(count: int) -> str:

@@ -1,89 +1,249 @@
-"""Trials as they go -> a bar on stderr, result lines with `--json`, a table at the end."""
+"""Trials as they go -> one row for each run as it ends, and on a terminal what is running meanwhile.
+
+    1a2b3c sum  noop  fail  ✓ ✓ ✗ ✓  0.00  0.4s  adds: exit 1, expected 0
+    ⠋ 1 of 4 done: 1 failed  0:12, about 0:36 left
+      sum  reference  check adds  0:03
+
+Rows go to stdout, where they are plain lines when it is piped; with `--json` they are result lines.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
 from rich.text import Text
 
 from steelyard.cli.output import console, print_json
+from steelyard.cli.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
-from steelyard.plan.trial import Trial
 from steelyard.report.plain import one_line
+from steelyard.report.progress import Underway, seconds_left, tally
+from steelyard.report.rows import LEAST, Rows
 from steelyard.report.short_line import short_line
-from steelyard.report.terminal import print_summary, table_of_results
+from steelyard.report.terminal import Columns, footer, print_summary, seconds
+
+WIDEST = 40  # of a contract's or an agent's name
+CHECKS = "checks"  # a phase whose part is read from the run folder: which check runs
+_REFRESHES = 4  # a second
+_ROOM = 5  # lines of a terminal that running trials leave free
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What is known of a command's rows before the first of them."""
+
+    names: Sequence[tuple[str, str]]  # contract and agent
+    trials: int
+    gated: bool = True
+    more: tuple[str, ...] = ("time",)
+    jobs: int = 1
+    out: Path | None = None  # where the phases of running trials are read
+
+    @property
+    def columns(self) -> Columns:
+        least = {
+            "run": 6,
+            "contract": self._widest([contract for contract, _ in self.names]),
+            "agent": self._widest([agent for _, agent in self.names]),
+            "score": 5,
+            "time": 5,
+            "judge": 5,
+            "expected": len("as expected"),
+            "why": LEAST,
+        }
+        return Columns(self.gated, self.more, {name: least[name] for name in least})
+
+    @staticmethod
+    def _widest(names: Sequence[str]) -> int:
+        return max((min(len(one_line(name, WIDEST)), WIDEST) for name in names), default=0)
+
+
+@dataclass
+class _Running:
+    key: RunKey
+    began: float = field(default_factory=time.monotonic)
+    phase: str = "starting"
 
 
 class Reporter:
-    """Shows trials as they go: a bar on a terminal, result lines with `--json`, a table at the end."""
+    """Prints each run as it ends; while trials run on a terminal, shows them below."""
 
-    def __init__(self, trials: int, *, as_json: bool) -> None:
-        self._json = as_json
-        self._lines: list[Mapping[str, Any]] = []
-        self._progress = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
+    def __init__(self, planned: Planned, *, as_json: bool) -> None:
+        self._planned, self._json = planned, as_json
+        self._columns = planned.columns
+        self._screen = console()
+        self._headed = True
+        self._ended: list[Mapping[str, Any]] = []  # every run
+        self._counted: list[Mapping[str, Any]] = []  # the last run of each trial
+        self._took: list[float] = []
+        self._running: dict[str, _Running] = {}  # by the trial's id
+        self._note = "starting"
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._phases = Phases(planned.out) if planned.out is not None else None
+        self._spinner = Spinner("dots")
+        self._live = self._region()
+
+    def _region(self) -> Live | None:
+        """On the terminal that the rows go to, else on stderr; nowhere if stderr is redirected or the terminal shows JSON."""
+        on_stdout = sys.stdout.isatty()
+        if not sys.stderr.isatty() or (on_stdout and self._json):
+            return None
+        screen = self._screen if on_stdout else Console(stderr=True)
+        return Live(
+            get_renderable=self._underway,
+            console=screen,
+            refresh_per_second=_REFRESHES,
             transient=True,
-            # What rich would redirect goes to stderr, and result lines with it.
             redirect_stdout=False,
             redirect_stderr=False,
-            disable=not sys.stderr.isatty() or (as_json and sys.stdout.isatty()),
         )
-        self._task = self._progress.add_task("trials", total=trials)
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        if self._live is not None:
+            self._live.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._progress.stop()
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     def preparing(self, contract: Contract) -> None:
-        self._progress.update(self._task, description=f"preparing {contract.id}")
+        self._note = f"preparing {contract.id}"
 
-    def started(self, trial: Trial) -> None:
-        self._progress.update(self._task, description=one_line(f"{trial.contract.id} x {trial.agent}", 60))
+    def started(self, trial: str, key: RunKey) -> None:
+        with self._lock:
+            self._note = ""
+            self._running[trial] = _Running(key)
+
+    def phase(self, trial: str, phase: str) -> None:
+        with self._lock:
+            if trial in self._running:
+                self._running[trial].phase = phase
 
     def grading(self, run_id: str) -> None:
-        self._progress.update(self._task, description=one_line(f"grading {run_id}", 60))
-
-    def note(self, text: str) -> None:
-        """One line on stderr, above the bar where there is one."""
-        self._progress.console.print(Text(f"steelyard: {one_line(text, 300)}"), soft_wrap=True)
+        self._note = one_line(f"grading {run_id}", 60)
 
     def judging(self, contract: Contract) -> None:
         """A model may take a minute."""
-        self._progress.update(self._task, description=one_line(f"judging {contract.id}", 60))
+        self._note = one_line(f"judging {contract.id}", 60)
 
-    def finished(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        """All runs of one trial; the last is the one that counts."""
-        self._progress.advance(self._task)
-        if self._json:
-            for line in lines:
-                print_json(line)
+    def note(self, text: str) -> None:
+        """One line about the command itself, on stderr; above what is running, where that is shown."""
+        line = one_line(text, 300)
+        if self._live is not None and self._live.console is self._screen:
+            self._screen.print(Text(f"steelyard: {line}", "yellow"), soft_wrap=True)
         else:
-            self._lines += map(short_line, lines)
+            print(f"steelyard: {line}", file=sys.stderr, flush=True)  # noqa: T201  # this is the command line
 
-    def summary(self, results: Sequence[Mapping[str, Any]]) -> None:
-        self._progress.stop()
+    def finished(self, lines: Sequence[Mapping[str, Any]], trial: str = "", *, expected: str = "") -> None:
+        """All runs of one trial; the last is the one that counts."""
+        with self._lock:
+            begun = self._running.pop(trial, None)
+            self._took.append(time.monotonic() - (begun.began if begun else self._began))
+            self._counted.append(short_line(lines[-1]))
+        for line in lines:
+            if self._json:
+                print_json(line)
+            else:
+                self._print(line, expected)
+                self._ended.append(short_line(line))  # a study may have thousands
+
+    def _print(self, line: Mapping[str, Any], expected: str) -> None:
+        rows = self._columns.table(headed=self._headed)
+        rows.rows.append(
+            self._columns.row(line, unicode=not self._screen.options.ascii_only, expected=expected)
+        )
+        self._headed = False
+        self._screen.print(rows)
+        sys.stdout.flush()
+
+    def summary(self, results: Sequence[Mapping[str, Any]], *, rates: bool = True) -> None:
+        """What the marks mean, the tally, and rates where there is more than one result."""
+        self._stop()
         if self._json:
             return
-        out = console()
-        out.print(table_of_results(self._lines))
-        if len(results) > 1:
-            print_summary(out, results)
+        for line in footer(self._ended):
+            self._screen.print(line)
+        if self._planned.trials > 1:
+            self._screen.print(self._tally())
+            if rates and len(results) > 1:
+                print_summary(self._screen, results)
+        sys.stdout.flush()
+
+    def interrupted(self) -> None:
+        """The summary of the trials that have ended."""
+        if self._counted:
+            self.summary(self._counted)
+
+    def print(self, line: str) -> None:
+        """A line of prose below the rows."""
+        self._screen.print(Text(line))
+
+    def _tally(self) -> Text:
+        done, of = len(self._counted), self._planned.trials
+        head = f"{of} trials" if done == of else f"{done} of {of} trials ended"
+        took = seconds(time.monotonic() - self._began)
+        return Text(f"{head}: {tally(self._counted) or 'no result'}, in {took}", "bold")
+
+    def _underway(self) -> RenderableType:
+        with self._lock:
+            running, note = list(self._running.values()), self._note
+            counted, took = list(self._counted), list(self._took)
+        self._spinner.update(text=self._status(counted, took, running, note))
+        return Group(self._spinner, *self._jobs(running))
+
+    def _status(
+        self, counted: list[Mapping[str, Any]], took: list[float], running: list[_Running], note: str
+    ) -> Text:
+        of, now = self._planned.trials, time.monotonic()
+        waiting = max(0, of - len(counted) - len(running))
+        left = seconds_left(Underway(took, [now - one.began for one in running], waiting, self._planned.jobs))
+        verdicts = f": {tally(counted)}" if counted else ""
+        parts = [f"{len(counted)} of {of} done{verdicts}", _clock(now - self._began)]
+        parts += [f"about {_clock(left)} left"] if left is not None else []
+        return Text(", ".join(parts) + (f"  {note}" if note else ""))
+
+    def _jobs(self, running: list[_Running]) -> Iterator[RenderableType]:
+        if not running:
+            return
+        room = max(1, self._screen.height - _ROOM)
+        phases = self._phases.now() if self._phases is not None else {}
+        rows = Rows(
+            ("contract", "agent", "", "time", ""), giving=("agent",), right=frozenset({"time"}), headed=False
+        )
+        now = time.monotonic()
+        for one in sorted(running, key=lambda each: each.began)[:room]:
+            phase = phases.get(one.key, one.phase) if one.phase == CHECKS else one.phase
+            rows.rows.append(
+                (
+                    Text(f"  {one_line(one.key.contract, WIDEST)}"),
+                    Text(one_line(one.key.agent, WIDEST)),
+                    Text(one_line(phase, WIDEST), "cyan"),
+                    Text(_clock(now - one.began), "dim"),
+                    Text(""),
+                )
+            )
+        yield rows
+        if len(running) > room:
+            yield Text(f"  and {len(running) - room} more", "dim")
+
+
+def _clock(value: float) -> str:
+    """`0:12`, `1:02:03`: digits that do not jump while they are watched."""
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

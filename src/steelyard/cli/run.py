@@ -13,7 +13,7 @@ from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
-from steelyard.cli.trials import add_jobs, add_run_options, run_trials
+from steelyard.cli.trials import add_jobs, add_max_failures, add_run_options, planned, run_trials
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
@@ -47,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
     add_required(parser)
     add_jobs(parser, default=1)
+    add_max_failures(parser)
     add_task_options(parser)
     parser.add_argument(
         "--harbor-result",
@@ -59,6 +60,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.repeats < 1:
         raise OperatorFault("--repeats is at least 1")
+    if args.max_failures is not None and args.max_failures < 1:
+        raise OperatorFault("--max-failures is at least 1")
     check_out(args.out)
     if args.harbor_result is not None:
         check_out(args.harbor_result)
@@ -73,14 +76,16 @@ def run(args: argparse.Namespace) -> int:
     with told_as_typed(typed):
         contracts = [load_contract(path, catalogue) for path in made]
         trials = plan_trials(contracts, args.agent, args.repeats, options)
-        with Reporter(len(trials), as_json=args.json) as reporter:
+        with Reporter(planned(trials, args), as_json=args.json) as reporter:
             results = run_trials(trials, args, reporter, typed)
             reporter.summary(results)
     print_faults(results)
     if args.harbor_result is not None:
         named = {id(contract): path for contract, path in zip(contracts, folders, strict=True)}
-        for trial, line in zip(trials, results, strict=True):
-            if line["folder"] is None:
+        ended = {line["trial"]: line for line in results}
+        for trial in trials:
+            line = ended.get(trial.id, {})
+            if line.get("folder") is None:
                 continue
             _write_harbor(args.harbor_result, trial.contract, line, named[id(trial.contract)])
     return exit_code(results)

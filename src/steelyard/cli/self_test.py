@@ -21,7 +21,7 @@ from steelyard.filesystem.cache import Cache
 from steelyard.report.one_run import told_by
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
-from steelyard.study.judging import Judging
+from steelyard.study.judging import judging_by
 from steelyard.study.self_test import SelfTest, SelfTestResult, fixtures_of
 
 SHOWN_LINES = 20  # of what a check printed
@@ -102,6 +102,8 @@ def _self_test(args: argparse.Namespace) -> Iterator[SelfTest]:
         yield SelfTest(
             args.out or folder,
             args.sandbox,
-            None if args.no_judge else Judging(os.environ),
+            judging_by(
+                os.environ, lambda line: status.console.print(f"steelyard: {line}"), is_off=args.no_judge
+            ),
             on_start=lambda name: status.update(one_line(name, 60)),
         )

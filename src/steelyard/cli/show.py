@@ -5,25 +5,28 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
+from steelyard import __version__
 from steelyard.cli.output import console, print_json
 from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
-from steelyard.evidence.folder.folder import GRADINGS_HEAD, REPORT, RunFolder, find_run, find_runs
+from steelyard.evidence.folder.folder import GRADINGS, GRADINGS_HEAD, REPORT, RunFolder, find_run, find_runs
 from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import grading_files, read_gradings
+from steelyard.evidence.in_use import is_in_use
+from steelyard.evidence.live_state import live_state
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
-from steelyard.report.terminal import table_of_results
+from steelyard.report.terminal import seconds, table_of_results
 from steelyard.verdict.required import Required
 
 HELP = "show a run: verdict, gates, grades, findings"
@@ -35,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "run",
         nargs="?",
         metavar="RUN",
-        help="a run folder, or the start or the end of a run's name; without it, all",
+        help="`last`, a run folder, or the start or the end of a run's name; without it, all",
     )
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
@@ -66,11 +69,17 @@ def run(args: argparse.Namespace) -> int:
         return _show_all(args)
     folder = find_run(args.runs, args.run)
     state = _unfinished(folder)
+    if state == "running":
+        live = live_state(folder)
+        raise OperatorFault(
+            f"{folder.run_id} is running ({live.phase}, {seconds(live.elapsed_s)} so far); "
+            f"`steelyard logs {folder.run_id} -f` follows it"
+        )
     if state == "killed":
-        raise OperatorFault(f"{folder.run_id} was never finished: it has no seal, so it counts for nothing")
+        raise OperatorFault(f"{folder.run_id} was interrupted: it has no result; start it again")
     if state == "ungraded":
         raise OperatorFault(
-            f"{folder.run_id} is sealed and was never graded: "
+            f"{folder.run_id} is not graded yet: "
             f"`steelyard regrade {folder.run_id} --contract CONTRACT` grades it"
         )
     shown = _read(folder, required_by(args), args.grading)
@@ -109,22 +118,37 @@ def _show_all(args: argparse.Namespace) -> int:
     sound = [shown.result for shown in found if shown.result is not None and not shown.broken]
     if sound:
         out.print(table_of_results(sound))
-    if killed := states.count("killed"):
-        runs, were = ("run is", "was") if killed == 1 else ("runs are", "were")
-        out.print(one_line(f"{killed} {runs} still going or {were} interrupted; ignored"))
-    if ungraded := states.count("ungraded"):
-        said = f"{ungraded} sealed and never graded: `steelyard regrade {args.runs} --contract CONTRACT`"
-        out.print(one_line(said))
+    for line in _left_out(states, args.runs):
+        out.print(one_line(line))
     return code
 
 
+def _left_out(states: Sequence[str], runs: Path) -> Iterator[str]:
+    """One line for each kind of run that has no result."""
+    lines = {
+        "running": ("is running", "are running", "`steelyard runs` shows how far"),
+        "killed": ("was interrupted", "were interrupted", "ignored"),
+        "ungraded": (
+            "is not graded",
+            "are not graded",
+            f"`steelyard regrade {runs} --contract CONTRACT` grades",
+        ),
+    }
+    for state, (one, several, more) in lines.items():
+        if count := states.count(state):
+            yield f"1 run {one}; {more}" if count == 1 else f"{count} runs {several}; {more}"
+
+
 def _unfinished(folder: RunFolder) -> str:
-    """Why a run has no result: `killed` before its seal, or `ungraded`; nothing where it has one."""
-    if folder.state != "sealed":
-        return "killed"
+    """Why a run has no result: `running`, `killed` before its seal, or `ungraded`; nothing where it has one."""
     # Of a run whose gradings were removed there is more to say: its record does not hold.
     traces = (f"{folder.path}/{name}" for name in (GRADINGS_HEAD, REPORT))
-    return "" if any(map(os.path.lexists, traces)) or grading_files(folder) else "ungraded"
+    is_sealed = folder.state == "sealed"
+    if is_sealed and (any(map(os.path.lexists, traces)) or grading_files(folder)):
+        return ""
+    if is_in_use(folder.path):
+        return "running"
+    return "ungraded" if is_sealed else "killed"
 
 
 def _read(folder: RunFolder, least: Required, number: int = 1) -> _Shown:
@@ -179,7 +203,18 @@ def _line(shown: _Shown) -> dict[str, Any]:
 
 def _warning(shown: _Shown) -> Text:
     said = f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.run_id}`"
-    return Text(f"{said}\nwhat it says below does not verify, and counts for nothing", "bold red")
+    version = _version_of(shown.folder)
+    if version not in ("", __version__):
+        said = f"{said}\nsteelyard {one_line(version, 40)} graded this run and this is {__version__}: read it with that version"
+    return Text(f"{said}\nthe record below does not verify, so it counts for nothing", "bold red")
+
+
+def _version_of(folder: RunFolder) -> str:
+    """Which version wrote the first grading, as that says."""
+    try:
+        return str(folder.read_json(f"{GRADINGS}/0001.json")["harness"]["version"])
+    except _DAMAGED:
+        return ""
 
 
 def _print(out: Console, shown: _Shown) -> None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from steelyard.agents.catalogue import agent_for
-from steelyard.cli.reporter import Reporter
+from steelyard.cli.phases import RunKey
+from steelyard.cli.reporter import CHECKS, Planned, Reporter
 from steelyard.cli.require_assurance import required_by
 from steelyard.cli.runs import RUNS
+from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
 from steelyard.importers.direct import as_typed
+from steelyard.plan.agent_options import AgentOptions
 from steelyard.plan.phase import Phase
-from steelyard.plan.trial import Plan, Trial
+from steelyard.plan.trial import Plan, Retry, Trial
 from steelyard.report.fault_line import fault_line
 from steelyard.report.result import result_line
 from steelyard.report.short_line import short_line
 from steelyard.study.engine import Engine
-from steelyard.study.judging import Judging
+from steelyard.study.judging import judging_by
 from steelyard.study.observer import Observer, TrialResult
 from steelyard.study.record import grading_of
 
@@ -32,7 +35,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="instead of the contract's; bubblewrap runs many a Harbor task without its image; local has no isolation, "
+        help="instead of the contract's; bubblewrap runs many Harbor tasks without Docker; local has no isolation, "
         "and every result says so",
     )
     parser.add_argument(
@@ -46,8 +49,59 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
     parser.add_argument(
-        "--jobs", type=int, default=default, metavar="N", help="trials at the same time (default %(default)s)"
+        "-j",
+        "--jobs",
+        type=int,
+        default=default,
+        metavar="N",
+        help="trials at the same time (default %(default)s)",
     )
+
+
+def add_max_failures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--max-failures",
+        type=int,
+        metavar="N",
+        help="start no further trials once N have not passed; trials that have started end",
+    )
+
+
+def planned(trials: Plan | Sequence[Trial], args: argparse.Namespace, *, expected: bool = False) -> Planned:
+    """What the rows of these trials will show."""
+    if isinstance(trials, Plan):
+        options = trials.options
+        pairs = [
+            (contract, _name(agent, contract, options))
+            for contract in trials.contracts
+            for agent in trials.agents
+        ]
+    else:
+        pairs = [(one.contract, _name(one.agent, one.contract, one.options)) for one in trials]
+    specs = [contract.spec for contract, _ in pairs]
+    judging = judging_by(os.environ, lambda _: None, is_off=args.no_judge)
+    shown = {
+        "reward": any(spec.reward != "combined" or spec.steps for spec in specs),
+        "judge": judging is not None and any(judging.may_judge(contract) for contract, _ in pairs),
+        "time": not expected,  # of the two, the expected verdict says more
+        "expected": expected,
+    }
+    return Planned(
+        [(contract.id, name) for contract, name in pairs],
+        len(trials),
+        gated=any(spec.workspace != "none" for spec in specs),
+        more=tuple(name for name, is_shown in shown.items() if is_shown),
+        jobs=args.jobs,
+        out=args.out,
+    )
+
+
+def _name(agent: str, contract: Contract, options: AgentOptions) -> str:
+    """As result lines have it; of an agent that cannot be made, as it was typed."""
+    try:
+        return agent_for(agent, contract, options).name
+    except SteelyardError:
+        return agent
 
 
 def run_trials(
@@ -55,10 +109,13 @@ def run_trials(
     args: argparse.Namespace,
     reporter: Reporter,
     typed: Mapping[Path, Path] | None = None,
+    *,
+    expected: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run them all, tell the reporter as they end, and return the short result of each one's last run, in order.
+    """Run all trials, report each as it ends, and return the short result of each one's last run, in order.
 
-    `typed` maps contract folders in the cache to what the operator typed, which messages name instead.
+    `typed` maps contract folders in the cache to what the operator typed, which messages name instead. `expected` has the
+    verdict that a trial must get, by the trial's id.
     """
     if args.jobs < 1:
         raise OperatorFault("--jobs is at least 1")
@@ -72,34 +129,59 @@ def run_trials(
         args.jobs,
         args.sandbox,
         args.sign,
-        judging=None if args.no_judge else Judging(os.environ, on_ask=reporter.judging),
+        judging=judging_by(os.environ, reporter.note, is_off=args.no_judge),
         observer=_Display(reporter),
     )
     results: dict[str, dict[str, Any]] = {}
     try:
-        for result in engine.run(trials):
+        for result in engine.run(_until(trials, lambda: _is_enough(results, args))):
             lines = [least.applied(result_line(one.evidence, grading_of(one))) for one in result.records]
             if result.fault is not None:
                 lines.append(_fault_line(result, typed or {}))
-            reporter.finished(lines)
+            reporter.finished(lines, result.trial.id, expected=(expected or {}).get(result.trial.id, ""))
             results[result.trial.id] = short_line(lines[-1])
             del result
-    except KeyboardInterrupt:  # what has ended is told
-        if results:
-            reporter.summary([results[trial.id] for trial in trials if trial.id in results])
+    except KeyboardInterrupt:
+        reporter.interrupted()
         raise
-    return [results[trial.id] for trial in trials]
+    if skipped := len(trials) - len(results):
+        reporter.note(
+            f"stopped after {args.max_failures} trials that did not pass; {skipped} were not started"
+        )
+    return [results[trial.id] for trial in trials if trial.id in results]
+
+
+def _is_enough(results: Mapping[str, Mapping[str, Any]], args: argparse.Namespace) -> bool:
+    most = getattr(args, "max_failures", None)
+    return most is not None and sum(one["verdict"] != "pass" for one in results.values()) >= most
+
+
+def _until(trials: Iterable[Trial], is_enough: Callable[[], bool]) -> Iterator[Trial]:
+    for trial in trials:
+        if is_enough():
+            return
+        yield trial
 
 
 def _fault_line(result: TrialResult, typed: Mapping[Path, Path]) -> dict[str, Any]:
     trial, fault = result.trial, result.fault
     if isinstance(fault, ContractFault):
         fault = ContractFault([as_typed(problem, typed) for problem in fault.problems])
-    try:
-        agent = agent_for(trial.agent, trial.contract, trial.options).name
-    except SteelyardError:
-        agent = trial.agent
-    return fault_line(trial, agent, fault or SteelyardError(), result.retries)
+    name = _name(trial.agent, trial.contract, trial.options)
+    return fault_line(trial, name, fault or SteelyardError(), result.retries)
+
+
+# What a person reads while a trial is in a phase.
+WORDS: Mapping[Phase, str] = {
+    "environment": "preparing",
+    "prepare": "starting",
+    "agent": "agent",
+    "capture": "reading the change",
+    "checks": CHECKS,
+    "seal": "sealing",
+    "grade": "grading",
+    "judge": "judging",
+}
 
 
 class _Display(Observer):
@@ -109,12 +191,15 @@ class _Display(Observer):
         self._reporter = reporter
 
     def started(self, trial: Trial) -> None:
-        self._reporter.started(trial)
+        key = RunKey(trial.contract.id, _name(trial.agent, trial.contract, trial.options), trial.repeat)
+        self._reporter.started(trial.id, key)
 
     def phase(self, trial: Trial, phase: Phase, detail: str = "") -> None:
-        del detail
-        if phase == "environment":
-            self._reporter.preparing(trial.contract)
+        word = WORDS[phase]
+        self._reporter.phase(trial.id, f"{word} (step {detail})" if detail else word)
+
+    def retried(self, trial: Trial, retry: Retry) -> None:
+        self._reporter.phase(trial.id, f"attempt {retry.attempt} in {retry.wait_s:.0f} s: {retry.why}")
 
     def waiting(self, trial: Trial, why: str) -> None:
         self._reporter.note(f"{trial.contract.id} x {trial.agent}: {why}")

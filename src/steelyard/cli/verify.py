@@ -25,7 +25,7 @@ HELP = "verify that the record of a run was not altered"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run", nargs="+", metavar="RUN", help="a run folder, or the start or the end of a run's name"
+        "run", nargs="+", metavar="RUN", help="`last`, a run folder, or the start or the end of a run's name"
     )
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
@@ -84,7 +84,7 @@ def _counted(number: int, noun: str) -> str:
 
 def _by_whom(seal: Mapping[str, Any], *, trusted: bool) -> str:
     if "signature" not in seal:
-        return "unsigned: whoever can write the folder could have made it"
+        return "not signed: anyone with write access could have forged it"
     return "signed" if trusted else "signed by the key that it names; --public-key says whose that is"
 
 

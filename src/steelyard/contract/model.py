@@ -363,7 +363,7 @@ class ContractSpec(Strict):
     reward: Literal["combined", "verifier", "quality", "contract", "binary"] = "combined"
     quality: Quality | None = None
     contract_score: ContractScore = ContractScore()
-    judge: Judge | None = None
+    judge: Judge | Literal[False] | None = None  # `off` is false in YAML
     metadata: Metadata = Metadata()
 
     @field_validator("generated")

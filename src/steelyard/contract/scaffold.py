@@ -142,4 +142,6 @@ def _head(git_dir: Path, path: Path) -> str:
     try:
         return git(git_dir, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
     except GitRefused as error:
-        raise OperatorFault(f"{path} has no commit yet; say --commit") from error
+        raise OperatorFault(
+            f"{path} has no commit yet: `git add -A && git commit` there, then try again"
+        ) from error

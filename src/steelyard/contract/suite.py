@@ -53,7 +53,9 @@ def _refuse_others(suite: Source) -> None:
     wrong += [
         Problem(suite.where((key,)), key, "expected a list" if key == "graders" else "expected a mapping")
         for key, value in suite.data.items()
-        if key in SHARED and not isinstance(value, list if key == "graders" else dict)
+        if key in SHARED
+        and not isinstance(value, list if key == "graders" else dict)
+        and not (key == "judge" and value is False)  # `judge: off`
     ]
     if wrong:
         raise ContractFault(wrong)

@@ -32,6 +32,7 @@ from steelyard.evidence.trace.summary import Summary, summarise_events
 from steelyard.filesystem.tree import path_from_json
 
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError)
+NO_CHANGE = Change(baseline="", complete=False)  # of a workspace that was never read
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +111,17 @@ def load_evidence(folder: RunFolder | Path, *, deep: bool = True) -> Evidence:
 def read_evidence(run: RunFolder, broken: str | None = None) -> Evidence:
     """Read a run whose record somebody has verified already, and found to be `broken` or not."""
     reader = _Reader(run)
-    seal = reader.json(SEAL)
+    seal, summary = reader.json(SEAL), reader.summary()
+    # The machine failed before the workspace was read: sealed without a change, and nothing was taken away.
+    is_absent = summary.termination == "infrastructure" and CHANGE not in seal.get("files", {CHANGE: ""})
+    change = NO_CHANGE if is_absent else reader.change()
     return Evidence(
         folder=run,
         manifest=reader.json(MANIFEST),
-        change=reader.change(),
+        change=change,
         outcomes=reader.outcomes(),
-        findings=reader.findings(),
-        summary=reader.summary(),
+        findings=reader.findings(change),
+        summary=summary,
         head=str(seal.get("head", "")),
         seal_digest=str(seal.get("digest", "")),
         broken=broken or reader.first_fault,
@@ -149,7 +153,7 @@ class _Reader:
             return Change.from_bytes(self._folder.read_bytes(CHANGE))
         except _DAMAGED:
             self._fault(CHANGE)
-            return Change(baseline="", complete=False)
+            return NO_CHANGE
 
     def outcomes(self) -> dict[str, Mapping[str, Any]]:
         root = self._folder.file(CHECKS)
@@ -162,13 +166,13 @@ class _Reader:
                 self._fault(f"{CHECKS}/{path.name}/{OUTCOME}")
         return found
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self, change: Change) -> tuple[Finding, ...]:
         """`findings.json` has those of the import and of the rebuilt tree; a run that got no further has none."""
         try:
             listed = orjson.loads(self._folder.read_bytes(FINDINGS))
             return tuple(Finding.from_json(item) for item in listed)
         except FileNotFoundError:
-            return self.change().findings
+            return change.findings
         except _DAMAGED:
             self._fault(FINDINGS)
             return ()

@@ -95,7 +95,7 @@ class Secrets:
             return text
         return self.redact(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
 
-    def killed_processes(self, data: bytes) -> int:
+    def decided_length(self, data: bytes) -> int:
         """How many bytes of `data` no further byte can make part of a value that is not complete yet."""
         if self._any is None:
             return len(data)
@@ -136,9 +136,9 @@ class RedactedStream:
         if not self._secrets:
             return data
         data = self._held + data
-        killed_processes = self._secrets.killed_processes(data)
-        self._held = data[killed_processes:]
-        return self._redacted(data[:killed_processes])
+        decided_length = self._secrets.decided_length(data)
+        self._held = data[decided_length:]
+        return self._redacted(data[:decided_length])
 
     def end(self) -> bytes:
         """What was held back."""

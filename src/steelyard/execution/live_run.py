@@ -18,6 +18,7 @@ from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.stop import StopRequest, StopSwitch
@@ -60,9 +61,11 @@ class LiveRun:
     left: int | None = None  # the event of the agent's end
     on_phase: OnPhase = ignore_phase
     outputs: OutputStore = field(init=False)
+    in_use: InUse = field(init=False)
 
     def __post_init__(self) -> None:
         self.outputs = OutputStore(self.folder.blobs)
+        self.in_use = InUse(self.folder.path)
 
     @property
     def blobs(self) -> Blobs:
@@ -140,6 +143,7 @@ class LiveRun:
 
     def discard(self) -> None:
         self.events.close()
+        self.in_use.release()
         shutil.rmtree(self.folder.path, ignore_errors=True)
 
 

@@ -72,6 +72,7 @@ def run_trial(  # noqa: PLR0913  # options, by name
     on_phase("seal", "")
     _terminate(run)
     seal(run.folder, signer)
+    run.in_use.release()
     return load_evidence(run.folder, deep=False)  # the blobs were hashed for the seal just now
 
 

@@ -18,6 +18,7 @@ from steelyard.agents.base import AGENT_BYTES, Delivery, Ending, Turn
 from steelyard.contract.briefing import briefing, obligations
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.folder.folder import FINAL_RESPONSE
+from steelyard.evidence.redact import RedactedStream
 from steelyard.execution.alerts import (
     TIME_IS_UP,
     alert_of_output,
@@ -26,6 +27,7 @@ from steelyard.execution.alerts import (
     stop_for_time,
 )
 from steelyard.execution.collect import collect
+from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
 from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured
 
@@ -161,9 +163,11 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
         return Ending("wall_time", TIME_IS_UP)
     begun = time.monotonic()
     turn_s = min(left_s, message.wall_s or left_s)
+    live = LiveOutput(run.folder, _suffix(message), lambda: RedactedStream(run.folder.secrets))
     try:
         with _ended_by_budget(run, message, turn_s), run.stop.working(run.sandbox):
-            return run.open_session().respond(_turn(run, message, text, turn_s))
+            turn = replace(_turn(run, message, text, turn_s), on_output=live.write)
+            return run.open_session().respond(turn)
     except AgentFault as fault:
         return Ending("agent_crash", str(fault))
     except InfraFault as fault:
@@ -171,7 +175,13 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
             raise
         return Ending("infrastructure", str(fault))  # by the kill; the stop is what counts
     finally:
+        live.close()
         run.spent_s += time.monotonic() - begun
+
+
+def _suffix(message: Message) -> str:
+    """What tells the output files of later messages from those of the first."""
+    return f"-{message.number}" if message.number > 1 else ""
 
 
 @contextmanager
@@ -212,9 +222,9 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
     finished = ending.finished
     if finished is None:
         return
-    number = f"-{message.number}" if message.number > 1 else ""
+    suffix = _suffix(message)
     streams = {
-        name: _kept(run, f"agent/{name}{number}.txt", stream)
+        name: _kept(run, f"agent/{name}{suffix}.txt", stream)
         for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr))
     }
     run.answer = finished.stdout

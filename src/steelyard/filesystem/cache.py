@@ -18,7 +18,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -86,7 +86,11 @@ class Cache:
     def found(self, kind: str, key: str) -> Path | None:
         """The folder of this key if it is there and holds what was published."""
         final = self.path(kind, key)
-        return final if final.is_dir() and check_contents(final).wrong is None else None
+        if not final.is_dir() or check_contents(final).wrong is not None:
+            return None
+        with suppress(OSError):
+            os.utime(self.root / "locks" / f"{kind}.{key}")  # see last_used
+        return final
 
     def path(self, kind: str, key: str) -> Path:
         """Where the folder of this key is, or would be."""
@@ -153,6 +157,14 @@ class Cache:
             yield
         finally:
             os.close(descriptor)
+
+
+def last_used(root: Path, kind: str, key: str) -> float:
+    """When a folder of the cache was built or last found, in seconds since the epoch: the time of its lock file."""
+    for path in (root / "locks" / f"{kind}.{key}", root / kind / key):
+        with suppress(OSError):
+            return path.stat().st_mtime
+    return 0.0
 
 
 def sync_file_system(folder: Path) -> None:

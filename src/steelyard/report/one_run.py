@@ -90,7 +90,24 @@ def story_of(result: Mapping[str, Any]) -> str:
         worth = "" if reward is None else f", reward {number(reward)}"
         told.append(f"The patch on its own: {patch}{worth}.")
     told.append(_agent_sentence(result))
+    if result["verdict"] != "pass":
+        told.append(_put_back(result))
     return " ".join(filter(None, told))
+
+
+# Findings about files of the change that the checks did not use.
+_NOT_USED = frozenset(
+    {"steers_runner", "oracle_data_changed", "at_hidden_place", "setup_layer_changed", "takes_along"}
+)
+
+
+def _put_back(result: Mapping[str, Any]) -> str:
+    """Which edits the checks did not see; an author or an agent may have counted on them."""
+    paths = [str(one["where"]) for one in result.get("findings", ()) if one["id"] in _NOT_USED]
+    if not paths:
+        return ""
+    named = one_line(", ".join(dict.fromkeys(paths)))
+    return f"The checks used their own version of {named}, not the change's (see the warnings below)."
 
 
 def _agent_sentence(result: Mapping[str, Any]) -> str:

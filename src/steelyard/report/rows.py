@@ -7,7 +7,7 @@ run    agent  verdict  why          run    agent  verdict
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich.cells import cell_len, set_cell_size
@@ -22,25 +22,28 @@ INDENT = 7  # the width of a run's short name, and a space
 class Rows:
     """A table whose last column takes what is left; `giving` are the others that may move below, first to last.
 
-    One that is `whole` cuts nothing that stands below, and its head names what does.
+    One that is `whole` cuts nothing that stands below, and its head names what does. `least` widths keep rows that are printed one
+    at a time in the same columns; those after the first are not `headed`.
     """
 
     columns: tuple[str, ...]
     giving: tuple[str, ...] = ()
     right: frozenset[str] = frozenset()
     whole: bool = False
+    headed: bool = True
+    least: Mapping[str, int] = field(default_factory=dict)
     rows: list[tuple[Text, ...]] = field(default_factory=list)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         width, more = options.max_width, "..." if options.ascii_only else "…"
-        widths = [max([cell_len(name), *(cell_len(row[at].plain) for row in self.rows)])
+        widths = [max([cell_len(name), self.least.get(name, 0), *(cell_len(row[at].plain) for row in self.rows)])
                   for at, name in enumerate(self.columns)]  # fmt: skip
         below = self._below(widths, width)
         if console.color_system is None and not below:
             yield self._plain(widths, width, more)
             return
         head = tuple(Text(name, "bold") for name in self.columns)
-        for row in (head, *self.rows):
+        for row in (head, *self.rows) if self.headed else self.rows:
             beside = {at: widths[at] for at in range(len(row)) if at not in below}
             yield _cut(self._line(row, beside), width, more)
             for at in below if row is not head or self.whole else ():
@@ -54,7 +57,8 @@ class Rows:
     def _plain(self, widths: Sequence[int], width: int, more: str) -> Text:
         """All lines in one text: without colours there is nothing to keep apart, and thousands are a matter of speed."""
         lines = []
-        for row in (self.columns, *(tuple(cell.plain for cell in row) for row in self.rows)):
+        head = (self.columns,) if self.headed else ()
+        for row in (*head, *(tuple(cell.plain for cell in row) for row in self.rows)):
             cells = []
             for name, cell, size in zip(self.columns, row, widths, strict=True):
                 missing = " " * (size - cell_len(cell))

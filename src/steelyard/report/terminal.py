@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,70 +31,90 @@ class Results:
     """One row a run, and below them what the marks mean, where the evidence is, and what was not isolated."""
 
     results: Sequence[Mapping[str, Any]]
-    expected: Mapping[str, str] | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         del console
-        more = tuple(name for name in ("reward", "judge", "expected") if self._has(name))
-        gates = GATES if self._gated else ()
-        rows = Rows(
-            ("run", "contract", "agent", "verdict", *("PBAS" if gates else ""), "score", *more, "why"),
-            giving=("agent", "contract", *(("expected",) if "expected" in more else ())),
-            right=frozenset({"score", "reward"}),
+        columns = Columns(
+            gated=any(result.get("workspace") != "none" for result in self.results),
+            more=tuple(name for name in ("reward", "judge") if self._has(name)),
         )
-        rows.rows.extend(
-            self._row(result, more, gates, unicode=not options.ascii_only) for result in self.results
-        )
+        rows = columns.table()
+        rows.rows.extend(columns.row(result, unicode=not options.ascii_only) for result in self.results)
         yield rows
-        yield Text("")
-        undecided = any("error" in (result["gates"] or {}).values() for result in self.results)
-        if gates:
-            yield Text(LEGEND + ("  ! could not be decided" if undecided else ""), "dim")
-        for folder in dict.fromkeys(
-            Path(result["folder"]).parent for result in self.results if result["folder"]
-        ):
-            yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
-        if any((result["assurance"] or {}).get("isolation") == "none" for result in self.results):
-            yield Text("isolation: none (local sandbox)", "yellow")
-
-    @property
-    def _gated(self) -> bool:
-        """Answers have no gates."""
-        return any(result.get("workspace") != "none" for result in self.results)
+        yield from footer(self.results)
 
     def _has(self, column: str) -> bool:
         """A column that would say nothing, or what another says already, is not worth its room."""
-        if column == "expected":
-            return self.expected is not None
         if column == "judge":
             return any(result.get("judge") for result in self.results)
         return any(number(result["reward"]) != number(result["score"]) for result in self.results)
 
-    def _row(
-        self, result: Mapping[str, Any], more: Sequence[str], gates: Sequence[str], *, unicode: bool
-    ) -> tuple[Text, ...]:
-        told = () if self.expected is None else (_as_expected(result, self.expected),)
-        reward = (Text(number(result["reward"])),) if "reward" in more else ()
-        judge = (judge_word(result.get("judge")),) if "judge" in more else ()
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns a table of runs has; answers have no gates. `more` are of `reward`, `judge`, `time`, `expected`."""
+
+    gated: bool = True
+    more: tuple[str, ...] = ()
+    least: Mapping[str, int] = field(default_factory=dict)
+
+    def table(self, *, headed: bool = True) -> Rows:
+        gates = tuple(name[0].upper() for name in GATES) if self.gated else ()
+        return Rows(
+            ("run", "contract", "agent", "verdict", *gates, "score", *self.more, "why"),
+            giving=("agent", "contract", *(("expected",) if "expected" in self.more else ())),
+            right=frozenset({"score", "reward", "time"}),
+            headed=headed,
+            least=self.least,
+        )
+
+    def row(self, result: Mapping[str, Any], *, unicode: bool, expected: str = "") -> tuple[Text, ...]:
+        cells = {
+            "reward": lambda: Text(number(result["reward"])),
+            "judge": lambda: judge_word(result.get("judge")),
+            "time": lambda: Text(seconds(result["durations"].get("wall_s")), "dim"),
+            "expected": lambda: _as_expected(result, expected),
+        }
         return (
             Text((result["run"] or "-").rsplit("-", 1)[-1] or "-", "dim"),
             Text(one_line(result["contract"]["id"], 40)),
             Text(one_line(str(result["agent"]), 40)),
             coloured(result["verdict"]),
-            *(gate_mark(result, gate, unicode=unicode) for gate in gates),
+            *(gate_mark(result, gate, unicode=unicode) for gate in (GATES if self.gated else ())),
             Text(number(result["score"])),
-            *reward,
-            *judge,
-            *told,
+            *(cells[name]() for name in self.more),
             Text(reason(result)),
         )
 
 
-def table_of_results(
-    results: Iterable[Mapping[str, Any]], *, expected: Mapping[str, str] | None = None
-) -> Results:
-    """One row a run. With `expected` (run, or trial without one -> verdict), a column says whether it came out so."""
-    return Results(tuple(results), expected)
+def footer(results: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
+    """What the marks mean, where the evidence is, and what was not isolated."""
+    yield Text("")
+    if any(result.get("workspace") != "none" for result in results):
+        undecided = any("error" in (result["gates"] or {}).values() for result in results)
+        yield Text(LEGEND + ("  ! could not be decided" if undecided else ""), "dim")
+    for folder in dict.fromkeys(Path(result["folder"]).parent for result in results if result["folder"]):
+        yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
+    if any((result["assurance"] or {}).get("isolation") == "none" for result in results):
+        yield Text("isolation: none (local sandbox)", "yellow")
+
+
+def table_of_results(results: Iterable[Mapping[str, Any]]) -> Results:
+    """One row a run."""
+    return Results(tuple(results))
+
+
+def seconds(value: float | None) -> str:
+    """`0.4s`, `12s`, `3:05`, `1:02:03`."""
+    if value is None:
+        return "-"
+    if value < 10:
+        return f"{value:.1f}s"
+    minutes, rest = divmod(round(value), 60)
+    if not minutes:
+        return f"{rest}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def _from_here(folder: Path) -> Path:
@@ -102,8 +122,7 @@ def _from_here(folder: Path) -> Path:
     return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
-def _as_expected(result: Mapping[str, Any], expected: Mapping[str, str]) -> Text:
-    wanted = expected[result["run"] or result["trial"]]
+def _as_expected(result: Mapping[str, Any], wanted: str) -> Text:
     if wanted == result["verdict"]:
         return Text("as expected", "green")
     return Text(f"not {wanted}!", "bold red")
@@ -128,7 +147,9 @@ def reason(result: Mapping[str, Any]) -> str:
     """How the agent ended, unless by itself, and every gate that was not passed, in its own words."""
     if result.get("fault"):
         return one_line(f"{result['fault']} fault: {result['reason']}")
-    ended = "" if result["termination"] == "completed" else f"agent: {ending(result)}; "
+    # What the machine did is the reason already.
+    is_known = result["termination"] in {"completed", "infrastructure"}
+    ended = "" if is_known else f"agent: {ending(result)}; "
     if patch := result.get("patch_verdict"):
         ended += f"stopped, so failed (the patch itself: {patch}); "
     if result.get("refused") and result["verdict"] == "ungraded":

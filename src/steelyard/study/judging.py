@@ -1,24 +1,57 @@
 """A graded run -> what a jury of models says of it; or None, where nobody was asked.
 
-Asked after everything is sealed and graded, outside every sandbox. Whatever goes wrong here is said in the judgement
-and makes no run invalid.
+Models are asked after everything is sealed and graded, outside every sandbox. Whatever goes wrong here is said in the
+judgement and makes no run invalid. Before the first request one line announces what is sent, and where.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 from steelyard.contract.contract import Contract
+from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.grade import Graded
 from steelyard.graders.judged.judge_input import build_judge_input
+from steelyard.graders.judged.model_judge import ModelJudge
 from steelyard.judge.ask import Panel, judged
 from steelyard.judge.judgement import Judgement, Opinion
 from steelyard.study.answer_status import answer_status
 from steelyard.verdict.auto_fail import auto_fail_reason
+
+SWITCH = "STEELYARD_JUDGE"
+SENT = "brief, change, what the agent printed and the results of checks"
+TURN_OFF = f"--no-judge, {SWITCH}=off or `judge: off` turns this off"
+
+
+class Announcer:
+    """Passes each line on once, from any thread, and before the caller goes on."""
+
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        self._announce = announce
+        self._announced: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, line: str) -> None:
+        with self._lock:
+            if line not in self._announced:
+                self._announced.add(line)
+                self._announce(line)
+
+
+def judging_by(
+    env: Mapping[str, str], announce: Callable[[str], None], *, is_off: bool = False
+) -> Judging | None:
+    """Judging with the keys of `env`; None where it is turned off, by the caller or by STEELYARD_JUDGE."""
+    switch = env.get(SWITCH, "").strip().lower()
+    if switch not in {"", "on", "off"}:
+        raise OperatorFault(f"{SWITCH} is {switch!r}; it can be `on` (the default) or `off`")
+    return None if is_off or switch == "off" else Judging(env, announce=Announcer(announce))
 
 
 @dataclass(frozen=True)
@@ -27,14 +60,38 @@ class Judging:
 
     env: Mapping[str, str]
     on_ask: Callable[[Contract], None] = field(default=lambda _: None)
+    announce: Callable[[str], None] = field(default=lambda _: None)
+
+    def may_judge(self, contract: Contract) -> bool:
+        """Whether results of this contract can have a judgement, if only one that says why there is none."""
+        wanted = contract.spec.judge
+        if wanted is False:
+            return False
+        return wanted is not None or isinstance(Panel.from_environment((), self.env), Panel)
+
+    def announce_request(self, panel: Panel) -> None:
+        """Tell what is about to leave this machine, to which host, for which model."""
+        asked = [f"{one.model} at {urlsplit(one.url).netloc}" for one in panel.jurors if not one.missing]
+        self.announce(f"judging: {SENT} of each completed run are sent to {', '.join(asked)}; {TURN_OFF}")
+
+    def announce_graders(self, contract: Contract) -> None:
+        """The same for graders that ask a model themselves, before the first of them does."""
+        for entry in contract.graders:
+            if entry.type == ModelJudge.TYPE:
+                panel = Panel.from_environment(getattr(entry.grader, "named_models", ()), self.env)
+                if isinstance(panel, Panel):
+                    self.announce_request(panel)
 
     def judge(self, contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -> Judgement | None:
         """None where nobody can be asked, unless the contract counts on it: then N/A, with the reason."""
         wanted = contract.spec.judge
+        if wanted is False:
+            return None
         panel = Panel.from_environment(wanted.models if wanted else (), self.env)
         why_not = panel if isinstance(panel, str) else _unfit(contract, evidence)
         if isinstance(panel, str) or why_not:
             return Judgement.not_applicable(why_not) if wanted else None
+        self.announce_request(panel)
         self.on_ask(contract)
         try:
             told = build_judge_input(contract, evidence, grades)

@@ -14,6 +14,7 @@ from steelyard.contract.contract import Contract
 from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.gradings import SCHEMA, append_grading
+from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.filesystem.disk_reserve import Reserve
 from steelyard.filesystem.tree import shown
@@ -62,10 +63,13 @@ def grade_evidence(  # noqa: PLR0913  # the last is for whoever runs trials
     status = _status(contract, evidence)
     scorable = status.status == "scorable"
     keys = judging.env if judging else {}
-    grades = tuple(grade_run(contract, evidence, lazily, keys)) if scorable else ()
-    judge = judging.judge(contract, evidence, grades) if judging and scorable else None
-    record = _decided(contract, evidence, grades, status, judge)
-    return _kept(record, signer, reserve.use if reserve else lambda write: write())
+    with InUse(evidence.folder.path):
+        if judging and scorable:
+            judging.announce_graders(contract)
+        grades = tuple(grade_run(contract, evidence, lazily, keys)) if scorable else ()
+        judge = judging.judge(contract, evidence, grades) if judging and scorable else None
+        record = _decided(contract, evidence, grades, status, judge)
+        return _kept(record, signer, reserve.use if reserve else lambda write: write())
 
 
 def _kept(record: Record, signer: Path | None, use: Callable[[Callable[[], Path]], Path]) -> Record:

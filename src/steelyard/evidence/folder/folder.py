@@ -37,6 +37,7 @@ GRADINGS_HEAD = "gradings-head.json"
 AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"
 OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"
+LAST = "last"  # names the newest run of a folder of runs
 
 _ODD = re.compile(r"[^A-Za-z0-9._]+")
 _NAME = re.compile(r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*")  # no `..`, nothing hidden, nothing absolute
@@ -163,7 +164,12 @@ def find_named(root: Path, name: str) -> list[RunFolder]:
 
 
 def find_run(root: Path, prefix: str) -> RunFolder:
-    """The run in the folder of this name, or the one whose id begins with `prefix` or ends with it as its last part."""
+    """The run in the folder of this name, or the one whose id begins with `prefix` or ends with it as its last part.
+
+    `last` is the one that started last.
+    """
+    if prefix == LAST:
+        return _last(root)
     if "/" in prefix and Path(prefix).is_dir():
         return RunFolder(Path(prefix).resolve())
     runs = [
@@ -177,9 +183,18 @@ def find_run(root: Path, prefix: str) -> RunFolder:
     if not runs and prefix and _is_run(Path(prefix)):  # a folder right here, said without a slash
         return RunFolder(Path(prefix).resolve())
     if not runs:
-        raise OperatorFault(f"no run under {root} is called {prefix} (--runs DIR looks elsewhere)")
+        raise OperatorFault(
+            f"no run in {root} is called {prefix}; `steelyard runs` lists them (--runs DIR looks elsewhere)"
+        )
     names = ", ".join(run.run_id for run in runs[:5])
     raise OperatorFault(f"{prefix} matches {len(runs)} runs: {names}; write more of the id")
+
+
+def _last(root: Path) -> RunFolder:
+    runs = find_runs(root)
+    if not runs:
+        raise OperatorFault(f"there are no runs in {root} yet (--runs DIR looks elsewhere)")
+    return runs[-1]
 
 
 def _plain(text: str) -> str:

@@ -51,12 +51,12 @@ class ModelJudge(Grader):
     def __post_init__(self) -> None:
         if self.model is not None and self.models:
             raise ValueError("model and models say the same: keep one")
-        for name in self._models:
+        for name in self.named_models:
             if maker_of(name) is None:
                 raise ValueError(f"whose model is {name!r}? Say anthropic:NAME or openai:NAME")
 
     @property
-    def _models(self) -> tuple[str, ...]:
+    def named_models(self) -> tuple[str, ...]:
         return (self.model,) if self.model is not None else self.models
 
     @property
@@ -75,7 +75,7 @@ class ModelJudge(Grader):
         )
 
     def grade(self, case: Case) -> Grade:
-        panel = Panel.from_environment(self._models, case.keys)
+        panel = Panel.from_environment(self.named_models, case.keys)
         if isinstance(panel, str):
             return Grade.not_applicable(panel)
         from steelyard.judge.score import prompt_id, scored  # noqa: PLC0415  # loaded by those alone who ask

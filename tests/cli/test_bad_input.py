@@ -1,0 +1,231 @@
+"""Input that cannot work: one line that says why and what to type next, and the right exit code. Never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from authoring import Author, Said, Steelyard
+from steelyard.contract.work_tree import uncommitted
+from steelyard.evidence.folder.folder import SEAL
+from steelyard.evidence.folder.seal import seal
+
+
+def refused(said: Said, code: int, *words: str) -> None:
+    """One line on stderr, with all of the words."""
+    assert said.code == code, said
+    assert said.err.count("\n") == 1, said.err
+    for word in words:
+        assert word in said.err, said.err
+
+
+def shell(line: str, cwd: Path, cache: Path) -> Said:
+    """A command line in a shell of its own, for what only a shell can do to a process."""
+    env = {**os.environ, "STEELYARD_CACHE": str(cache)}
+    done = subprocess.run(
+        ["/bin/sh", "-c", line.replace("steelyard", f"{sys.executable} -m steelyard", 1)],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        check=False,
+    )
+    return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def repository(folder: Path, files: dict[str, str]) -> Path:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q", folder], check=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    subprocess.run([*git, "add", "-A"], cwd=folder, check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "first"], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
+def test_an_out_folder_that_the_user_cannot_write_is_refused_before_anything_runs(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    refused(
+        steelyard("run", author.write(), "--agent", "noop", "--out", tmp_path / "locked/runs"),
+        2,
+        "not writable",
+    )
+
+
+def test_an_out_folder_that_cannot_be_made_is_one_line(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "noop", "--out", "/proc/runs")
+    assert (said.code in (2, 3), "/proc" in said.err, "Traceback" in said.err) == (True, True, False), said
+
+
+@pytest.mark.parametrize("words", ["doctor", "show", "runs", "check contract"])
+def test_a_closed_stdout_is_no_crash(words: str, author: Author, tmp_path: Path, cache: Path) -> None:
+    author.write()
+    said = shell(f"steelyard {words} >&-", tmp_path, cache)
+    assert "Traceback" not in said.err
+    assert said.err.count("stdout is closed, so nothing was printed") == 1, said
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_an_output_that_cannot_be_written_is_one_line_and_exit_3(
+    author: Author, tmp_path: Path, cache: Path
+) -> None:
+    author.write()
+    refused(
+        shell("steelyard check contract >/dev/full", tmp_path, cache),
+        3,
+        "No space left on device",
+        "steelyard runs",
+    )
+
+
+def test_a_run_with_closed_streams_has_its_own_exit_code(author: Author, tmp_path: Path, cache: Path) -> None:
+    author.write()
+    assert shell("steelyard run contract --agent reference >&- 2>&-", tmp_path, cache).code == 0
+
+
+def test_a_run_that_the_disk_stopped_before_its_change_was_read_is_not_altered(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    """What a full disk leaves: sealed, ended by infrastructure, without change.json. `show` and `verify` agree on it."""
+    line = steelyard("run", author.write(), "--agent", "noop", "--json").line
+    folder = _without_change(Path(line["folder"]), tmp_path / "runs")
+    assert "record altered" not in steelyard("show", folder.name, "--runs", folder.parent).out
+    assert steelyard("verify", folder.name, "--runs", folder.parent).code == 0
+    refused(steelyard("diff", folder.name, "--runs", folder.parent), 2, "no change on record")
+
+
+def _without_change(run: Path, runs: Path) -> Path:
+    from steelyard.evidence.folder.folder import RunFolder
+    from steelyard.evidence.trace.events import EventLog
+
+    folder = runs / run.name
+    shutil.copytree(
+        run, folder, ignore=shutil.ignore_patterns("change.json", "patch.diff", "findings.json", SEAL)
+    )
+    for name in ("gradings-head.json", "report.json", "events.jsonl"):
+        (folder / name).unlink()
+    for name in ("gradings", "checks"):
+        shutil.rmtree(folder / name)
+        (folder / name).mkdir()
+    with EventLog(folder / "events.jsonl") as events:
+        events.append(
+            "termination",
+            "harness",
+            {"code": "infrastructure", "class": "infrastructure", "rationale": "full"},
+        )
+    seal(RunFolder(folder))
+    return folder
+
+
+def test_a_tab_in_the_contract_is_named_with_its_line(steelyard: Steelyard, author: Author) -> None:
+    (author.folder / "contract.yaml").write_text("id: x\nrepository:\n\ttree: repo\n")
+    refused(
+        steelyard("run", author.folder, "--agent", "noop"), 2, "line 3 is indented with a tab", "use spaces"
+    )
+
+
+def test_an_empty_contract_names_init(steelyard: Steelyard, author: Author) -> None:
+    (author.folder / "contract.yaml").write_text("")
+    refused(steelyard("run", author.folder, "--agent", "noop"), 2, "is empty", "steelyard init")
+
+
+def test_check_finds_a_toolchain_that_this_machine_lacks(steelyard: Steelyard, author: Author) -> None:
+    contract = author.write(environment={"toolchains": {"python": "2.999"}})
+    said = steelyard("check", contract)
+    assert (said.code, "cannot run here" in said.out, "python 2.999 is not on this machine" in said.out) == (
+        3,
+        True,
+        True,
+    )
+    assert steelyard("check", contract, "--json").line["missing"]
+
+
+@pytest.mark.parametrize("url", ["https://example.org/a.git", "git@example.org:a.git", "ssh://example.org/a"])
+def test_a_url_given_to_init_is_answered_with_the_clone_command(steelyard: Steelyard, url: str) -> None:
+    refused(steelyard("init", "new", "--git", url), 2, f"git clone --mirror {url}")
+
+
+def test_a_repository_without_a_commit_is_answered_with_what_to_do(
+    steelyard: Steelyard, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path / "bare"], check=True)
+    refused(steelyard("init", "new", "--git", tmp_path / "bare"), 2, "has no commit yet", "git commit")
+
+
+def test_init_says_that_uncommitted_changes_are_left_out(steelyard: Steelyard, tmp_path: Path) -> None:
+    folder = repository(tmp_path / "r", {"a": "1\n", "b": "1\n"})
+    (folder / "b").write_text("2\n")
+    (folder / "new").write_text("x\n")
+    said = steelyard("init", "new", "--git", folder)
+    assert (said.code, "uncommitted changes (1 changed, 1 untracked)" in said.err) == (0, True), said.err
+
+
+def test_a_file_that_was_only_touched_is_no_uncommitted_change(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "r", {"a": "1\n"})
+    os.utime(folder / "a", (1, 1))
+    assert uncommitted(folder) == ""
+
+
+def test_check_warns_of_lfs_pointers(steelyard: Steelyard, author: Author) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
+    said = steelyard("check", author.write(files={"repo/big.bin": pointer}))
+    assert (said.code, "Git LFS pointers" in said.out, "git lfs pull" in said.out) == (0, True, True), (
+        said.out
+    )
+
+
+def test_the_same_agent_twice_is_answered_with_repeats(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "noop", "--agent", "noop")
+    refused(said, 2, "given twice", "--repeats 2")
+
+
+def test_two_agents_of_one_name_are_refused(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.sh").write_text(f"echo {name}\n")
+    words = [f"--agent=script:{tmp_path / name}/x.sh" for name in ("a", "b")]
+    refused(steelyard("run", author.write(), *words), 2, "the same name, script:x.sh")
+
+
+def test_a_run_of_another_version_is_named_as_one(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    line = steelyard("run", author.write(), "--agent", "noop", "--json").line
+    folder = tmp_path / "runs" / line["run"]
+    shutil.copytree(line["folder"], folder)
+    grading = folder / "gradings/0001.json"
+    data = json.loads(grading.read_text())
+    del data["verdict"]["mean_score"]
+    data["harness"]["version"] = "0.0.1"
+    grading.write_text(json.dumps(data))
+    said = steelyard("show", line["run"], "--runs", folder.parent)
+    assert said.code == 1
+    assert "Traceback" not in said.err
+    assert "0.0.1" in said.out, said.out
+
+
+@pytest.mark.parametrize(
+    ("verb", "meant"), [("shwo", "show"), ("rnu", "run"), ("ls", "runs"), ("validate", "check")]
+)
+def test_a_misspelt_verb_is_answered_with_the_one_that_was_meant(
+    steelyard: Steelyard, verb: str, meant: str
+) -> None:
+    refused(steelyard(verb), 2, f"did you mean `steelyard {meant}`?")
+
+
+def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: Steelyard) -> None:
+    said = steelyard("run", "contract", "--agnet", "noop")
+    assert (said.code, "did you mean --agent?" in said.err) == (2, True)
+
+
+def test_last_without_any_run_is_one_line(steelyard: Steelyard) -> None:
+    for verb in ("show", "logs", "diff", "verify"):
+        refused(steelyard(verb, "last"), 2, "there are no runs in .steelyard/runs yet")

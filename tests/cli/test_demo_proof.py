@@ -1,0 +1,45 @@
+"""The end of `steelyard demo`: counts of what its runs show."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from steelyard.cli.demo import EXPECTED, WITHOUT_TESTS, bundled_examples, proof
+
+CHEATS = sorted(
+    agent for rows in EXPECTED.values() for agent, verdict in rows if ":" in agent and verdict == "fail"
+)
+
+
+def results(**verdicts: str) -> list[dict[str, Any]]:
+    """Every run as expected, but for the agents that are named."""
+    return [
+        {
+            "agent": agent,
+            "verdict": verdicts.get(agent.partition(":")[2], verdict),
+            "termination": "completed",
+        }
+        for rows in EXPECTED.values()
+        for agent, verdict in rows
+    ]
+
+
+def test_the_demo_ends_with_the_cheats_that_did_not_pass_and_those_that_exit_codes_pass() -> None:
+    first, second, _ = proof(results())
+    assert first.strip().startswith(f"{len(CHEATS)} cheats tried, none passed. {len(CHEATS) - 1} of them")
+    assert second == "10 honest solutions tried, all passed. 5 empty changes tried, none passed."
+
+
+def test_a_cheat_that_passes_is_counted() -> None:
+    assert "cheats tried, 1 passed." in proof(results(**{"dig-tally.sh": "pass"}))[0]
+
+
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_the_exit_code_of_a_cheat_is_that_of_the_tests_it_can_see(cheat: str) -> None:
+    script = (bundled_examples() / "agents" / cheat.partition(":")[2]).read_text()
+    last = script.rstrip().splitlines()[-1]
+    runs_tests = re.fullmatch(r"sh ci/test\.sh|make -s test|python3 -m unittest discover -s tests", last)
+    assert bool(runs_tests) == (cheat not in WITHOUT_TESTS)

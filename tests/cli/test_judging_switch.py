@@ -1,0 +1,49 @@
+"""Judging is announced before the first request, and can be turned off in four places."""
+
+from __future__ import annotations
+
+import pytest
+
+from authoring import Author, Steelyard
+from scripted_judge import judged_by
+from steelyard.errors import OperatorFault
+from steelyard.study.judging import Announcer, judging_by
+
+ANNOUNCED = "are sent to "
+
+
+def test_the_first_request_is_announced_once_with_host_model_and_switch(
+    steelyard: Steelyard, author: Author
+) -> None:
+    contract = author.write(judge={})
+    with judged_by(steelyard) as judged:
+        said = judged("run", contract, "--agent", "noop", "--agent", "reference", "--json")
+    assert said.err.count(ANNOUNCED) == 1, said.err
+    for word in ("127.0.0.1", "--no-judge", "STEELYARD_JUDGE=off", "`judge: off`"):
+        assert word in said.err
+
+
+@pytest.mark.parametrize("switch", ["option", "variable", "contract"])
+def test_each_switch_turns_judging_off(steelyard: Steelyard, author: Author, switch: str) -> None:
+    contract = author.write(**({"judge": False} if switch == "contract" else {}))
+    words = ["--no-judge"] if switch == "option" else []
+    with judged_by(steelyard) as judged:
+        env = {**judged.env, **({"STEELYARD_JUDGE": "off"} if switch == "variable" else {})}
+        said = steelyard("run", contract, "--agent", "noop", "--json", *words, env=env)
+        assert (said.line["judge"], ANNOUNCED in said.err, judged.questions) == (None, False, [])
+
+
+def test_the_variable_accepts_on_and_off_only() -> None:
+    assert judging_by({"STEELYARD_JUDGE": "off"}, print) is None
+    assert judging_by({"STEELYARD_JUDGE": "on"}, print) is not None
+    with pytest.raises(OperatorFault, match="STEELYARD_JUDGE"):
+        judging_by({"STEELYARD_JUDGE": "of"}, print)
+
+
+def test_a_line_is_announced_once() -> None:
+    lines: list[str] = []
+    announce = Announcer(lines.append)
+    announce("a")
+    announce("a")
+    announce("b")
+    assert lines == ["a", "b"]

@@ -1,0 +1,164 @@
+"""What a user sees while trials run: rows as runs end, live output of the agent, and what is running."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from authoring import Author, Steelyard
+
+PATIENCE_S = 120.0
+WAITS = "echo working; echo to-stderr >&2; while [ ! -e stop ]; do sleep 0.1; done"
+
+
+@contextmanager
+def started(
+    cwd: Path, cache: Path, *words: object, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE
+) -> Iterator[subprocess.Popen[str]]:
+    """A command that goes on while the test looks; ended with the test."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "steelyard", *map(str, words)],
+        cwd=cwd,
+        env={**os.environ, "STEELYARD_CACHE": str(cache)},
+        text=True,
+        stdout=stdout,
+        stderr=stderr,
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+
+
+def wait_for(found: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not found():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.05)
+
+
+def test_a_row_is_printed_when_its_run_ends_and_not_when_all_have(
+    author: Author, tmp_path: Path, cache: Path
+) -> None:
+    with started(
+        tmp_path, cache, "run", author.write(), "--agent", "noop", "--agent", f"command:{WAITS}"
+    ) as running:
+        assert running.stdout is not None
+        head, row = running.stdout.readline(), running.stdout.readline()
+        assert running.poll() is None
+    assert head.split()[:4] == ["run", "contract", "agent", "verdict"]
+    assert row.split()[1:4] == ["sum", "noop", "fail"]
+
+
+def test_an_interrupted_command_tells_what_ended(author: Author, tmp_path: Path, cache: Path) -> None:
+    with started(
+        tmp_path, cache, "run", author.write(), "--agent", "noop", "--agent", f"command:{WAITS}"
+    ) as running:
+        assert running.stdout is not None
+        running.stdout.readline()
+        running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate()
+    assert "1 of 2 trials ended: 1 failed" in out
+    assert (running.returncode, "steelyard runs" in err) == (130, True)
+
+
+def test_a_running_run_is_shown_as_running_and_its_output_grows(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    runs = tmp_path / "runs"
+    with started(tmp_path, cache, "run", author.write(), "--agent", f"command:{WAITS}", "--out", runs):
+        wait_for(lambda: any(path.read_text() == "working\n" for path in runs.glob("*/agent/stdout.txt")))
+        (line,) = steelyard("runs", "--runs", runs, "--json").lines
+        assert (line["state"], line["phase"]) == ("running", "agent")
+        shown = steelyard("show", "last", "--runs", runs)
+        assert (shown.code, "is running (agent" in shown.err) == (2, True)
+        logs = steelyard("logs", "last", "--runs", runs)
+        assert (logs.out, logs.err) == ("working\n", "to-stderr\n")
+    assert steelyard("runs", "--runs", runs, "--json").line["state"] == "interrupted"
+
+
+def test_logs_follow_until_the_run_ends(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    runs = tmp_path / "runs"
+    slow = "command:for i in 1 2 3; do echo line $i; sleep 0.3; done"
+    with started(tmp_path, cache, "run", author.write(), "--agent", slow, "--out", runs):
+        wait_for(lambda: bool(list(runs.glob("*/agent/stdout.txt"))))
+        followed = steelyard("logs", "last", "-f", "--runs", runs)
+    assert (followed.code, followed.out) == (0, "line 1\nline 2\nline 3\n"), followed.err
+    assert "the run has ended" in followed.err
+
+
+def test_logs_escape_what_a_terminal_would_obey(steelyard: Steelyard, author: Author) -> None:
+    steelyard("run", author.write(), "--agent", r"command:printf 'a\033[2Jb\n'")
+    said = steelyard("logs", "last")
+    assert ("\x1b" in said.out, said.out.startswith("a")) == (False, True)
+
+
+def test_a_terminal_shows_each_running_trial_with_its_phase(
+    author: Author, tmp_path: Path, cache: Path
+) -> None:
+    controller, terminal = pty.openpty()
+    os.set_blocking(controller, False)
+    seen = bytearray()
+
+    def shows(text: bytes) -> bool:
+        with suppress(OSError):
+            seen.extend(os.read(controller, 1 << 16))
+        return text in seen
+
+    words = ("run", author.write(), "--agent", f"command:{WAITS}", "--agent", "noop")
+    with started(tmp_path, cache, *words, stdout=terminal, stderr=terminal):
+        wait_for(lambda: shows(b"0 of 2 done") and shows(b"agent"))
+        wait_for(lambda: shows(b"command:echo"))
+    os.close(terminal)
+    os.close(controller)
+
+
+def test_with_json_a_terminal_or_pipe_gets_result_lines_alone(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "noop", "--agent", "reference", "--json")
+    assert [line["agent"] for line in said.lines] == ["noop", "reference"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "agents"),
+    [
+        ("--agent", "ref*", ["reference"]),
+        ("--verdict", "fail", ["noop"]),
+        ("--contract", "none-such", []),
+        ("--last", "1", ["reference"]),
+        ("--since", "1h", ["noop", "reference"]),
+    ],
+)
+def test_runs_lists_what_was_asked_for(
+    steelyard: Steelyard, author: Author, option: str, value: str, agents: list[str]
+) -> None:
+    contract = author.write()
+    for agent in ("noop", "reference"):
+        steelyard("run", contract, "--agent", agent)
+    assert [line["agent"] for line in steelyard("runs", option, value, "--json").lines] == agents
+
+
+def test_show_last_shows_the_newest_run(steelyard: Steelyard, author: Author) -> None:
+    contract = author.write()
+    for agent in ("noop", "reference"):
+        steelyard("run", contract, "--agent", agent)
+    assert "agent reference" in steelyard("show", "last").out
+
+
+def test_no_trial_starts_after_the_failures_that_were_allowed(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("run", author.write(), "--agent", "noop", "--repeats", 5, "--max-failures", 1)
+    assert said.code == 1
+    assert "stopped after 1 trials that did not pass" in said.err
+    assert len(steelyard("runs", "--json").lines) <= 2  # one was waiting for its turn already
