@@ -17,7 +17,8 @@ from steelyard.cli.check import Checked, check
 from steelyard.cli.output import check_out
 from steelyard.cli.tasks import add_network_options
 from steelyard.contract.catalogue import Catalogue
-from steelyard.contract.importing.find import FORMATS, Found, find
+from steelyard.contract.importing.environments import read_environments
+from steelyard.contract.importing.find import FORMATS, Found, find, selected
 from steelyard.contract.importing.task import Options
 from steelyard.contract.importing.write import write_task
 from steelyard.contract.tree import shown
@@ -26,6 +27,7 @@ from steelyard.graders.catalogue import installed_catalogue
 
 HELP = "make contracts of other people's tasks"
 SCHEMA = "steelyard.import/1"
+MOST_TIMEOUT_S = 86_400
 
 
 class Imported(NamedTuple):
@@ -89,6 +91,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace contracts that are there and differ")
     parser.add_argument("--no-check", action="store_true", help="do not check what was written")
+    parser.add_argument(
+        "--only",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="a task by its name (the instance_id, the folder); `*` is a wildcard; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a task")
     _setup_options(parser)
     _format_options(parser)
@@ -108,6 +117,12 @@ def _setup_options(parser: argparse.ArgumentParser) -> None:
         help="a setup command, after the task's own; may be repeated",
     )
     parser.add_argument("--setup-network", choices=["none", "host"], help="what setup may reach")
+    parser.add_argument(
+        "--env",
+        metavar="FILE",
+        type=Path,
+        help="YAML: for each repository and version the python, pins, install and command (swebench)",
+    )
 
 
 def _format_options(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +137,7 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a column to leave out (swebench); may be repeated",
     )
+    _row_options(parser)
     add_network_options(parser, " (harbor, aec)")
     parser.add_argument(
         "--workdir", metavar="PATH", help="the agent's folder, instead of the task's (harbor, aec)"
@@ -153,6 +169,35 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="NAME", help="of the contract; by default the file's name (scorers)")
 
 
+def _row_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--drop-id",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="an id of PASS_TO_PASS to leave out (swebench); `*` is a wildcard; may be repeated",
+    )
+    parser.add_argument(
+        "--junit-xml", metavar="PATTERN", help="the report that the test command writes (swebench)"
+    )
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=_seconds, help="for the tests of a row (swebench; default 1800)"
+    )
+    parser.add_argument(
+        "--submodules", action="store_true", help="take submodules from clones in --repos too (swebench)"
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= MOST_TIMEOUT_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to {MOST_TIMEOUT_S}")
+    return seconds
+
+
 def run(args: argparse.Namespace) -> int:
     check_out(args.out)
     done: list[Imported] = []
@@ -174,7 +219,8 @@ def run(args: argparse.Namespace) -> int:
 def _import_all(args: argparse.Namespace) -> Iterator[Imported]:
     work = Work(args.out, args.force, None if args.no_check else installed_catalogue(), {})
     wanted = None if args.format == "auto" else args.format
-    for found in find(args.sources, _options(args), wanted):
+    environments = None if args.env is None else read_environments(args.env)
+    for found in selected(find(args.sources, _options(args), wanted, environments), args.only):
         try:
             yield _import(found, work)
         except ContractFault as fault:
@@ -211,6 +257,10 @@ def _options(args: argparse.Namespace) -> Options:
         setup_network=args.setup_network,
         cmd_prefix=args.cmd_prefix,
         ignore=frozenset(args.ignore),
+        drop_ids=tuple(args.drop_id),
+        junit_xml=args.junit_xml,
+        timeout_s=args.timeout,
+        submodules=args.submodules,
         offline=args.offline,
         network=tuple(dict.fromkeys(args.network)),
         workdir=args.workdir,
