@@ -24,6 +24,16 @@ def test_a_good_patch_passes_and_exits_zero(steelyard: Steelyard, author: Author
     assert (said.code, said.line["verdict"], said.line["agent"]) == (0, "pass", "patch:p.diff"), said.err
 
 
+def test_a_patch_with_crlf_and_without_its_last_newline_is_applied(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    (tmp_path / "p.diff").write_bytes(GOOD.replace("\n", "\r\n").rstrip().encode())
+    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
+    folder = Path(said.line["folder"])
+    assert b"\r" not in (folder / "patch.diff").read_bytes()
+
+
 def test_an_empty_patch_fails(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     (tmp_path / "p.diff").write_text("")
     said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")

@@ -242,5 +242,5 @@ def test_a_report_file_decides_where_no_runner_is_known() -> None:
 
 
 def test_the_digest_of_a_contract_knows_a_report_file_only_where_there_is_one() -> None:
-    assert SweBench((BUG,)).UNDIGESTED == {"junit_xml"}
-    assert SweBench((BUG,), junit_xml="out/*.xml").UNDIGESTED == frozenset()
+    assert {"junit_xml"} == SweBench((BUG,)).UNDIGESTED
+    assert frozenset() == SweBench((BUG,), junit_xml="out/*.xml").UNDIGESTED

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, replace
 
 from steelyard.bench.ground import Ground
+from steelyard.contract.patch_forms import patch_forms
 from steelyard.errors import InfraFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import Change
@@ -27,6 +28,7 @@ echo '* -text -filter -ident -working-tree-encoding' > "$GIT_DIR/info/attributes
 exec git --work-tree=/workspace -c core.bare=false -c core.fileMode=true -c core.symlinks=true apply --whitespace=nowarn -
 """
 TIMEOUT_S = 120
+LINE_ENDS = "the headers of the patch end in CRLF: the CR of each line was left out, as patch does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,24 @@ class Applied:
 
 
 def apply_patch(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
+    """Apply the first form of the patch that applies exactly; raises InfraFault when git did not run."""
+    if not patch.strip():
+        start = time.monotonic_ns()
+        return Applied(Change(ground.contract.snapshot.root), "", "git apply", 0, "", start, start)
+    first: Applied | None = None
+    for form in patch_forms(patch):
+        applied = _apply(ground, form, blobs)
+        if not applied.refused:
+            note = LINE_ENDS if b"\r\n" in patch and b"\r\n" not in form else ""
+            return replace(applied, log=f"{note}\n{applied.log}".strip())
+        first = first or applied
+    assert first is not None
+    return first
+
+
+def _apply(ground: Ground, patch: bytes, blobs: Blobs) -> Applied:
     root = ground.contract.snapshot.root
     start = time.monotonic_ns()
-    if not patch.strip():
-        return Applied(Change(root), "", "git apply", 0, "", start, start)
     with _with_git(ground) as sandbox:
         finished = sandbox.run(Command(("/bin/sh", "-c", SCRIPT), stdin=patch, timeout_s=TIMEOUT_S))
         sandbox.stop()

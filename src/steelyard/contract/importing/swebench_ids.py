@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from steelyard.contract.id_files import file_of, without_file
 from steelyard.contract.importing.clones import paths_of
+from steelyard.contract.patch_forms import patch_forms
 from steelyard.contract.tree import shown
 from steelyard.contract.unified import sections
 
@@ -65,7 +66,7 @@ def _without_file(ids: Sequence[str], repository: dict[str, Any], patch: bytes) 
     if not any(map(file_of, ids)) or (paths := paths_of(repository)) is None:
         return []
     try:
-        changed = [*sections(patch)]
+        changed = [*sections(patch_forms(patch)[0])]
     except ValueError:  # `check` says what is wrong with it
         return []
     gone = {one.old for one in changed if one.deleted or (one.old and one.old != one.new)}
