@@ -41,7 +41,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
     parser.add_argument(
-        "--jobs", type=int, default=default, metavar="N", help="trials at the same time (default %(default)s)"
+        "-j",
+        "--jobs",
+        type=int,
+        default=default,
+        metavar="N",
+        help="trials at the same time (default %(default)s)",
     )
 
 
