@@ -48,7 +48,13 @@ class Imported(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        return not self.faults and (self.checked is None or not self.checked.faults)
+        return not self.faults and (self.checked is None or self.checked.ok)
+
+    @property
+    def exit_code(self) -> int:
+        """3 when nothing is wrong but that this machine lacks something."""
+        only_lacking = not self.faults and self.checked is not None and not self.checked.faults
+        return 0 if self.ok else 3 if only_lacking else 2
 
     def to_json(self) -> dict[str, Any]:
         own = Checked(Path(), None, None, [*self.faults], []).to_json()["problems"]
@@ -64,7 +70,8 @@ class Imported(NamedTuple):
         }
 
     def lines(self) -> list[str]:
-        told = [*map(str, self.faults), *(map(str, self.checked.faults) if self.checked else ())]
+        found = (*self.checked.faults, *self.checked.lacking) if self.checked else ()
+        told = [*map(str, self.faults), *map(str, found)]
         told += [f"warning: {problem}" for problem in self.checked.warnings] if self.checked else []
         return [
             shown(f"{self.status:<9} {self.contract or self.found.where}"),
@@ -213,7 +220,7 @@ def run(args: argparse.Namespace) -> int:
     wrong = sum(not one.ok and one.status != "refused" for one in done)
     told = [f"{count} {status}" for status, count in counts.items()] + ([f"{wrong} wrong"] if wrong else [])
     sys.stderr.write(f"{', '.join(told) or 'nothing to import'}\n")
-    return 0 if done and all(one.ok for one in done) else 2
+    return max((one.exit_code for one in done), default=2)
 
 
 def _import_all(args: argparse.Namespace) -> Iterator[Imported]:
