@@ -134,7 +134,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="for what is tried, instead of the contract's; bubblewrap runs many a Harbor task without its image",
+        help="for what is tried, instead of the contract's; bubblewrap runs a Harbor task without its image where the Dockerfile allows it",
     )
     parser.add_argument(
         "--no-judge",

@@ -18,6 +18,7 @@ from typing import Any
 from steelyard.contract.cache import Cache
 from steelyard.contract.importing import harbor
 from steelyard.contract.importing.copying import Room, walked
+from steelyard.contract.importing.harbor_words import in_words_of_harbor
 from steelyard.contract.importing.task import Options
 from steelyard.contract.importing.write import write_task
 from steelyard.contract.load import FILE, find_contracts
@@ -54,7 +55,8 @@ def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
         if made != folder and below != problem.where and below[:1] in {"", "/"}:
             file = below.strip("/").partition(":")[0]
             where = f"{folder}{below}" if file and (folder / file).exists() else str(folder)
-            return replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
+            said = replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
+            return in_words_of_harbor(said) if _is_task(folder) else said
     return problem
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from steelyard.contract.door_names import MOST_DOORS, checked_door
+from steelyard.contract.importing.collected import Collected
 from steelyard.contract.importing.harbor_model import Environment, HarborTask, Phase
 from steelyard.contract.importing.reading import fault
 from steelyard.contract.importing.task import Options
@@ -44,7 +45,12 @@ class _Asked(NamedTuple):
 
 def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
     _check_words(task, source)
-    agent, verifier = (_doors(task, source, options, role) for role in ("agent", "verifier"))
+    found = Collected()
+    with found:
+        agent = _doors(task, source, options, "agent")
+    with found:
+        verifier = _doors(task, source, options, "verifier")
+    found.settle()
     asks = any(_asked(task, role).mode in {None, "public"} for role in ("agent", "verifier"))
     return Reach(
         {"network": list(agent)} if agent else {},

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from steelyard.contract.importing.collected import Collected
 from steelyard.contract.importing.reading import fault
 from steelyard.contract.importing.task import Options
 from steelyard.contract.yaml_source import Place, Source, dotted
@@ -19,7 +20,12 @@ _TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 def resolved(env: Mapping[str, str], at: Place, source: Source, options: Options) -> dict[str, str]:
     """A value that is taken stands in the contract, which is why nothing is taken without being asked for."""
-    return {key: _value(text, (*at, key), source, options) for key, text in env.items()}
+    found, values = Collected(), {}
+    for key, text in env.items():
+        with found:
+            values[key] = _value(text, (*at, key), source, options)
+    found.settle()
+    return values
 
 
 def _value(text: str, place: Place, source: Source, options: Options) -> str:
