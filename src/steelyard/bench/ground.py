@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from steelyard.bench.setup_layer import SetupLayer, setup_layer
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
+from steelyard.contract.host_variables import check_host_variables, with_host_values, without_host_values
 from steelyard.contract.snapshot import take_snapshot
 from steelyard.contract.tree import Entry, is_within
 from steelyard.errors import InfraFault, OperatorFault
@@ -100,6 +101,7 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
     cache = cache or Cache.default()
     maker = backend(kind)
     _refuse_local_doors(contract, kind)
+    check_host_variables(contract)
     image = _image(contract, kind)
     toolchains = resolve({str(name): wanted for name, wanted in contract.spec.environment.toolchains.items()})
     layer = None
@@ -109,7 +111,9 @@ def lay_ground(contract: Contract, *, sandbox: str | None = None, cache: Cache |
             contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), laid=(), env={}
         )
         # Setup may be shown files of the host's, which a read-only root could not take.
-        box = replace(_in_image(box, contract, image, "setup"), read_only=False)
+        names = contract.spec.environment.host_variables
+        own = without_host_values(contract.spec.environment.env, names) if names else box.env
+        box = replace(_in_image(box, contract, image, "setup"), read_only=False, env=own)
         tools = (*(chain.digest for chain in toolchains), *([image.id] if image else []))
         layer = setup_layer(contract, box, maker, tools, cache)
     return Ground(contract, maker, kind, toolchains, layer, cache, image)
@@ -193,7 +197,7 @@ def _box(  # noqa: PLR0913  # each part of a box is named once, here
             disk_mb=declared.disk_mb + room_mb((*laid, *(one for place in places for one in place.laid))),
             processes=declared.processes,
         ),
-        env={**declared.env, **env},
+        env=with_host_values({**declared.env, **env}, declared.host_variables),
         toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
         rename=declared.rename,
         workdir=declared.workdir or "",

@@ -24,7 +24,7 @@ from steelyard.contract.importing.write import write_task
 from steelyard.contract.load import FILE, find_contracts
 from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
 
-FORMAT = "steelyard.imported/5"  # to be raised whenever an import comes out differently
+FORMAT = "steelyard.imported/6"  # to be raised whenever an import comes out differently
 
 
 def find_folders(paths: Iterable[Path]) -> list[Path]:
@@ -57,6 +57,10 @@ def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
             where = f"{folder}{below}" if file and (folder / file).exists() else str(folder)
             said = replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
             return in_words_of_harbor(said) if _is_task(folder) else said
+    if problem.where == FILE and typed and all(map(_is_task, typed.values())):
+        # Found while a contract was prepared, where only its own file has a name.
+        where = str(next(iter(typed.values()))) if len(typed) == 1 else problem.where
+        return in_words_of_harbor(replace(problem, where=where))
     return problem
 
 
@@ -131,9 +135,8 @@ def _content(path: Path, room: Room) -> tuple[bytes, bytes]:
 
 
 def _said(options: Options) -> list[tuple[str, Any]]:
-    taken = {name: os.environ.get(name) for name in sorted(options.take_env)}
     own = {
         name: sorted(value) if isinstance(value, frozenset) else value
         for name, value in asdict(options).items()
     }
-    return [*sorted(own.items()), ("taken", taken)]
+    return sorted(own.items())

@@ -27,7 +27,7 @@ from steelyard.contract.importing.harbor_network import reach_of
 from steelyard.contract.importing.harbor_separate import Verified
 from steelyard.contract.importing.harbor_steps import Given, Stepped, converted_steps, ready_of
 from steelyard.contract.importing.harbor_users import Users
-from steelyard.contract.importing.harbor_variables import resolved
+from steelyard.contract.importing.harbor_variables import host_variables, resolved
 from steelyard.contract.importing.reading import fault, read_text, read_toml, validated
 from steelyard.contract.importing.task import (
     BRIEF,
@@ -115,6 +115,8 @@ def _converted(task: HarborTask, source: Source, folder: Path, options: Options,
         "reward": "verifier",
         "metadata": {"aec_bench" if aec else "harbor": _described(task)},
     }
+    if names := host_variables(contract, options):
+        contract["environment"]["host_variables"] = names
     kind = "an aec-bench task" if aec else "a Harbor task"
     notes = (*reach.notes, *_notes(task, folder), *container.notes)
     return Task(name, kind, contract, asked.files, {**container.copied, **asked.copied}, notes)
