@@ -169,13 +169,12 @@ def test_a_taken_value_is_in_no_contract_and_no_record(steelyard: Steelyard, tmp
     contract = yaml.safe_load((tmp_path / "out/settings/contract.yaml").read_text())
     assert contract["oracle"]["reference"]["env"] == {"ANSWER": "${DAYTIME}"}
     assert contract["environment"]["host_variables"] == ["DAYTIME"]
-    run = steelyard(
-        "run", tmp_path / "out/settings", "--agent", "noop", "--out", tmp_path / "runs", "--json", env=env
-    )
+    words = ("run", tmp_path / "out/settings", "--agent", "noop", "--out", tmp_path / "runs", "--json")
+    run = steelyard(*words, "--take-env", "DAYTIME", env=env)
     assert run.line["verdict"] == "fail"
     files = [*(tmp_path / "out").rglob("*"), *(tmp_path / "runs").rglob("*")]
     assert not [file for file in files if file.is_file() and value.encode() in file.read_bytes()]
-    missing = steelyard("run", tmp_path / "out/settings", "--agent", "noop")
+    missing = steelyard(*words, "--take-env", "DAYTIME")
     assert (missing.code, "set DAYTIME" in missing.err) == (2, True)
 
 

@@ -10,10 +10,30 @@ import yaml
 
 from steelyard.contract.cache import Cache
 from steelyard.contract.contract import Contract
-from steelyard.contract.host_variables import check_host_variables, with_host_values, without_host_values
+from steelyard.contract.host_variables import (
+    allow_host_variables,
+    check_host_variables,
+    with_host_values,
+    without_host_values,
+)
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.graders.catalogue import installed_catalogue
+
+
+@pytest.fixture(autouse=True)
+def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEELYARD_TAKE_ENV", "KEY,MODE")
+
+
+def test_a_contract_takes_nothing_that_the_operator_does_not_let_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEELYARD_TAKE_ENV", "OTHER")
+    monkeypatch.setenv("KEY", "secret")
+    assert with_host_values({"A": "${KEY:-none}"}, ["KEY"]) == {"A": "none"}
+    with pytest.raises(OperatorFault, match="--take-env KEY"):
+        with_host_values({"A": "${KEY}"}, ["KEY"])
+    allow_host_variables(["KEY"])
+    assert with_host_values({"A": "${KEY}"}, ["KEY"]) == {"A": "secret"}
 
 
 def test_only_listed_names_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,22 +4,34 @@
       host_variables: [API_KEY, MODE]
       env: {KEY: "${API_KEY}", MODE: "${MODE:-fast}"}
 
-Only names that `host_variables` lists are replaced; every other text stays as it is. The value is in no contract,
-digest, manifest or setup layer: setup runs without the variables that need one.
+Only names that `host_variables` lists are replaced; every other text stays as it is. A contract gets a value only if the
+operator lets it: `--take-env NAME`, or STEELYARD_TAKE_ENV=NAME,NAME. Otherwise the default counts, or nothing starts. The
+value is in no contract, digest, manifest or setup layer: setup runs without the variables that need one.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
 from steelyard.errors import OperatorFault
 
+ALLOWED = "STEELYARD_TAKE_ENV"
 TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+def allow_host_variables(names: Iterable[str]) -> None:
+    """Let contracts take these variables of this machine, for as long as this process lasts."""
+    if allowed := sorted({*_allowed(), *names}):
+        os.environ[ALLOWED] = ",".join(allowed)
+
+
+def _allowed() -> set[str]:
+    return {*os.environ.get(ALLOWED, "").replace(",", " ").split()}
 
 
 def with_host_values(env: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
@@ -46,9 +58,14 @@ def _value(text: str, names: Sequence[str]) -> str:
         name, default = found[1], found[2]
         if name not in names:
             return found[0]
-        value = os.environ.get(name, default)
-        if value is None:
+        is_allowed = name in _allowed()
+        value = os.environ.get(name, default) if is_allowed else default
+        if value is None and is_allowed:
             raise OperatorFault(f"the contract takes {name} from this machine, which has none: set {name}")
+        if value is None:
+            raise OperatorFault(
+                f"the contract takes {name} from this machine: say --take-env {name} to let it"
+            )
         return value
 
     return TEMPLATE.sub(put, text)
