@@ -83,6 +83,38 @@ def test_a_task_runs_in_its_container(steelyard: Steelyard, tmp_path: Path, task
     judge(trials(steelyard, tmp_path, task, "docker"))
 
 
+BUILDKIT = """# syntax=docker/dockerfile:1
+FROM localhost/steelyard-tests:tasks
+ENV WHO=ann
+RUN --mount=type=cache,target=/var/cache/x --mount=type=bind,source=seed.txt,target=/tmp/seed.txt <<EOF
+mkdir -p /app
+cat /tmp/seed.txt > /app/seed
+EOF
+RUN cat <<'END' > /app/raw && echo more >> /app/raw
+$WHO
+END
+COPY <<EOF /app/who
+$WHO
+EOF
+WORKDIR /app
+"""
+VERIFIER = """[ "$(cat seed raw who)" = "$(printf 'seed\\n$WHO\\nmore\\nann')" ] && [ ! -e /tmp/seed.txt ] && [ -f hello ]
+echo $((1 - $?)) > /logs/verifier/reward.txt
+"""
+
+
+def test_here_documents_and_mounts_of_a_dockerfile_are_built(steelyard: Steelyard, tmp_path: Path) -> None:
+    tagged()
+    folder = tmp_path / "task"
+    shutil.copytree(TASKS / "hello-file", folder)
+    (folder / "environment/Dockerfile").write_text(BUILDKIT)
+    (folder / "environment/seed.txt").write_text("seed\n")
+    (folder / "tests/test.sh").write_text(VERIFIER)
+    (folder / "solution/solve.sh").write_text("touch /app/hello\n")
+    said = steelyard("run", folder, "--agent", "reference", "--json")
+    assert said.code == 0, said.out + said.err
+
+
 @pytest.mark.parametrize("task", HERE)
 def test_a_task_runs_without_its_image(steelyard: Steelyard, tmp_path: Path, task: str) -> None:
     judge(trials(steelyard, tmp_path, task, "bubblewrap"))

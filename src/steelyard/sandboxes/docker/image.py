@@ -9,6 +9,7 @@ a folder                 its Dockerfile, built once for its contents: localhost/
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import tarfile
@@ -22,6 +23,7 @@ from typing import Any
 from steelyard.contract.catalogue import ContractFile
 from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.docker.api import Engine, Refused, advice_on
+from steelyard.sandboxes.docker.buildkit import NeedsBuildKitError, Plain, plain_dockerfile
 from steelyard.sandboxes.first_error import explain_failure
 
 BUILD_TAG = "localhost/steelyard-build"
@@ -122,11 +124,12 @@ class Recipe:
 def build_image(engine: Engine, recipe: Recipe) -> Image:
     """The image of a Dockerfile, from an earlier build of the same folder or from one now."""
     tag = f"{BUILD_TAG}:{recipe.digest[:40]}"
+    plain = _plain_recipe(recipe)
     if not recipe.allow_unpinned:
-        _check_bases(recipe.files["Dockerfile"].path.read_text(errors="replace"))
+        _check_bases(plain.text)
     found = _inspect(engine, tag)
     if found is None:
-        _build(engine, recipe, tag)
+        _build(engine, recipe, plain, tag)
         found = _inspect(engine, tag)
     if found is None:
         raise InfraFault(f"the container engine built {tag} and does not have it; run `steelyard doctor`")
@@ -167,7 +170,15 @@ class _Output:
         return head if self.head_chars == len(head) else f"{head}\n{self.tail}"
 
 
-def _build(engine: Engine, recipe: Recipe, tag: str) -> None:
+def _plain_recipe(recipe: Recipe) -> Plain:
+    text = recipe.files["Dockerfile"].path.read_text(errors="surrogateescape")
+    try:
+        return plain_dockerfile(text)
+    except NeedsBuildKitError as wrong:
+        raise _fault("build", str(wrong)) from wrong
+
+
+def _build(engine: Engine, recipe: Recipe, plain: Plain, tag: str) -> None:
     query: dict[str, Any] = {"t": tag, "networkmode": recipe.network, "forcerm": 1}
     query["labels"] = json.dumps({BUILD_LABEL: recipe.digest})
     output, wrong = _Output(), ""
@@ -175,7 +186,13 @@ def _build(engine: Engine, recipe: Recipe, tag: str) -> None:
         with tempfile.TemporaryFile() as context:
             with tarfile.open(fileobj=context, mode="w", format=tarfile.GNU_FORMAT) as tar:
                 for name, file in sorted(recipe.files.items()):
-                    tar.add(file.path, name, recursive=False, filter=_plain)
+                    if name != "Dockerfile":
+                        tar.add(file.path, name, recursive=False, filter=_plain)
+                written = {"Dockerfile": plain.text.encode("utf-8", "surrogateescape"), **plain.files}
+                for name, content in written.items():
+                    entry = _plain(tarfile.TarInfo(name))
+                    entry.size = len(content)
+                    tar.addfile(entry, io.BytesIO(content))
             with engine.opened("POST", "/build", context, query, timeout_s=BUILD_TIMEOUT_S) as answer:
                 for line in _lines(answer):
                     output.add(line.get("stream", ""))
