@@ -50,14 +50,20 @@ def test_a_patch_that_does_not_apply_fails_the_patch_gate_and_says_where(
 
 
 @pytest.mark.parametrize(
-    "name", ["../outside.txt", "/etc/outside.txt", ".git/hooks/pre-commit"], ids=["parent", "absolute", "git"]
+    ("name", "end"),
+    [
+        ("../outside.txt", "\n"),
+        ("/etc/outside.txt", "\n"),
+        (".git/hooks/pre-commit", "\n"),
+        ("../outside.txt", "\r\n"),
+    ],
+    ids=["parent", "absolute", "git", "crlf"],
 )
 def test_a_patch_that_reaches_out_of_the_tree_changes_nothing(
-    steelyard: Steelyard, author: Author, tmp_path: Path, name: str
+    steelyard: Steelyard, author: Author, tmp_path: Path, name: str, end: str
 ) -> None:
-    (tmp_path / "p.diff").write_text(
-        f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
-    )
+    text = f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+    (tmp_path / "p.diff").write_bytes(text.replace("\n", end).encode())
     said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
     assert (said.code, said.line["verdict"]) == (1, "fail")
     assert not (tmp_path / "outside.txt").exists()

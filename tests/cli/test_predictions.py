@@ -51,7 +51,7 @@ def test_each_prediction_has_one_record_and_is_not_graded_again(
     assert "1 predictions have no contract here: gone" in first.err
     assert "1 contracts have no prediction: three" in first.err
     again = steelyard(*words)
-    assert {line["run"] for line in again.lines} == {line["run"] for line in first.lines}
+    assert {line["folder"] for line in again.lines} == {line["folder"] for line in first.lines}
     assert "2 of 2 were graded before" in again.err
     assert len([path for path in out.iterdir() if path.is_dir()]) == 2
     # Another patch, and a record that was altered, are graded.

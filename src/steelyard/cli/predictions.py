@@ -188,7 +188,7 @@ def _written(
 def graded_before(out: Path, wanted: set[Key], least: Required) -> dict[Key, dict[str, Any]]:
     """The result lines of runs that need not be repeated: verified, graded, and not invalid."""
     found: dict[Key, dict[str, Any]] = {}
-    for folder in find_runs(out) if out.is_dir() else ():
+    for folder in find_runs(out.absolute()) if out.is_dir() else ():
         key = _key_of(folder)
         if key is None or key not in wanted or key in found:
             continue
