@@ -61,10 +61,11 @@ class Checked(NamedTuple):
     warnings: list[Problem]
     tried: tuple[SelfTestResult, ...] = ()
     outputs: tuple[ExpectedOutput, ...] = ()
+    lacking: tuple[Problem, ...] = ()  # of this machine, and no mistake of the contract's
 
     @property
     def ok(self) -> bool:
-        return not self.faults and all(one.came == "as_expected" for one in self.tried)
+        return not self.faults and not self.lacking and all(one.came == "as_expected" for one in self.tried)
 
     @property
     def exit_code(self) -> int:
@@ -73,7 +74,7 @@ class Checked(NamedTuple):
         return 0 if self.ok else 2 if wrong else 3
 
     def to_json(self) -> dict[str, Any]:
-        told = [("error", problem) for problem in self.faults] + [
+        told = [("error", problem) for problem in (*self.faults, *self.lacking)] + [
             ("warning", problem) for problem in self.warnings
         ]
         return {
@@ -98,7 +99,7 @@ class Checked(NamedTuple):
 
     def lines(self) -> list[str]:
         head = f"ok     {self.id}  {self.digest}" if self.ok else f"wrong  {self.path}"
-        told = [line for problem in self.faults for line in problem_lines(problem)]
+        told = [line for problem in (*self.faults, *self.lacking) for line in problem_lines(problem)]
         lint_warnings = [f"warning: {line}" for problem in self.warnings for line in problem_lines(problem)]
         outputs = [
             f"{one.check} expects its output at {one.path}"
@@ -133,7 +134,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="for what is tried, instead of the contract's; bubblewrap runs many a Harbor task without its image",
+        help="for what is tried, instead of the contract's; bubblewrap runs a Harbor task without its image where the Dockerfile allows it",
     )
     parser.add_argument(
         "--no-judge",
@@ -148,7 +149,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     code, tried, catalogue = 0, 0, installed_catalogue()
     for checked in _told_apart(_each(args, catalogue)):
-        if (args.fixtures or args.reference) and not checked.faults:
+        if (args.fixtures or args.reference) and not checked.faults and not checked.lacking:
             checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
         _tell(checked, as_json=args.json)
@@ -208,10 +209,11 @@ def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Ch
     except ContractFault as fault:  # a task that cannot be a contract
         return Checked(path, None, None, fault.problems, [])
     checked = check(made, catalogue)
-    faults, warnings = (
-        [as_typed(one, {made: path}) for one in told] for told in (checked.faults, checked.warnings)
+    faults, warnings, lacking = (
+        [as_typed(one, {made: path}) for one in told]
+        for told in (checked.faults, checked.warnings, checked.lacking)
     )
-    return checked._replace(path=path, faults=faults, warnings=warnings)
+    return checked._replace(path=path, faults=faults, warnings=warnings, lacking=tuple(lacking))
 
 
 def check(path: Path, catalogue: Catalogue) -> Checked:
@@ -227,7 +229,20 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         reference_problems(contract),
         [*warnings, *lint_warnings],
         outputs=tuple(_outputs(contract)),
+        lacking=tuple(_lacking(contract)),
     )
+
+
+def _lacking(contract: Contract) -> Iterator[Problem]:
+    """Toolchains that this machine does not have: no trial of the contract could start here."""
+    wanted = {str(name): version for name, version in contract.spec.environment.toolchains.items()}
+    if not wanted:
+        return
+    from steelyard.sandboxes.toolchains import KINDS, missing_toolchains  # noqa: PLC0415  # only where one is named
+
+    where = str(contract.folder / "contract.yaml")
+    for name, why in missing_toolchains(wanted).items():
+        yield Problem(where, f"environment.toolchains.{name}", why, KINDS[name].fix)
 
 
 def _outputs(contract: Contract) -> Iterator[ExpectedOutput]:

@@ -27,7 +27,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="instead of the contract's; bubblewrap runs many a Harbor task without its image; local has no isolation, "
+        help="instead of the contract's; bubblewrap runs a Harbor task without its image where the Dockerfile allows "
+        "it; local has no isolation, "
         "and every result says so",
     )
     parser.add_argument(
@@ -41,7 +42,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
     parser.add_argument(
-        "--jobs", type=int, default=default, metavar="N", help="trials at the same time (default %(default)s)"
+        "-j",
+        "--jobs",
+        type=int,
+        default=default,
+        metavar="N",
+        help="trials at the same time (default %(default)s)",
     )
 
 
