@@ -145,7 +145,7 @@ def test_check_finds_a_toolchain_that_this_machine_lacks(steelyard: Steelyard, a
         True,
         True,
     )
-    assert steelyard("check", contract, "--json").line["missing"]
+    assert steelyard("check", contract, "--json").line["problems"]
 
 
 @pytest.mark.parametrize("url", ["https://example.org/a.git", "git@example.org:a.git", "ssh://example.org/a"])

@@ -24,6 +24,16 @@ def test_a_good_patch_passes_and_exits_zero(steelyard: Steelyard, author: Author
     assert (said.code, said.line["verdict"], said.line["agent"]) == (0, "pass", "patch:p.diff"), said.err
 
 
+def test_a_patch_with_crlf_and_without_its_last_newline_is_applied(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    (tmp_path / "p.diff").write_bytes(GOOD.replace("\n", "\r\n").rstrip().encode())
+    said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
+    assert (said.code, said.line["verdict"]) == (0, "pass"), said.err
+    folder = Path(said.line["folder"])
+    assert b"\r" not in (folder / "patch.diff").read_bytes()
+
+
 def test_an_empty_patch_fails(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     (tmp_path / "p.diff").write_text("")
     said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
@@ -40,14 +50,20 @@ def test_a_patch_that_does_not_apply_fails_the_patch_gate_and_says_where(
 
 
 @pytest.mark.parametrize(
-    "name", ["../outside.txt", "/etc/outside.txt", ".git/hooks/pre-commit"], ids=["parent", "absolute", "git"]
+    ("name", "end"),
+    [
+        ("../outside.txt", "\n"),
+        ("/etc/outside.txt", "\n"),
+        (".git/hooks/pre-commit", "\n"),
+        ("../outside.txt", "\r\n"),
+    ],
+    ids=["parent", "absolute", "git", "crlf"],
 )
 def test_a_patch_that_reaches_out_of_the_tree_changes_nothing(
-    steelyard: Steelyard, author: Author, tmp_path: Path, name: str
+    steelyard: Steelyard, author: Author, tmp_path: Path, name: str, end: str
 ) -> None:
-    (tmp_path / "p.diff").write_text(
-        f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
-    )
+    text = f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+    (tmp_path / "p.diff").write_bytes(text.replace("\n", end).encode())
     said = steelyard("grade", author.write(), "--patch", tmp_path / "p.diff", "--json")
     assert (said.code, said.line["verdict"]) == (1, "fail")
     assert not (tmp_path / "outside.txt").exists()

@@ -214,6 +214,19 @@ SWEBENCH = {
 }
 
 
+def test_swebench_reads_a_report_that_the_command_writes(stage: Stage) -> None:
+    check = {
+        "type": "swebench",
+        "cmd_prefix": "sh run.sh",
+        "junit_xml": "reports/*.xml",
+        "inject": ["hidden/run.sh"],
+        "fail_to_pass": ["Cart::adds", "subtracts"],
+    }
+    script = f"mkdir -p reports\necho '{XML.format(name='subtracts')}' > reports/cart.xml\nexit 1\n"
+    grade = graded(stage.grade(patch(CART, FIXED), check, files={"hidden/run.sh": script}), "swebench")
+    assert (grade["outcome"], grade["score"], grade["data"]["resolution"]) == ("fail", 0.5, "partial"), grade
+
+
 @pytest.mark.parametrize(
     ("after", "resolution", "score", "combined"),
     [

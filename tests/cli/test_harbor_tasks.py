@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from containers import container_engine, image
 
 from authoring import ROOT, Steelyard
@@ -82,6 +83,38 @@ def test_a_task_runs_in_its_container(steelyard: Steelyard, tmp_path: Path, task
     judge(trials(steelyard, tmp_path, task, "docker"))
 
 
+BUILDKIT = """# syntax=docker/dockerfile:1
+FROM localhost/steelyard-tests:tasks
+ENV WHO=ann
+RUN --mount=type=cache,target=/var/cache/x --mount=type=bind,source=seed.txt,target=/tmp/seed.txt <<EOF
+mkdir -p /app
+cat /tmp/seed.txt > /app/seed
+EOF
+RUN cat <<'END' > /app/raw && echo more >> /app/raw
+$WHO
+END
+COPY <<EOF /app/who
+$WHO
+EOF
+WORKDIR /app
+"""
+VERIFIER = """[ "$(cat seed raw who)" = "$(printf 'seed\\n$WHO\\nmore\\nann')" ] && [ ! -e /tmp/seed.txt ] && [ -f hello ]
+echo $((1 - $?)) > /logs/verifier/reward.txt
+"""
+
+
+def test_here_documents_and_mounts_of_a_dockerfile_are_built(steelyard: Steelyard, tmp_path: Path) -> None:
+    tagged()
+    folder = tmp_path / "task"
+    shutil.copytree(TASKS / "hello-file", folder)
+    (folder / "environment/Dockerfile").write_text(BUILDKIT)
+    (folder / "environment/seed.txt").write_text("seed\n")
+    (folder / "tests/test.sh").write_text(VERIFIER)
+    (folder / "solution/solve.sh").write_text("touch /app/hello\n")
+    said = steelyard("run", folder, "--agent", "reference", "--json")
+    assert said.code == 0, said.out + said.err
+
+
 @pytest.mark.parametrize("task", HERE)
 def test_a_task_runs_without_its_image(steelyard: Steelyard, tmp_path: Path, task: str) -> None:
     judge(trials(steelyard, tmp_path, task, "bubblewrap"))
@@ -148,6 +181,33 @@ def test_a_variable_of_this_machine_is_taken_only_when_named(steelyard: Steelyar
     words = ["--agent", "reference", "--sandbox", "bubblewrap", "--take-env", "DAYTIME", "--json"]
     said = steelyard("run", tmp_path / "settings", *words, env={"DAYTIME": "morning"})
     assert said.line["verdict"] == "pass", said.out + said.err
+    other = steelyard("run", tmp_path / "settings", *words, env={"DAYTIME": "evening"})
+    assert other.line["verdict"] == "fail"
+    assert other.line["contract"] == said.line["contract"]
+    unset = steelyard("check", tmp_path / "settings", "--take-env", "DAYTIME")
+    assert "takes the value of DAYTIME from this machine, which has none" in unset.out
+
+
+def test_a_taken_value_is_in_no_contract_and_no_record(steelyard: Steelyard, tmp_path: Path) -> None:
+    shutil.copytree(TASKS / "settings", tmp_path / "settings")
+    path = tmp_path / "settings/task.toml"
+    path.write_text(path.read_text().replace('"morning"', '"${DAYTIME}"'))
+    value = "a-value-that-nothing-may-write-down"
+    options = ("--take-env", "DAYTIME", "--sandbox", "bubblewrap")
+    env = {"DAYTIME": value}
+    assert (
+        steelyard("import", path.parent, "--out", tmp_path / "out", "--no-check", *options, env=env).code == 0
+    )
+    contract = yaml.safe_load((tmp_path / "out/settings/contract.yaml").read_text())
+    assert contract["oracle"]["reference"]["env"] == {"ANSWER": "${DAYTIME}"}
+    assert contract["environment"]["host_variables"] == ["DAYTIME"]
+    words = ("run", tmp_path / "out/settings", "--agent", "noop", "--out", tmp_path / "runs", "--json")
+    run = steelyard(*words, "--take-env", "DAYTIME", env=env)
+    assert run.line["verdict"] == "fail"
+    files = [*(tmp_path / "out").rglob("*"), *(tmp_path / "runs").rglob("*")]
+    assert not [file for file in files if file.is_file() and value.encode() in file.read_bytes()]
+    missing = steelyard(*words, "--take-env", "DAYTIME")
+    assert (missing.code, "set DAYTIME" in missing.err) == (2, True)
 
 
 def test_a_task_that_is_never_ready_is_the_contracts_fault(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -156,7 +216,7 @@ def test_a_task_that_is_never_ready_is_the_contracts_fault(steelyard: Steelyard,
     path.write_text(path.read_text().replace("test -f seed.txt", "echo not yet; exit 3"))
     said = steelyard("run", tmp_path / "settings", "--agent", "reference", "--sandbox", "bubblewrap")
     assert said.code == 2
-    assert "environment.ready: never ready: exit code 3: not yet" in said.err
+    assert "environment.healthcheck: never ready: exit code 3: not yet" in said.err
 
 
 def test_problems_of_a_task_name_the_folder_that_was_typed(steelyard: Steelyard, tmp_path: Path) -> None:
@@ -167,7 +227,7 @@ def test_problems_of_a_task_name_the_folder_that_was_typed(steelyard: Steelyard,
     said = steelyard("check", folder, "--reference", "--sandbox", "bubblewrap")
     head, *told = said.out.splitlines()
     assert head == f"wrong  {folder}"
-    assert told[0].startswith(f"  {folder}: oracle.reference: must pass, and came out as fail")
+    assert told[0].startswith(f"  {folder}: solution/solve.sh: must pass, and came out as fail")
     assert any(f"warning: {folder}/tests/broken.py:1: is not valid Python" in line for line in told), said.out
     assert "imported" not in said.out
 

@@ -138,6 +138,32 @@ def test_the_operator_adds_what_a_row_does_not_say(import_rows: Rows, clone: Pat
     assert (contract["setup"], contract["setup_network"]) == (["echo one", "echo two"], "host")
 
 
+def test_a_toolchain_that_this_machine_lacks_is_found_by_the_import(
+    import_rows: Rows, clone: Path, out: Path
+) -> None:
+    said = import_rows(row(clone), options=("--python", "3.99"))
+    (problem,) = said.line["problems"]
+    assert (said.code, said.line["status"], said.line["ok"]) == (3, "written", False)
+    assert problem["field"] == "environment.toolchains.python"
+    assert (out / "ann__cart-1/contract.yaml").is_file()
+
+
+def test_the_options_for_rows_reach_the_contract(
+    import_rows: Rows, clone: Path, out: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "env.yaml").write_text('ann/cart: {"1.0": {python: "3.11", timeout_s: 90}}\n')
+    drop = ("--drop-id", "test_none (test_cart.Cart)")
+    options = ("--no-check", "--only", "*-1", "--env", tmp_path / "env.yaml", "--junit-xml", "r.xml", *drop)
+    other = row(clone, instance_id="ann__cart-2")
+    assert import_rows(row(clone), other, options=options).line["status"] == "written"
+    contract = written(out / "ann__cart-1")
+    (check,) = contract["oracle"]["checks"]
+    assert contract["environment"] == {"toolchains": {"python": "3.11"}}
+    assert (check["timeout_s"], check["junit_xml"], check["pass_to_pass"]) == (90, "r.xml", [])
+    assert import_rows(row(clone), options=("--only", "gone")).code == 2
+    assert import_rows(row(clone), options=("--timeout", "0")).code == 2
+
+
 def test_a_wrong_row_is_refused_and_nothing_is_written(import_rows: Rows, clone: Path, out: Path) -> None:
     done = import_rows(row(clone, repo="ann/gone"))
     (problem,) = done.line["problems"]

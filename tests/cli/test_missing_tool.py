@@ -179,3 +179,14 @@ def test_a_misspelt_program_after_pythonpath_is_found_before_anybody_is_tried(
     said = steelyard("run", author.write(oracle={"checks": [check]}), "--agent", "noop", "--json")
     assert (said.code, said.line["fault"]) == (2, "contract")
     assert "there is no `pyhton3` on the bench" in said.err
+
+
+def test_check_finds_a_toolchain_that_this_machine_lacks(author: Author, steelyard: Steelyard) -> None:
+    environment = {"toolchains": {"python": "3.99"}, "memory_mb": {"guaranteed": 64, "limit": 512}}
+    said = steelyard("check", author.write(environment=environment), "--reference", "--json")
+    (problem,) = said.line["problems"]
+    assert (said.code, said.line["ok"], problem["severity"]) == (3, False, "error")
+    assert problem["field"] == "environment.toolchains.python"
+    assert problem["message"].startswith("python 3.99 is not on this machine; found: ")
+    assert problem["fix"]
+    assert said.line["tried"] == []

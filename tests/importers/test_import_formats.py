@@ -533,6 +533,53 @@ def test_a_schema_that_is_not_known_is_read_by_its_keys(task: Path) -> None:
     assert "says schema 2.0, and was read as 1.4" in harbor.convert(task, Options()).notes
 
 
+def test_a_version_beside_the_schema_version_is_the_tasks_own(task: Path) -> None:
+    (task / "task.toml").write_text(TASK.replace("version =", 'schema_version = "1.3"\nversion ='))
+    found = harbor.convert(task, Options())
+    assert found.contract["metadata"]["harbor"]["version"] == "1.0"
+    assert not any("schema" in note for note in found.notes)
+
+
+def test_sources_of_a_task_are_kept_and_decide_nothing(task: Path) -> None:
+    (task / "task.toml").write_text(f'{TASK}\n[[sources]]\nurl = "https://a.example"\nlicense = "MIT"\n')
+    described = harbor.convert(task, Options()).contract["metadata"]["harbor"]
+    assert described["sources"] == [{"url": "https://a.example", "license": "MIT"}]
+
+
+def test_every_problem_of_a_task_is_reported_at_once(task: Path) -> None:
+    changed = TASK.replace(
+        "cpus = 1", 'network_mode = "public"\nenv = {A = "${A}", B = "${B}"}\nmemory = "1G"'
+    )
+    (task / "task.toml").write_text(f'{changed}\n[solution.env]\nC = "${{C}}"\n')
+    put(
+        task, {"environment/docker-compose.yaml": "x\n", "environment/Dockerfile": f"{DOCKERFILE}VOLUME /x\n"}
+    )
+    for name in ("tests/test.sh", "instruction.md"):
+        (task / name).unlink()
+    with pytest.raises(ContractFault) as refused:
+        harbor.convert(task, Options())
+    said = [problem.field or Path(problem.where).name for problem in refused.value.problems]
+    assert said == [
+        "docker-compose.yaml",
+        "environment.network_mode",
+        "Dockerfile:6",
+        "environment.env.A",
+        "environment.env.B",
+        "environment.memory",
+        "test.sh",
+        "instruction.md",
+        "solution.env.C",
+    ]
+
+
+def test_files_are_looked_at_although_a_key_is_wrong(task: Path) -> None:
+    (task / "task.toml").write_text(TASK.replace("cpus = 1", "cpu = 1\ngpus = 1"))
+    put(task, {"environment/docker-compose.yaml": "x\n"})
+    with pytest.raises(ContractFault) as refused:
+        harbor.convert(task, Options())
+    assert len(refused.value.problems) == 3
+
+
 def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> None:
     put(task, {"environment/docker-compose.yml": "services: {}\n"})
     harbor.convert(task, Options())
@@ -541,7 +588,6 @@ def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> Non
 @pytest.mark.parametrize(
     "wrong",
     [
-        Wrong(("version =", "schema_version = '1.1'\nversion ="), ":2:1", "version", "contradicts"),
         Wrong(("[metadata]", "[metadat]"), ":3:1", "metadat", "unknown key"),
         Wrong(("cpus = 1", "cpu = 1"), ":14:1", "environment.cpu", "unknown key"),
         Wrong(("cpus = 1", 'cpus = "1"'), ":14:1", "environment.cpus", "expected a number"),

@@ -120,6 +120,12 @@ def test_a_check_that_passed_nothing_has_nothing_to_forge() -> None:
     assert label(checked(), command("fail")).oracle == "twin"
 
 
+def test_the_runner_of_a_suite_in_which_nothing_passed_is_the_one_that_reported_it() -> None:
+    assert label(checked(passed=0)).runner == "reporter"
+    assert label(checked(passed=0, channel="report_file")).runner == "report_file"
+    assert label(checked(passed=0), command("fail")).runner == "exit_code"
+
+
 def test_without_any_acceptance_check_the_label_is_the_weakest() -> None:
     assert (label().oracle, label().control_coverage, label().runner) == ("in_process", 0.0, "exit_code")
 

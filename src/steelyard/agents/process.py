@@ -25,6 +25,7 @@ from steelyard.agents.base import (
 from steelyard.bench.absent_tools import first_program
 from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
+from steelyard.contract.host_variables import with_host_values
 from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf, interpreters
 from steelyard.contract.model import ScriptReference
 from steelyard.environment.prepare import Environment
@@ -122,7 +123,9 @@ class Solution(ProcessAgent):
         script = self.contract.files[self.reference.script]
         path = f"{SOLUTION}/{PurePosixPath(self.reference.script).name}"
         is_started = script.mode == "755" and script.path.read_bytes().startswith(b"#!")
-        with_variables = replace(turn, env={**turn.env, **self.reference.env})
+        names = self.contract.spec.environment.host_variables
+        own = with_host_values(self.reference.env, names)
+        with_variables = replace(turn, env={**turn.env, **own})
         return ending_of(with_variables.run((path,) if is_started else ("/bin/bash", path)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+from steelyard.contract.patch_forms import patch_forms
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change
@@ -27,6 +28,7 @@ echo '* -text -filter -ident -working-tree-encoding' > "$GIT_DIR/info/attributes
 exec git --work-tree=/workspace -c core.bare=false -c core.fileMode=true -c core.symlinks=true apply --whitespace=nowarn -
 """
 TIMEOUT_S = 120
+LINE_ENDS = "the headers of the patch end in CRLF: the CR of each line was left out, as patch does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,24 @@ class Applied:
 
 
 def apply_patch(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
+    """Apply the first form of the patch that applies exactly; raises InfraFault when git did not run."""
+    if not patch.strip():
+        start = time.monotonic_ns()
+        return Applied(Change(environment.contract.snapshot.root), "", "git apply", 0, "", start, start)
+    first: Applied | None = None
+    for form in patch_forms(patch):
+        applied = _apply(environment, form, blobs)
+        if not applied.refused:
+            note = LINE_ENDS if b"\r\n" in patch and b"\r\n" not in form else ""
+            return replace(applied, log=f"{note}\n{applied.log}".strip())
+        first = first or applied
+    assert first is not None
+    return first
+
+
+def _apply(environment: Environment, patch: bytes, blobs: Blobs) -> Applied:
     root = environment.contract.snapshot.root
     start = time.monotonic_ns()
-    if not patch.strip():
-        return Applied(Change(root), "", "git apply", 0, "", start, start)
     with _with_git(environment) as sandbox:
         finished = sandbox.run(Command(("/bin/sh", "-c", SCRIPT), stdin=patch, timeout_s=TIMEOUT_S))
         sandbox.stop()

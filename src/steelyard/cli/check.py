@@ -22,7 +22,7 @@ from steelyard.contract.lint.offline_verifiers import fetching_verifiers
 from steelyard.contract.lint.reference import reference_problems
 from steelyard.contract.lint.syntax import unparsed
 from steelyard.contract.load import examine_contract
-from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
+from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.graders.checks.verifier import Verifier
@@ -54,7 +54,7 @@ class Checked(NamedTuple):
      "tried": [{"name": "fixtures/pass/a.json", "wanted": "at least 0.95", "got": "0.8",
                 "came": "as_expected|otherwise|error|invalid", "why": "", "folder": "..."}],
      "outputs": [{"check": "verify", "path": "/workspace/answer.json", "inferred": true}],
-     "missing": ["node 99 is not on this machine; ..."], "notes": ["each check gets its own fresh tree: ..."]}
+     "notes": ["each check gets its own fresh tree: ..."]}
     """
 
     path: Path
@@ -64,13 +64,12 @@ class Checked(NamedTuple):
     warnings: list[Problem]
     tried: tuple[SelfTestResult, ...] = ()
     outputs: tuple[ExpectedOutput, ...] = ()
-    missing: tuple[str, ...] = ()  # of this machine
+    lacking: tuple[Problem, ...] = ()  # of this machine, and no mistake of the contract's
     notes: tuple[str, ...] = ()  # how this contract is graded, where that surprises its author
 
     @property
     def ok(self) -> bool:
-        is_right = not self.faults and not self.missing
-        return is_right and all(one.came == "as_expected" for one in self.tried)
+        return not self.faults and not self.lacking and all(one.came == "as_expected" for one in self.tried)
 
     @property
     def exit_code(self) -> int:
@@ -79,7 +78,7 @@ class Checked(NamedTuple):
         return 0 if self.ok else 2 if wrong else 3
 
     def to_json(self) -> dict[str, Any]:
-        told = [("error", problem) for problem in self.faults] + [
+        told = [("error", problem) for problem in (*self.faults, *self.lacking)] + [
             ("warning", problem) for problem in self.warnings
         ]
         return {
@@ -100,15 +99,14 @@ class Checked(NamedTuple):
             ],
             "tried": [one.to_json() for one in self.tried],
             "outputs": [one._asdict() for one in self.outputs],
-            "missing": list(self.missing),
             "notes": list(self.notes),
         }
 
     def lines(self) -> list[str]:
         head = f"ok     {self.id}  {self.digest}" if self.ok else f"wrong  {self.path}"
-        if self.missing and not self.faults:
+        if self.lacking and not self.faults:
             head = f"cannot run here  {self.path}"
-        told = [line for problem in self.faults for line in problem_lines(problem)]
+        told = [line for problem in (*self.faults, *self.lacking) for line in problem_lines(problem)]
         lint_warnings = [f"warning: {line}" for problem in self.warnings for line in problem_lines(problem)]
         outputs = [
             f"{one.check} expects its output at {one.path}"
@@ -117,7 +115,7 @@ class Checked(NamedTuple):
         ]
         return [
             shown(head),
-            *(f"  {shown(line)}" for line in (*outputs, *self.missing)),
+            *(f"  {shown(line)}" for line in outputs),
             *(f"  {line}" for line in (*told, *lint_warnings)),
             *(f"  note: {shown(line)}" for line in self.notes),
         ]
@@ -144,7 +142,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="for what is tried, instead of the contract's; bubblewrap runs many Harbor tasks without Docker",
+        help="for what is tried, instead of the contract's; bubblewrap runs a Harbor task without its image where the Dockerfile allows it",
     )
     parser.add_argument(
         "--no-judge",
@@ -159,7 +157,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     code, tried, catalogue = 0, 0, installed_catalogue()
     for checked in _told_apart(_each(args, catalogue)):
-        if (args.fixtures or args.reference) and not checked.faults and not checked.missing:
+        if (args.fixtures or args.reference) and not checked.faults and not checked.lacking:
             checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
         _tell(checked, as_json=args.json)
@@ -219,10 +217,11 @@ def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Ch
     except ContractFault as fault:  # a task that cannot be a contract
         return Checked(path, None, None, fault.problems, [])
     checked = check(made, catalogue)
-    faults, warnings = (
-        [as_typed(one, {made: path}) for one in told] for told in (checked.faults, checked.warnings)
+    faults, warnings, lacking = (
+        [as_typed(one, {made: path}) for one in told]
+        for told in (checked.faults, checked.warnings, checked.lacking)
     )
-    return checked._replace(path=path, faults=faults, warnings=warnings)
+    return checked._replace(path=path, faults=faults, warnings=warnings, lacking=tuple(lacking))
 
 
 def check(path: Path, catalogue: Catalogue) -> Checked:
@@ -243,7 +242,7 @@ def check(path: Path, catalogue: Catalogue) -> Checked:
         reference_problems(contract),
         [*warnings, *lint_warnings],
         outputs=tuple(_outputs(contract)),
-        missing=tuple(_missing_toolchains(contract)),
+        lacking=tuple(_lacking(contract)),
         notes=tuple(_notes(contract)),
     )
 
@@ -253,25 +252,24 @@ def _notes(contract: Contract) -> Iterator[str]:
     checks = [entry for entry in contract.checks if entry.executes]
     if len(checks) > 1 and contract.spec.bench != "live":
         yield "each check gets its own fresh tree: a file that one check writes is not there for the next"
-    if hidden := sorted({dest for entry in checks for _, dest in getattr(entry.grader, "injected", ())}):
+    specs = [spec for entry in checks if (spec := entry.grader.execution()) is not None]
+    if hidden := sorted({dest for spec in specs for _, dest in spec.injected}):
         named = ", ".join(hidden[:_NAMED]) + (
             f" and {len(hidden) - _NAMED} more" if len(hidden) > _NAMED else ""
         )
         yield f"hidden files are laid over the change last, so an agent's edits to {named} are put back"
 
 
-def _missing_toolchains(contract: Contract) -> Iterator[str]:
-    """In words, what this machine lacks for the contract to run here."""
-    wanted = contract.spec.environment.toolchains
+def _lacking(contract: Contract) -> Iterator[Problem]:
+    """Toolchains that this machine does not have: no trial of the contract could start here."""
+    wanted = {str(name): version for name, version in contract.spec.environment.toolchains.items()}
     if not wanted:
         return
-    from steelyard.sandboxes.toolchains import resolve  # noqa: PLC0415  # asks interpreters; few contracts name one
+    from steelyard.sandboxes.toolchains import KINDS, missing_toolchains  # noqa: PLC0415  # only where one is named
 
-    for name, version in wanted.items():
-        try:
-            resolve({name: version})
-        except InfraFault as fault:
-            yield str(fault)
+    where = str(contract.folder / "contract.yaml")
+    for name, why in missing_toolchains(wanted).items():
+        yield Problem(where, f"environment.toolchains.{name}", why, KINDS[name].fix)
 
 
 def _outputs(contract: Contract) -> Iterator[ExpectedOutput]:

@@ -14,7 +14,7 @@ from steelyard.cli.output import check_out, exit_code
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.require_assurance import add_required, required_by
 from steelyard.cli.tasks import add_task_options, task_options
-from steelyard.cli.trials import add_run_options, planned, run_trials
+from steelyard.cli.trials import add_jobs, add_run_options, planned, run_trials
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
@@ -28,21 +28,33 @@ HELP = "grade a patch or a folder against a contract, without an agent"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("contract", type=Path, metavar="CONTRACT", help="a contract's folder")
+    parser.add_argument(
+        "contract", type=Path, metavar="CONTRACT", help="a contract's folder; with --predictions a suite"
+    )
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--patch", type=Path, metavar="FILE", help="a unified diff, as `git diff` writes it; - is stdin"
     )
     source.add_argument("--tree", type=Path, metavar="DIR", help="a folder that holds the changed repository")
+    source.add_argument(
+        "--predictions",
+        type=Path,
+        metavar="FILE",
+        help="lines of {instance_id, model_patch}, one patch for each contract; what --out has already is kept",
+    )
     add_run_options(parser)
+    add_jobs(parser, default=1)
     add_required(parser)
     add_task_options(parser)
-    parser.set_defaults(jobs=1)
 
 
 def run(args: argparse.Namespace) -> int:
     check_out(args.out)
     required_by(args)  # a wrong word is found before anything is spent
+    if args.predictions is not None:
+        from steelyard.cli.predictions import grade_predictions  # noqa: PLC0415  # a batch needs more than one patch
+
+        return grade_predictions(args)
     made = contract_at(args.contract, task_options(args))
     with told_as_typed({made: args.contract}):
         contract = load_contract(made, installed_catalogue())

@@ -20,12 +20,14 @@ from steelyard.contract.catalogue import Catalogue
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.importers.find import FORMATS, Found, find
+from steelyard.importers.environments import read_environments
+from steelyard.importers.find import FORMATS, Found, find, selected
 from steelyard.importers.task import Options
 from steelyard.importers.write import write_task
 
 HELP = "make contracts of other people's tasks"
 SCHEMA = "steelyard.import/1"
+MOST_TIMEOUT_S = 86_400
 
 
 class Imported(NamedTuple):
@@ -46,7 +48,13 @@ class Imported(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        return not self.faults and (self.checked is None or not self.checked.faults)
+        return not self.faults and (self.checked is None or self.checked.ok)
+
+    @property
+    def exit_code(self) -> int:
+        """3 when nothing is wrong but that this machine lacks something."""
+        only_lacking = not self.faults and self.checked is not None and not self.checked.faults
+        return 0 if self.ok else 3 if only_lacking else 2
 
     def to_json(self) -> dict[str, Any]:
         own = Checked(Path(), None, None, [*self.faults], []).to_json()["problems"]
@@ -62,7 +70,8 @@ class Imported(NamedTuple):
         }
 
     def lines(self) -> list[str]:
-        told = [*map(str, self.faults), *(map(str, self.checked.faults) if self.checked else ())]
+        found = (*self.checked.faults, *self.checked.lacking) if self.checked else ()
+        told = [*map(str, self.faults), *map(str, found)]
         told += [f"warning: {problem}" for problem in self.checked.warnings] if self.checked else []
         return [
             shown(f"{self.status:<9} {self.contract or self.found.where}"),
@@ -89,6 +98,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace contracts that are there and differ")
     parser.add_argument("--no-check", action="store_true", help="do not check what was written")
+    parser.add_argument(
+        "--only",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="a task by its name (the instance_id, the folder); `*` is a wildcard; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a task")
     _setup_options(parser)
     _format_options(parser)
@@ -108,6 +124,12 @@ def _setup_options(parser: argparse.ArgumentParser) -> None:
         help="a setup command, after the task's own; may be repeated",
     )
     parser.add_argument("--setup-network", choices=["none", "host"], help="what setup may reach")
+    parser.add_argument(
+        "--env",
+        metavar="FILE",
+        type=Path,
+        help="YAML: for each repository and version the python, pins, install and command (swebench)",
+    )
 
 
 def _format_options(parser: argparse.ArgumentParser) -> None:
@@ -122,6 +144,7 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a column to leave out (swebench); may be repeated",
     )
+    _row_options(parser)
     add_network_options(parser, " (harbor, aec)")
     parser.add_argument(
         "--workdir", metavar="PATH", help="the agent's folder, instead of the task's (harbor, aec)"
@@ -153,6 +176,35 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id", metavar="NAME", help="of the contract; by default the file's name (scorers)")
 
 
+def _row_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--drop-id",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="an id of PASS_TO_PASS to leave out (swebench); `*` is a wildcard; may be repeated",
+    )
+    parser.add_argument(
+        "--junit-xml", metavar="PATTERN", help="the report that the test command writes (swebench)"
+    )
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=_seconds, help="for the tests of a row (swebench; default 1800)"
+    )
+    parser.add_argument(
+        "--submodules", action="store_true", help="take submodules from clones in --repos too (swebench)"
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= MOST_TIMEOUT_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to {MOST_TIMEOUT_S}")
+    return seconds
+
+
 def run(args: argparse.Namespace) -> int:
     check_out(args.out)
     done: list[Imported] = []
@@ -168,13 +220,14 @@ def run(args: argparse.Namespace) -> int:
     wrong = sum(not one.ok and one.status != "refused" for one in done)
     told = [f"{count} {status}" for status, count in counts.items()] + ([f"{wrong} wrong"] if wrong else [])
     sys.stderr.write(f"{', '.join(told) or 'nothing to import'}\n")
-    return 0 if done and all(one.ok for one in done) else 2
+    return max((one.exit_code for one in done), default=2)
 
 
 def _import_all(args: argparse.Namespace) -> Iterator[Imported]:
     work = Work(args.out, args.force, None if args.no_check else installed_catalogue(), {})
     wanted = None if args.format == "auto" else args.format
-    for found in find(args.sources, _options(args), wanted):
+    environments = None if args.env is None else read_environments(args.env)
+    for found in selected(find(args.sources, _options(args), wanted, environments), args.only):
         try:
             yield _import(found, work)
         except ContractFault as fault:
@@ -211,6 +264,10 @@ def _options(args: argparse.Namespace) -> Options:
         setup_network=args.setup_network,
         cmd_prefix=args.cmd_prefix,
         ignore=frozenset(args.ignore),
+        drop_ids=tuple(args.drop_id),
+        junit_xml=args.junit_xml,
+        timeout_s=args.timeout,
+        submodules=args.submodules,
         offline=args.offline,
         network=tuple(dict.fromkeys(args.network)),
         workdir=args.workdir,

@@ -6,6 +6,7 @@ import argparse
 import re
 
 from steelyard.contract.allowed_hosts import checked_door
+from steelyard.contract.host_variables import allow_host_variables
 from steelyard.contract.model import HOST_PORT_PATTERN
 from steelyard.importers.task import Options
 
@@ -21,7 +22,7 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="a variable of this machine that a task may have; may be repeated",
+        help="a variable of this machine that a task, or a contract with `host_variables`, may have; may be repeated",
     )
     group.add_argument(
         "--export",
@@ -57,6 +58,7 @@ def _allowed_host(text: str) -> str:
 
 
 def task_options(args: argparse.Namespace) -> Options:
+    allow_host_variables(args.take_env)
     return Options(
         offline=args.offline,
         network=tuple(dict.fromkeys(args.network)),

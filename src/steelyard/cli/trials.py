@@ -35,7 +35,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="instead of the contract's; bubblewrap runs many Harbor tasks without Docker; local has no isolation, "
+        help="instead of the contract's; bubblewrap runs a Harbor task without its image where the Dockerfile allows "
+        "it; local has no isolation, "
         "and every result says so",
     )
     parser.add_argument(

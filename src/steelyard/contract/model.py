@@ -10,7 +10,16 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door, checked_doors
 
@@ -131,6 +140,7 @@ class EnvironmentSpec(Strict):
     user: User | None = None
     toolchains: dict[Literal["python", "node"], Release] = Field(default_factory=dict)
     env: dict[Variable, str] = Field(default_factory=dict)
+    host_variables: tuple[Variable, ...] = ()
     secrets: tuple[Secret, ...] = ()
     cpu: Annotated[float, Field(gt=0, le=1024)] = 2
     memory_mb: Memory = Memory()
@@ -141,6 +151,14 @@ class EnvironmentSpec(Strict):
     scope: Literal["workspace", "system"] = "workspace"
     read_only: bool = False
     ready: Ready | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Contracts without `host_variables` keep the digests that they had before there were any."""
+        data: dict[str, Any] = serialise(self)
+        if not self.host_variables:
+            data.pop("host_variables", None)
+        return data
 
     @property
     def root(self) -> str:

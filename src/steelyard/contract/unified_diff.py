@@ -6,7 +6,7 @@ r"""A unified diff of the contract's own -> the files after it, exactly or not a
     @@ -1,2 +1,3 @@
 
 Every hunk stands where it says, and every line of it is as it says: a test patch that nearly fits tests something
-else. An agent's patch never comes here; git applies that, inside a sandbox.
+else. A final newline that was cut off and line ends in CRLF are read as `patch` reads them (patch_forms.py). An agent's patch never comes here; git applies that, inside a sandbox.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from steelyard.contract.patch_forms import patch_forms
 from steelyard.filesystem.tree import Entry, shown
 
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -52,6 +53,18 @@ def apply_unified(
     patch: bytes, baseline: Mapping[str, Entry], read: Callable[[str], bytes]
 ) -> dict[str, Patched]:
     """Path -> what is there afterwards; raises ValueError with the first reason why the patch does not apply."""
+    first: ValueError | None = None
+    for form in patch_forms(patch):
+        try:
+            return _apply_form(form, baseline, read)
+        except ValueError as refused:
+            first = first or refused
+    raise first or ValueError("there is no file in the patch")
+
+
+def _apply_form(
+    patch: bytes, baseline: Mapping[str, Entry], read: Callable[[str], bytes]
+) -> dict[str, Patched]:
     after: dict[str, Patched] = {}
     for section in sections(patch):
         path, source = section.new or section.old, section.old
@@ -95,7 +108,7 @@ def _lines(content: bytes) -> list[bytes]:
 
 def sections(patch: bytes) -> Iterator[Section]:
     """Each file of the patch; raises ValueError at the first line that makes no sense."""
-    reader = _Reader(_lines(patch if patch.endswith(b"\n") else patch + b"\n"))
+    reader = _Reader(_lines(patch))
     while (section := reader.section()) is not None:
         yield section
 
@@ -128,7 +141,7 @@ class _Reader:
         """The lines before the first hunk: modes, renames, and files that were or became empty."""
         first, created = self._take(), False
         while self.at < len(self.lines) and not self.line.startswith((b"diff --git ", b"--- ", b"@@ ")):
-            words = self._take().rstrip(b"\n")
+            words = self._take().rstrip(b"\r\n")
             key, _, value = words.rpartition(b" ")
             if words.startswith((b"Binary files", b"GIT binary patch")):
                 raise self._wrong("a binary file")
@@ -143,7 +156,7 @@ class _Reader:
         if section.new or self.line.startswith(b"--- "):
             return
         # Without contents only this line has the name, twice.
-        names = first[len(b"diff --git ") :].rstrip(b"\n")
+        names = first[len(b"diff --git ") :].rstrip(b"\r\n")
         half = names[: len(names) // 2]
         section.new = self._name(half, b"a/") or ""
         section.old = "" if created else section.new
@@ -183,8 +196,8 @@ class _Reader:
         return self.lines[self.at - 1]
 
     def _name(self, raw: bytes, prefix: bytes) -> str | None:
-        name = _path(raw.rstrip(b"\n").partition(b"\t")[0])
-        return None if name == _NOWHERE else name.removeprefix(prefix.decode())
+        name = _path(raw.rstrip(b"\r\n").partition(b"\t")[0])
+        return None if name == _NOWHERE else _inside(name.removeprefix(prefix.decode()))
 
     def _wrong(self, what: str) -> ValueError:
         return ValueError(f"line {min(self.at + 1, len(self.lines))} of the patch: {what}")
@@ -194,6 +207,11 @@ def _path(raw: bytes) -> str:
     if raw.startswith(b'"') and raw.endswith(b'"'):
         raw = codecs.escape_decode(raw[1:-1])[0]  # as git quotes names
     path = raw.decode("utf-8", "surrogateescape")
-    if path != _NOWHERE and (path.startswith("/") or {"..", ".git"} & set(path.split("/"))):
+    return path if path == _NOWHERE else _inside(path)
+
+
+def _inside(path: str) -> str:
+    """Also of a name without its prefix: `b//etc/passwd` is /etc/passwd then."""
+    if path.startswith("/") or {"..", ".git"} & set(path.split("/")):
         raise ValueError(f"{shown(path)} is not a path inside the repository")
     return path

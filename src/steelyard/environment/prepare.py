@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.contract.contract import Contract
+from steelyard.contract.host_variables import check_host_variables, with_host_values, without_host_values
 from steelyard.contract.snapshot.snapshot import take_snapshot
 from steelyard.environment.setup_layer import SetupLayer, setup_layer
 from steelyard.errors import InfraFault, OperatorFault
@@ -104,6 +105,7 @@ def prepare_environment(
     cache = cache or Cache.default()
     maker = backend(kind)
     _refuse_local_doors(contract, kind)
+    check_host_variables(contract)
     image = _image(contract, kind)
     toolchains = resolve({str(name): wanted for name, wanted in contract.spec.environment.toolchains.items()})
     layer = None
@@ -113,7 +115,9 @@ def prepare_environment(
             contract, toolchains, layers=(snapshot.git, snapshot.tree), home_layers=(), overlays=(), env={}
         )
         # Setup may be shown files of the host's, which a read-only root could not take.
-        sandbox_spec = replace(_in_image(sandbox_spec, contract, image, "setup"), read_only=False)
+        names = contract.spec.environment.host_variables
+        own = without_host_values(contract.spec.environment.env, names) if names else sandbox_spec.env
+        sandbox_spec = replace(_in_image(sandbox_spec, contract, image, "setup"), read_only=False, env=own)
         tools = (*(chain.digest for chain in toolchains), *([image.id] if image else []))
         layer = setup_layer(contract, sandbox_spec, maker, tools, cache)
     return Environment(contract, maker, kind, toolchains, layer, cache, image)
@@ -200,7 +204,7 @@ def _sandbox_spec(  # noqa: PLR0913  # each part of a box is named once, here
             + room_mb((*overlays, *(one for place in extra_mounts for one in place.overlays))),
             processes=declared.processes,
         ),
-        env={**declared.env, **env},
+        env=with_host_values({**declared.env, **env}, declared.host_variables),
         toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
         rename=declared.rename,
         workdir=declared.workdir or "",

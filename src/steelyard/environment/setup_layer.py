@@ -38,10 +38,10 @@ from steelyard.sandboxes.base import (
     SandboxSpec,
     with_allowed_hosts,
 )
+from steelyard.sandboxes.first_error import explain_failure
 
 FORMAT = "steelyard.layer/1"
 SETUP_TIMEOUT_S = 3600
-TAIL_CHARS = 2000
 # A virtual environment is larger than any patch.
 SETUP_CAPS = Caps(files=1_000_000, total_bytes=64 << 30, file_bytes=8 << 30)
 
@@ -163,11 +163,11 @@ def _new_roots(change: Change, baseline: Mapping[str, Entry]) -> set[str]:
 
 def _failure(contract: Contract, index: int, line: str, finished: CommandResult) -> Problem:
     how = "took longer than an hour" if finished.timed_out else f"ended with exit code {finished.exit_code}"
-    tail = (finished.stdout.text + finished.stderr.text)[-TAIL_CHARS:].strip()
+    output = explain_failure(finished.stdout.text, finished.stderr.text)
     return Problem(
         where=str(contract.folder / "contract.yaml"),
         field=f"setup[{index}]",
-        message=f"`{_first_line(line)}` {how}\n{tail}".rstrip(),
+        message=f"`{_first_line(line)}` {how}\n{output}".rstrip(),
         fix=_reaching(contract.spec.setup_network),
     )
 

@@ -20,10 +20,11 @@ from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
 from steelyard.filesystem.cache import Cache
 from steelyard.importers.copying import Room, walked
 from steelyard.importers.harbor import task as harbor
+from steelyard.importers.harbor.words import in_words_of_harbor
 from steelyard.importers.task import Options
 from steelyard.importers.write import write_task
 
-FORMAT = "steelyard.imported/5"  # to be raised whenever an import comes out differently
+FORMAT = "steelyard.imported/6"  # to be raised whenever an import comes out differently
 
 
 def find_folders(paths: Iterable[Path]) -> list[Path]:
@@ -54,7 +55,12 @@ def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
         if made != folder and below != problem.where and below[:1] in {"", "/"}:
             file = below.strip("/").partition(":")[0]
             where = f"{folder}{below}" if file and (folder / file).exists() else str(folder)
-            return replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
+            said = replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
+            return in_words_of_harbor(said) if _is_task(folder) else said
+    if problem.where == FILE and typed and all(map(_is_task, typed.values())):
+        # Found while a contract was prepared, where only its own file has a name.
+        where = str(next(iter(typed.values()))) if len(typed) == 1 else problem.where
+        return in_words_of_harbor(replace(problem, where=where))
     return problem
 
 
@@ -129,9 +135,8 @@ def _content(path: Path, room: Room) -> tuple[bytes, bytes]:
 
 
 def _said(options: Options) -> list[tuple[str, Any]]:
-    taken = {name: os.environ.get(name) for name in sorted(options.take_env)}
     own = {
         name: sorted(value) if isinstance(value, frozenset) else value
         for name, value in asdict(options).items()
     }
-    return [*sorted(own.items()), ("taken", taken)]
+    return sorted(own.items())

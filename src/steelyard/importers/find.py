@@ -10,7 +10,8 @@ any other folder                       what is in the folders below it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -18,6 +19,7 @@ from typing import Literal, NamedTuple
 from steelyard.errors import OperatorFault
 from steelyard.filesystem.tree import shown
 from steelyard.importers import scorers, swebench
+from steelyard.importers.environments import Environments
 from steelyard.importers.harbor import task as harbor
 from steelyard.importers.reading import fault
 from steelyard.importers.rows import SUFFIXES, LocatedRow, read_rows
@@ -35,26 +37,51 @@ class Found(NamedTuple):
     where: str
     format: str
     convert: Callable[[], Task]
+    name: str = ""  # by which --only selects it
 
 
-def find(sources: Iterable[Path], options: Options, wanted: Format | None = None) -> Iterator[Found]:
+def find(
+    sources: Iterable[Path],
+    options: Options,
+    wanted: Format | None = None,
+    environments: Environments | None = None,
+) -> Iterator[Found]:
     for source in sources:
         if not source.exists():
             raise OperatorFault(f"{source} does not exist")
-        yield from _below(source, options, wanted) if source.is_dir() else _of_file(source, options, wanted)
+        yield from (
+            _below(source, options, wanted)
+            if source.is_dir()
+            else _of_file(source, options, wanted, environments)
+        )
 
 
-def _of_file(path: Path, options: Options, wanted: Format | None) -> Iterator[Found]:
+def selected(found: Iterable[Found], only: Sequence[str]) -> Iterator[Found]:
+    """The tasks that --only names, all of them without it; raises OperatorFault for a name that no task has."""
+    missing = dict.fromkeys(only)
+    for one in found:
+        named = [pattern for pattern in only if fnmatchcase(one.name, pattern)]
+        for pattern in named:
+            missing.pop(pattern, None)
+        if named or not only:
+            yield one
+    if missing:
+        raise OperatorFault(f"--only {next(iter(missing))}: no task here has that name")
+
+
+def _of_file(
+    path: Path, options: Options, wanted: Format | None, environments: Environments | None
+) -> Iterator[Found]:
     if path.name in {touchstone.FILE, harbor.FILE}:
         yield from _below(path.parent, options, wanted)
         return
     kind = wanted or _kind_of(path)
     if kind == "swebench":
-        yield from (
-            Found(placed.where, kind, partial(_of_row, placed, options)) for placed in read_rows(path)
-        )
+        for placed in read_rows(path):
+            name = str((placed.row or {}).get("instance_id", ""))
+            yield Found(placed.where, kind, partial(_of_row, placed, options, environments), name)
     elif kind == "scorers":
-        yield Found(str(path), kind, partial(scorers.convert, path, options))
+        yield Found(str(path), kind, partial(scorers.convert, path, options), options.id or path.stem)
     else:
         raise OperatorFault(f"{path}: a task of {kind} is a folder")
 
@@ -70,10 +97,10 @@ def _kind_of(path: Path) -> Format:
     raise OperatorFault(f"{path}: what is it? say --format {'|'.join(FORMATS)}")
 
 
-def _of_row(placed: LocatedRow, options: Options) -> Task:
+def _of_row(placed: LocatedRow, options: Options, environments: Environments | None) -> Task:
     if placed.row is None:
         raise placed.fault or fault(placed.where, "", "no row")
-    return swebench.convert(placed.row, placed.where, options)
+    return swebench.convert(placed.row, placed.where, options, environments)
 
 
 def _below(top: Path, options: Options, wanted: Format | None) -> Iterator[Found]:
@@ -109,15 +136,15 @@ def _folders(top: Path) -> Iterator[Path]:
 
 
 def _of_folder(folder: Path, options: Options, wanted: Format | None) -> Found | None:
-    where = str(folder)
+    where, name = str(folder), folder.absolute().name
     case, task = (folder / touchstone.FILE).exists(), (folder / harbor.FILE).exists()
     if case and wanted in {None, "touchstone"}:
-        return Found(where, "touchstone", partial(touchstone.convert, folder, options))
+        return Found(where, "touchstone", partial(touchstone.convert, folder, options), name)
     if task and wanted in {None, "harbor", "aec"}:
         as_aec = None if wanted is None else wanted == "aec"
-        return Found(where, wanted or "harbor", partial(harbor.convert, folder, options, as_aec=as_aec))
+        return Found(where, wanted or "harbor", partial(harbor.convert, folder, options, as_aec=as_aec), name)
     if not case and not task and wanted is None:
-        return Found(where, "terminal-bench", partial(_refuse_old, folder))
+        return Found(where, "terminal-bench", partial(_refuse_old, folder), name)
     return None
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from steelyard.contract.snapshot.git_source import check_id
@@ -29,12 +30,21 @@ def repository_of(name: str, commit: str, options: Options, where: str) -> dict[
     except ContractFault as wrong:
         said = wrong.problems[0]
         raise ContractFault(Problem(where, "base_commit", said.message, said.fix)) from wrong
-    tried = [f"{form}{ending}" for form in _forms(name) for ending in _ENDINGS]
-    found = next((path for path in (options.repos / one for one in tried) if path.exists()), None)
+    found = clone_of(name, options, where)
     if found is None:
         fix = f"git clone --mirror it to {options.repos / _forms(name)[1]}.git"
         raise fault(where, "repo", f"{options.repos} has no {name}", fix)
-    return {"git": os.path.abspath(found), "commit": commit}  # noqa: PTH100  # keep symlinks as named
+    return {"git": str(found), "commit": commit}
+
+
+def clone_of(name: str, options: Options, where: str) -> Path | None:
+    """The clone or bundle of `owner/name` in --repos, by its absolute path; None when there is none."""
+    _check(name, where)
+    if options.repos is None:
+        return None
+    tried = [f"{form}{ending}" for form in _forms(name) for ending in _ENDINGS]
+    found = next((path for path in (options.repos / one for one in tried) if path.exists()), None)
+    return None if found is None else Path(os.path.abspath(found))  # noqa: PTH100  # keep symlinks as named
 
 
 def _check(name: str, where: str) -> None:

@@ -9,11 +9,12 @@
     PASS_TO_PASS
 
 Ids that name neither a file nor a module (sympy's `test_x`, titles of mocha) leave it to the command to find them: it
-gets the files of the test patch, as SWE-bench does it. What describes a row goes to `metadata.swebench`; `hints_text` is left out, since SWE-bench shows it to nobody.
+gets the files of the test patch, as SWE-bench does it, unless it names one of them itself. What describes a row goes to `metadata.swebench`; `hints_text` is left out, since SWE-bench shows it to nobody.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator
@@ -26,8 +27,11 @@ from steelyard.contract.model import NonEmpty, Strict
 from steelyard.contract.parse.yaml_source import Source
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
+from steelyard.importers.clones import submodules_of
+from steelyard.importers.environments import Environments
 from steelyard.importers.reading import fault, strict_json, validated
 from steelyard.importers.repositories import repository_of
+from steelyard.importers.swebench_ids import dropped, kept_ids
 from steelyard.importers.task import BRIEF, Options, Task, brief_of, checked_id
 
 Ids = Annotated[tuple[NonEmpty, ...], Field(max_length=50_000)]
@@ -35,6 +39,7 @@ _PLACED = re.compile(r"::|\(\w+(\.\w+)+\)$")  # x.py::test_y, test_y (pkg.mod.Ca
 _SOURCE = re.compile(
     r"^\+\+\+ b/(\S+\.(?:py|[cm]?[jt]sx?|rb|php|rs|go|java|kt|scala|exs?|bats|t))\s*$", re.MULTILINE
 )
+TIMEOUT_S = 1800
 DESCRIBING = ("repo", "version", "created_at", "environment_setup_commit", "difficulty")
 
 
@@ -61,36 +66,51 @@ class Row(Strict):
         return tuple(dict.fromkeys(ids))
 
 
-def convert(row: dict[str, Any], where: str, options: Options) -> Task:
+def convert(
+    row: dict[str, Any], where: str, options: Options, environments: Environments | None = None
+) -> Task:
+    """`environments` say how the tests of a repository's version are run; raises ContractFault."""
     if not row.get("instance_id"):
         raise fault(where, "instance_id", "is missing, so the row has no name")
-    kept = {key: value for key, value in row.items() if key in Row.model_fields or not _ignored(key, options)}
-    if strange := [key for key in kept if key not in Row.model_fields]:
+    known = {
+        key: value for key, value in row.items() if key in Row.model_fields or not _ignored(key, options)
+    }
+    if strange := [key for key in known if key not in Row.model_fields]:
         said = "not a column of SWE-bench"
         raise ContractFault([Problem(where, key, said, f"--ignore {key} leaves it out") for key in strange])
-    found = validated(_decoded(kept, where), Row)
+    found = validated(_decoded(known, where), Row)
     both = sorted({*found.FAIL_TO_PASS} & {*found.PASS_TO_PASS})
     if both:
         raise fault(where, "PASS_TO_PASS", f"{shown(both[0])!r} is in FAIL_TO_PASS too")
+    if named := dropped(found.FAIL_TO_PASS, options.drop_ids):
+        message = f"--drop-id names {shown(named[0])!r}, which decides what a solution is"
+        raise fault(where, "FAIL_TO_PASS", message, "only ids of PASS_TO_PASS can be left out")
     name = checked_id(found.instance_id, where, "instance_id")
+    if environments is not None:
+        version = "" if found.version is None else str(found.version)
+        options = environments.options_for(found.repo, version, options, where)
     files = {BRIEF: brief_of(found.problem_statement, where, "problem_statement")}
     for file, key in (("reference.patch", "patch"), ("test.patch", "test_patch")):
         if text := getattr(found, key):
             files[file] = _patch(text, where, key)
+    repository = repository_of(found.repo, found.base_commit, options, where)
+    if options.submodules and (clones := submodules_of(found.repo, repository, options, where)):
+        repository["submodules"] = clones
+    kept = kept_ids(found.PASS_TO_PASS, options.drop_ids, repository, found.test_patch.encode())
     described = {key: getattr(found, key) for key in DESCRIBING if getattr(found, key) is not None}
     contract: dict[str, Any] = {
         "id": name,
         "brief_file": BRIEF,
-        "repository": repository_of(found.repo, found.base_commit, options, where),
+        "repository": repository,
         **options.environment(),
         **options.setup(),
         "build": "none",
-        "oracle": {"checks": [_check(found, options)]},
+        "oracle": {"checks": [_check(found, kept.ids, options)]},
         "metadata": {"swebench": described},
     }
     if found.patch:
         contract["oracle"]["reference"] = "reference.patch"
-    return Task(name, "a row of SWE-bench", contract, files, notes=tuple(_notes(found, options)))
+    return Task(name, "a row of SWE-bench", contract, files, notes=(*_notes(found, options), *kept.notes))
 
 
 def _ignored(key: str, options: Options) -> bool:
@@ -120,20 +140,38 @@ def _is_placed(row: Row) -> bool:
 
 
 def _command(row: Row, prefix: str) -> str:
-    said = [] if _is_placed(row) else _SOURCE.findall(row.test_patch)
-    words = prefix.split()
-    return " ".join([prefix, *(shlex.quote(one) for one in dict.fromkeys(said) if one not in words)])
+    """The prefix and the files of the test patch, unless the ids or the prefix itself say what is run."""
+    files = [] if _is_placed(row) else [*dict.fromkeys(_SOURCE.findall(row.test_patch))]
+    if _names_one(prefix, files):
+        return prefix
+    return " ".join([prefix, *map(shlex.quote, files)])
 
 
-def _check(row: Row, options: Options) -> dict[str, Any]:
+def _names_one(prefix: str, files: list[str]) -> bool:
+    """Whether a word of the prefix is one of the files, or a pattern that finds one: a test patch may change the
+    tests of several runners, and the prefix belongs to one of them.
+    """
+    try:
+        words = [posixpath.normpath(word) for word in shlex.split(prefix)]
+    except ValueError:  # the shell understands more than we do
+        words = prefix.split()
+    return any(
+        word == file or ("*" in word and fnmatchcase(file, word.replace("**/", "*")))
+        for word in words
+        for file in files
+    )
+
+
+def _check(row: Row, pass_to_pass: tuple[str, ...], options: Options) -> dict[str, Any]:
     return {
         "id": "tests",
         "type": "swebench",
         **({"patch": "test.patch"} if row.test_patch else {}),
         **({"cmd_prefix": _command(row, options.cmd_prefix)} if options.cmd_prefix else {}),
+        **({"junit_xml": options.junit_xml} if options.junit_xml else {}),
         "fail_to_pass": list(row.FAIL_TO_PASS),
-        "pass_to_pass": list(row.PASS_TO_PASS),
-        "timeout_s": 1800,
+        "pass_to_pass": list(pass_to_pass),
+        "timeout_s": options.timeout_s or TIMEOUT_S,
     }
 
 

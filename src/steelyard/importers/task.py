@@ -61,6 +61,10 @@ class Options:
     setup_network: str | None = None
     cmd_prefix: str | None = None
     ignore: frozenset[str] = frozenset()  # columns that may be left out
+    drop_ids: tuple[str, ...] = ()  # of PASS_TO_PASS
+    junit_xml: str | None = None
+    timeout_s: float | None = None  # of the check; by default the format's own
+    submodules: bool = False  # clones of them are in `repos` too
     offline: bool = False
     network: tuple[str, ...] = ()  # doors for tasks that ask for the whole internet
     sandbox: str | None = None  # bubblewrap: without the image of the task

@@ -48,6 +48,10 @@ def _relative(task: Task, place: Path) -> Task:
     if "git" not in repository:
         return task
     repository["git"] = os.path.relpath(repository["git"], place)
+    if "submodules" in repository:
+        repository["submodules"] = {
+            path: os.path.relpath(clone, place) for path, clone in repository["submodules"].items()
+        }
     return replace(task, contract={**task.contract, "repository": repository})
 
 

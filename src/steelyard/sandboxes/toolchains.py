@@ -85,6 +85,19 @@ def resolve(wanted: Mapping[str, str]) -> tuple[Toolchain, ...]:
     return tuple(_resolve(name, version) for name, version in sorted(wanted.items()))
 
 
+def missing_toolchains(wanted: Mapping[str, str]) -> dict[str, str]:
+    """Name -> why this machine cannot provide it. Nothing of an installation is read but its version."""
+    return {
+        name: f"{name} {version} is not on this machine; found: {_versions(name)}"
+        for name, version in sorted(wanted.items())
+        if name in KINDS and not any(matches(version, found.version) for found in _found(name))
+    }
+
+
+def _versions(name: str) -> str:
+    return ", ".join(f"{found.version} ({found.prefix})" for found in installed(name)) or "none"
+
+
 @functools.cache
 def _resolve(name: str, wanted: str) -> Toolchain:
     if name not in KINDS:
@@ -96,8 +109,9 @@ def _resolve(name: str, wanted: str) -> Toolchain:
         return _toolchain(name, wanted, first)
     matching = [found for found in installed(name) if matches(wanted, found.version)]
     if not matching:
-        there = ", ".join(f"{found.version} ({found.prefix})" for found in installed(name)) or "none"
-        raise MissingCapability(f"{name} {wanted} is not on this machine; found: {there}; {KINDS[name].fix}")
+        raise MissingCapability(
+            f"{name} {wanted} is not on this machine; found: {_versions(name)}; {KINDS[name].fix}"
+        )
     return _toolchain(name, wanted, max(matching, key=_preference))
 
 

@@ -4,7 +4,8 @@
  "runner": "reporter", "network": "none", "limits": {"cpu": "cgroup", ...}, "findings": 0}
  with doors too: "network": "doors", "doors": {"agent": ["api.example:443"], "checks": [...]}
 
-`oracle`, `runner` and `control_coverage` are those of the weakest acceptance check that earned anything.
+`oracle`, `runner` and `control_coverage` are those of the weakest acceptance check that earned anything; where none did,
+`runner` is that of the weakest check.
 """
 
 from __future__ import annotations
@@ -94,10 +95,9 @@ def _network(agents: Any, allowed_hosts: Mapping[str, Sequence[str]]) -> str:
 
 
 def _nothing_earned(manifest: Mapping[str, Any], counting: Sequence[_Earned]) -> str:
-    """Who told us, where nothing passed: of an answer that no check looked at only a judge can have."""
-    if not counting and manifest.get("workspace") == "none":
-        return "judge"
-    return "verifier" if counting and all(one.runner == "verifier" for one in counting) else "exit_code"
+    """Where nothing passed: the weakest channel that reported so. Only a judge looks at an answer without a check."""
+    nothing_ran = "judge" if manifest.get("workspace") == "none" else "exit_code"
+    return min((one.runner for one in counting), key=RUNNERS.index, default=nothing_ran)
 
 
 @dataclass(frozen=True, slots=True)

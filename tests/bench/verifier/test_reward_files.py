@@ -24,6 +24,7 @@ def reward_of(text: str) -> RewardFiles:
         ('{"reward": 1}', 1.0),
         ('{"reward": 0, "speed": 7}', 0.0),
         ('{"accuracy": 0.5}', 0.5),
+        ('{"correct": 1, "style": 0.5, "tests": 0}', 0.5),
     ],
 )
 def test_a_number_between_zero_and_one_is_the_reward(text: str, reward: float) -> None:
@@ -42,7 +43,18 @@ def test_of_what_stands_beside_the_reward_only_numbers_are_kept() -> None:
         *('{"reward": true}', '{"reward": "0.9"}', '{"reward": null}', '{"reward": [1]}', '{"reward": NaN}'),
         *('{"reward": 1.0000001}', '{"reward": -0.1}', '{"reward": 1e999}', '{"reward": Infinity}'),
         *('{"reward": 1e400}', '{"reward": 1' + "0" * 400 + "}", '{"\\ud800": true}'),
-        *("{}", "[]", "0.9", "null", "", "{", '{"a": 0.1, "b": 0.2}', "[" * 100_000, '{"reward": 0.5} x'),
+        *(
+            "{}",
+            "[]",
+            "0.9",
+            "null",
+            "",
+            "{",
+            '{"a": 0.1, "b": 2}',
+            '{"a": 1, "b": "x"}',
+            "[" * 100_000,
+            '{"reward": 0.5} x',
+        ),
     ],
 )
 def test_anything_else_is_no_reward_and_the_reason_is_said(text: str) -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from steelyard.bench.suite.declared_ids import dotted_name, is_like
 from steelyard.bench.suite.reported import MAX_TEXT, Result, ResultOutcome, merged
-from steelyard.graders.checks.ids import Asked, ask, file_of, id_doubts
+from steelyard.contract.id_files import file_of
+from steelyard.graders.checks.ids import Asked, ask, id_doubts
 
 A, B = "tests/test_a.py", "tests/test_b.py"
 

@@ -238,3 +238,12 @@ def test_a_broken_test_zeroes_the_combined_score_and_fails_the_gate(tmp_path: Pa
 def test_a_part_of_the_bugs_tests_is_a_part_of_the_score(tmp_path: Path) -> None:
     made = verdict(graded(reported(bug="passed", bug2="failed", old="passed")), tmp_path)
     assert (made.score, made.verdict, made.checks) == (0.75, "pass", "PASS")
+
+
+def test_a_report_file_decides_where_no_runner_is_known() -> None:
+    assert SweBench((BUG,), cmd_prefix="make check", junit_xml="out/*.xml").execution().report == "out/*.xml"
+
+
+def test_the_digest_of_a_contract_knows_a_report_file_only_where_there_is_one() -> None:
+    assert {"junit_xml"} == SweBench((BUG,)).UNDIGESTED
+    assert frozenset() == SweBench((BUG,), junit_xml="out/*.xml").UNDIGESTED

@@ -1,6 +1,6 @@
 """What a verifier script left behind -> a reward that may be believed, or why not.
 
-    reward.json    {"reward": 0.93}, or a flat object of numbers with one called `reward` (or only one)
+    reward.json    {"reward": 0.93}, or a flat object of numbers; without one called `reward` their mean is the reward
     reward.txt     0.93; beside a reward.json it must say the same
     details.json   scores by field; kept as written, never looked into
     errors.json    [{"category": "unit mismatch", "description": "..."}]
@@ -132,10 +132,10 @@ def _number_of(data: Any) -> float:
         raise _UnusableError('reward.json must be an object such as {"reward": 0.5}')
     if "reward" in data:
         return _checked(data["reward"], "`reward` in reward.json")
-    if len(data) > 1:
-        raise _UnusableError("reward.json has several numbers and none is called `reward`")
-    ((name, value),) = data.items()
-    return _checked(value, f"`{name[:MAX_TEXT]}` in reward.json")
+    if len(data) > MAX_TAGS:
+        raise _UnusableError(f"reward.json has more than {MAX_TAGS} numbers and none is called `reward`")
+    numbers = [_checked(value, f"`{name[:MAX_TEXT]}` in reward.json") for name, value in data.items()]
+    return math.fsum(numbers) / len(numbers)
 
 
 def _checked(value: Any, what: str) -> float:

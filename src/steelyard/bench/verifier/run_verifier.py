@@ -28,6 +28,7 @@ from steelyard.bench.verifier.reward_files import (
     read_artifacts,
 )
 from steelyard.contract.contract import Contract
+from steelyard.contract.host_variables import with_host_values
 from steelyard.sandboxes.base import Command, CommandResult, FileOverlay, Mount, Sandbox
 
 TESTS, LOGS, TOOLS = "/tests", "/logs", "/opt/steelyard"
@@ -81,7 +82,8 @@ def run_verifier(
 ) -> VerifierRan:
     declared = contract.spec.environment.env.get("PYTHONPATH")
     declared = spec.env.get("PYTHONPATH", declared)
-    own = {**spec.env, "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
+    names = contract.spec.environment.host_variables
+    own = {**with_host_values(spec.env, names), "PYTHONPATH": f"{declared}:{TOOLS}" if declared else TOOLS}
     command = Command(
         verifier_argv(contract, spec),
         env={**env, **own},

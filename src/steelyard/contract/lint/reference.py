@@ -6,10 +6,11 @@ files, links and copies, which only git reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.contract.contract import Contract
+from steelyard.contract.patch_forms import patch_forms
 from steelyard.contract.unified_diff import Section, sections
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
@@ -72,9 +73,21 @@ def reference_problems(contract: Contract) -> list[Problem]:
 
 
 def why_refused(patch: bytes, standing: Standing) -> str:
-    """Why the patch cannot apply, if that is certain."""
+    """Why the patch cannot apply, if that is certain: no form of it may."""
     if any(word in patch for word in ONLY_GIT_READS):
         return ""
+    first = ""
+    for form in patch_forms(patch):
+        after = replace(standing, names={*standing.names}, touched={*standing.touched})
+        refused = _why_form_refused(form, after)
+        if not refused:
+            standing.names, standing.touched = after.names, after.touched
+            return ""
+        first = first or refused
+    return first
+
+
+def _why_form_refused(patch: bytes, standing: Standing) -> str:
     try:
         found = list(sections(patch))
     except ValueError as error:

@@ -15,7 +15,6 @@ suite's answers to no name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,11 +22,9 @@ from steelyard.bench.suite.declared_ids import Names
 from steelyard.bench.suite.expected import is_of_the_suite
 from steelyard.bench.suite.reported import Result
 from steelyard.contract.catalogue import LintWarning
-from steelyard.filesystem.tree import Entry, is_within, shown
+from steelyard.contract.id_files import file_of, without_file
+from steelyard.filesystem.tree import Entry, shown
 
-_SOURCE = re.compile(
-    r"\.(py|pyx|[cm]?[jt]sx?|rb|php|rs|go|java|kt|scala|groovy|cs|swift|bats|t|c|cc|cpp|ex|exs)$"
-)
 _SHOWN = 3
 
 
@@ -90,30 +87,17 @@ def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[
     )
 
 
-def file_of(wanted: str) -> str:
-    """The file that an id begins with, or "": `tests/test_a.py::test_x`."""
-    file, found, _ = wanted.partition("::")
-    return file if found and _SOURCE.search(file) else ""
-
-
 def id_doubts(
     option: str, ids: Sequence[str], baseline: Mapping[str, Entry], places: Iterable[str]
 ) -> tuple[LintWarning, ...]:
-    """Ids in files that will not be there. A command may run below the root, so the end of a path will do."""
-    places = tuple(places)
-    ends = {end for path in baseline for end in _ends(path)}
-
-    def missing(file: str) -> bool:
-        if not file or "*" in file or file in ends:
-            return False
-        return not any(is_within(file, place) or place.endswith(f"/{file}") for place in places)
-
+    """Ids in files that will not be there."""
     return tuple(
         LintWarning(
-            f"{option}[{number}]", f"{file_of(one)} is neither in the snapshot nor injected", fatal=True
+            f"{option}[{number}]",
+            f"{file_of(ids[number])} is neither in the snapshot nor injected",
+            fatal=True,
         )
-        for number, one in enumerate(ids)
-        if missing(file_of(one))
+        for number in without_file(ids, baseline, tuple(places))
     )
 
 
@@ -121,7 +105,3 @@ def some(ids: Sequence[str]) -> str:
     """The first few, safe to print: the candidate may have had a hand in them."""
     more = len(ids) - _SHOWN
     return ", ".join(shown(one) for one in ids[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _ends(path: str) -> list[str]:
-    return [path, *(path[at + 1 :] for at, char in enumerate(path) if char == "/")]

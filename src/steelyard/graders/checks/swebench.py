@@ -18,13 +18,15 @@ from steelyard.bench.suite.run_tests import suite_of
 from steelyard.bench.suite.suite import Decision
 from steelyard.bench.transfer.hidden_files import patched_files
 from steelyard.contract.catalogue import LintWarning, Material
+from steelyard.contract.id_files import file_of
 from steelyard.contract.model import NonEmpty
 from steelyard.filesystem.tree import Entry
 from steelyard.graders.base import Case, TimeoutS
 from steelyard.graders.checks.command_warnings import runner_warnings
-from steelyard.graders.checks.ids import Asked, ask, file_of, id_doubts, some
+from steelyard.graders.checks.ids import Asked, ask, id_doubts, some
 from steelyard.graders.checks.inject import Injects
 from steelyard.graders.checks.runs_tests import ONLY_AN_EXIT_CODE, PYTEST, ReadsResults, RunnerName
+from steelyard.graders.files.paths import PathInside
 from steelyard.graders.grade import Grade
 
 Resolution = Literal["full", "partial", "no"]
@@ -68,7 +70,8 @@ class SweBench(ReadsResults):
     anything; what `fail_to_pass` names, no wildcard of `pass_to_pass` asks for. What SWE-bench made of ids is understood:
     `test_x[one` for `test_x[one two]`, `test_x[/z]` for `test_x[/y/z]`, a docstring's first line; every test that may be
     meant must pass. `patch` is a test patch of the contract's, applied to the snapshot exactly; the tests are then as it
-    leaves them. `data` in the grade has the `resolution` (`full`, `partial`, `no`) and every id.
+    leaves them. `junit_xml` names the report that the command writes, for runners that are not known. `data` in the grade
+    has the `resolution` (`full`, `partial`, `no`) and every id.
 
     Why: a fix is a test that turns green while no other turns red.
     Example: `{type: swebench, patch: tests.patch, fail_to_pass: ["tests/test_x.py::test_bug"], pass_to_pass: ["tests/test_x.py::*"]}`
@@ -82,9 +85,15 @@ class SweBench(ReadsResults):
     inject: Injects = ()
     patch: NonEmpty | None = None
     cmd_prefix: NonEmpty = PYTEST
+    junit_xml: PathInside | None = None
     test_files: tuple[NonEmpty, ...] = ()
     timeout_s: TimeoutS = 900.0
     runner: RunnerName = ""
+
+    @property
+    def UNDIGESTED(self) -> frozenset[str]:  # type: ignore[override]  # noqa: N802  # decided by an option
+        """Contracts without a `junit_xml` keep the digest that they had before there was one."""
+        return frozenset() if self.junit_xml else frozenset({"junit_xml"})
 
     def execution(self) -> SuiteSpec:
         declared = tuple(dict.fromkeys((*self.fail_to_pass, *self.pass_to_pass)))
@@ -100,6 +109,7 @@ class SweBench(ReadsResults):
             patch=self.patch,
             runner=self.runner,
             declared=declared,
+            report=self.junit_xml or "",
         )
 
     def contract_files(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from steelyard.contract.model import USER_PATTERN
 
-_HEREDOC = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)[\"']?")
+_HEREDOC = re.compile(r"(?:^|(?<=\s))\d*<<-?([\"']?)([A-Za-z_][\w.-]*)\1(?=$|[\s;|&)>])")
 _PINNED = re.compile(r"^[^@\s]+@sha256:[0-9a-f]{64}$")
 _WILD = frozenset("*?[]$")
 _BRINGS = ("COPY", "ADD")
@@ -198,7 +198,7 @@ def _instructions(text: str) -> Iterator[Instruction]:
             line = line if more.startswith("#") else f"{line[:-1]} {more}"
         word, _, rest = line.partition(" ")
         if word.upper() in {"RUN", "COPY", "ADD"}:
-            for end in _HEREDOC.findall(rest):
+            for _, end in _HEREDOC.findall(rest):
                 number = _after(lines, number, end, first)
         yield Instruction(word.upper(), rest.strip(), first, number - 1)
 

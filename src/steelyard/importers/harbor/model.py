@@ -125,7 +125,7 @@ class Package(Strict):
 
 
 class HarborTask(Strict):
-    version: str | None = None
+    version: str | None = None  # the old name of schema_version; beside it, the task's own
     schema_version: str | None = None
     task: Package | None = None
     metadata: Settings = Field(default_factory=dict)
@@ -134,6 +134,7 @@ class HarborTask(Strict):
     environment: Environment = Environment()
     solution: Solution = Solution()
     source: str | None = None
+    sources: tuple[Settings | str, ...] = ()  # where the task comes from; nothing follows from it
     multi_step_reward_strategy: Literal["mean", "final"] | None = None
     steps: tuple[Step, ...] = ()
     artifacts: tuple[str | Artifact, ...] = ()

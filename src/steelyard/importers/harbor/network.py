@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 
 from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.importers.collected import Collected
 from steelyard.importers.harbor.model import Environment, HarborTask, Phase, Step, Verifier
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
@@ -44,7 +45,12 @@ class _Asked(NamedTuple):
 
 def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
     _check_words(task, source)
-    agent, verifier = (_allowed_hosts(task, source, options, role) for role in ("agent", "verifier"))
+    found = Collected()
+    with found:
+        agent = _allowed_hosts(task, source, options, "agent")
+    with found:
+        verifier = _allowed_hosts(task, source, options, "verifier")
+    found.kill_processes()
     asks = any(_asked(task, role).mode in {None, "public"} for role in ("agent", "verifier"))
     return Reach(
         {"network": list(agent)} if agent else {},

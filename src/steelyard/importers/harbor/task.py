@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from steelyard.contract.model import PINNED_PATTERN, SYSTEM_FOLDERS
 from steelyard.contract.parse.yaml_source import Source, dotted
 from steelyard.filesystem.tree import shown
+from steelyard.importers.collected import Collected
 from steelyard.importers.harbor.dockerfile import NEEDS, DockerfileError, Parted, is_pinned, part
 from steelyard.importers.harbor.limits import limits
 from steelyard.importers.harbor.model import AEC_KEYS, VERSIONS, AecTask, HarborTask, unsupported
@@ -29,7 +30,7 @@ from steelyard.importers.harbor.network import reach_of
 from steelyard.importers.harbor.separate_verifier import ConvertedVerifier
 from steelyard.importers.harbor.steps import Given, Stepped, converted_steps, ready_of
 from steelyard.importers.harbor.users import Users
-from steelyard.importers.harbor.variables import resolved
+from steelyard.importers.harbor.variables import host_variables, resolved
 from steelyard.importers.reading import fault, read_text, read_toml, validated
 from steelyard.importers.task import (
     BRIEF,
@@ -63,33 +64,59 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
     """`as_aec`: whether keys of aec-bench are known; None: if the task has one."""
     source = read_toml(folder, FILE)
     aec = as_aec if as_aec is not None else is_aec(source)
-    task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
-    _check(task, source, folder)
-    name = checked_id(_id(task, folder), source.where(("task", "name")), "task.name")
-    reach = reach_of(task, source, options)
-    container = _container(task, source, folder, options)
-    given = Given(task, source, folder, options, _users(task, source, folder, options))
-    asked = converted_steps(given) if task.steps else _asked(given, aec=aec)
+    found = Collected()
+    with found:
+        _check_compose(folder)
+    with found:
+        task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
+        return _converted(task, source, folder, options, found)
+    found.kill_processes()
+    raise AssertionError("settle raises what kept the task from being converted")
+
+
+def _converted(task: HarborTask, source: Source, folder: Path, options: Options, found: Collected) -> Task:
+    """Raises ContractFault with the problems of every part, and those that were found before."""
+    aec = isinstance(task, AecTask)
+    with found:
+        _check(task, source, folder)
+    with found:
+        name = checked_id(_id(task, folder), source.where(("task", "name")), "task.name")
+    with found:
+        reach = reach_of(task, source, options)
+    with found:
+        container = _container(task, source, folder, options)
+        exports = _exports(task, source, options, container)
+    with found:
+        env = resolved(task.environment.env, ("environment", "env"), source, options)
+    with found:
+        sizes = limits(task.environment, ("environment",), source)
+    with found:
+        given = Given(task, source, folder, options, Users(task, source, folder, options))
+        agent = given.users.agent()
+        asked = converted_steps(given) if task.steps else _asked(given, aec=aec)
+    found.kill_processes()
     contract: dict[str, Any] = {
         "id": name,
         **({"repository": {"tree": REPO}} if container.environment["sandbox"] == "bubblewrap" else {}),
         "environment": {
             **container.environment,
-            **limits(task.environment, ("environment",), source),
-            **_variables(task, source, options, container),
+            **sizes,
+            **_variables(env, container),
             **_ready(task),
             **reach.environment,
-            **given.users.agent(),
+            **agent,
         },
         **options.setup(*container.setup),
         **({"setup_network": options.setup_network or container.network} if container.network else {}),
         "build": "none",
-        **_exports(task, source, options, container),
+        **exports,
         **asked.contract,
         **({"oracle": {**asked.contract.get("oracle", {}), **reach.oracle}} if reach.oracle else {}),
         "reward": "verifier",
         "metadata": {"aec_bench" if aec else "harbor": _described(task)},
     }
+    if names := host_variables(contract, options):
+        contract["environment"]["host_variables"] = names
     kind = "an aec-bench task" if aec else "a Harbor task"
     notes = (*reach.notes, *_notes(task, folder), *container.notes)
     return Task(name, kind, contract, asked.files, {**container.copied, **asked.copied}, notes)
@@ -106,13 +133,6 @@ def is_aec(source: Source) -> bool:
 
 def _check(task: HarborTask, source: Source, folder: Path) -> None:
     """What contradicts itself, and what is missing."""
-    if task.version and task.schema_version and task.version != task.schema_version:
-        said = f"contradicts schema_version {shown(task.schema_version)!r}"
-        raise fault(source.where(("version",)), "version", said)
-    # By another name it is a file like any other, there too.
-    compose = folder / "environment/docker-compose.yaml"
-    if compose.exists():
-        raise fault(str(compose), "", "several containers are not supported yet")
     if not task.steps and (folder / "steps").is_dir():
         raise fault(f"{folder}/steps", "", f"is there, and {FILE} names no steps", "[[steps]] with each name")
     if not task.steps and task.multi_step_reward_strategy:
@@ -120,29 +140,39 @@ def _check(task: HarborTask, source: Source, folder: Path) -> None:
         raise fault(source.where(place), place[0], "there are no steps")
 
 
-def _users(task: HarborTask, source: Source, folder: Path, options: Options) -> Users:
-    with _told(folder):
-        return Users(task, source, folder, options)
+def _check_compose(folder: Path) -> None:
+    # By another name it is a file like any other, there too.
+    compose = folder / "environment/docker-compose.yaml"
+    if compose.exists():
+        raise fault(str(compose), "", "several containers are not supported yet")
 
 
 def _asked(given: Given, *, aec: bool) -> Stepped:
     """What a task in one step asks for, and how it is verified."""
     task, source, folder, options, _ = given
-    if not (folder / "tests" / "test.sh").is_file():
-        raise fault(f"{folder}/tests/test.sh", "", "does not exist, so nothing would verify the work")
-    instruction = read_text(folder, "instruction.md")
-    oracle: dict[str, Any] = {"checks": [_verifier(given, instruction if aec else "")]}
+    found = Collected()
+    instruction = ""
+    with found:
+        _check_verifier(folder)
+    with found:
+        instruction = read_text(folder, "instruction.md")
+        brief = brief_of(instruction, f"{folder}/instruction.md", "")
+    with found:
+        env = resolved(task.solution.env, ("solution", "env"), source, options)
+    with found:
+        oracle: dict[str, Any] = {"checks": [_verifier(given, instruction if aec else "")]}
+    found.kill_processes()
     copied = {"tests": Copied(folder / "tests", folder)}
     if (folder / "solution").is_dir():
         copied["solution"] = Copied(folder / "solution", folder)
     if (folder / "solution" / "solve.sh").is_file():
-        env = resolved(task.solution.env, ("solution", "env"), source, options)
         oracle["reference"] = {"script": "solution/solve.sh", **({"env": env} if env else {})}
-    return Stepped(
-        {"brief_file": BRIEF, "oracle": oracle, **_budget(task)},
-        {BRIEF: brief_of(instruction, f"{folder}/instruction.md", "")},
-        copied,
-    )
+    return Stepped({"brief_file": BRIEF, "oracle": oracle, **_budget(task)}, {BRIEF: brief}, copied)
+
+
+def _check_verifier(folder: Path) -> None:
+    if not (folder / "tests" / "test.sh").is_file():
+        raise fault(f"{folder}/tests/test.sh", "", "does not exist, so nothing would verify the work")
 
 
 def _id(task: HarborTask, folder: Path) -> str:
@@ -214,8 +244,7 @@ def _told(folder: Path) -> Iterator[None]:
         raise fault(f"{folder}/environment/Dockerfile:{wrong.line}", "", str(wrong)) from wrong
 
 
-def _variables(task: HarborTask, source: Source, options: Options, container: Container) -> dict[str, Any]:
-    own = resolved(task.environment.env, ("environment", "env"), source, options)
+def _variables(own: dict[str, str], container: Container) -> dict[str, Any]:
     env = {**container.environment.get("env", {}), **own}
     return {"env": env} if env else {}
 
@@ -268,7 +297,9 @@ def _budget(task: HarborTask) -> dict[str, Any]:
 
 
 def _described(task: HarborTask) -> dict[str, Any]:
-    kept: dict[str, Any] = {"metadata": task.metadata, "source": task.source}
+    kept: dict[str, Any] = {"metadata": task.metadata, "source": task.source, "sources": list(task.sources)}
+    if task.version and task.schema_version and task.version != task.schema_version:
+        kept["version"] = task.version
     if task.task is not None:
         kept["task"] = task.task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     if isinstance(task, AecTask):

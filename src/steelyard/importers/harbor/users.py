@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.contract.parse.yaml_source import Source
-from steelyard.importers.harbor.dockerfile import user_of
+from steelyard.errors import ContractFault
+from steelyard.importers.harbor.dockerfile import DockerfileError, user_of
 from steelyard.importers.harbor.model import HarborTask, Phase
 from steelyard.importers.reading import fault, read_text
 from steelyard.importers.task import Options
@@ -28,7 +29,7 @@ class Users:
         self._source = source
         self._has_image = options.sandbox != "bubblewrap"
         built = self._has_image and task.environment.docker_image is None
-        self._own = user_of(read_text(folder, "environment/Dockerfile")) if built else None
+        self._own = _user_in(folder) if built else None
 
     def agent(self) -> dict[str, Any]:
         user = self._said(self._task.agent)
@@ -48,3 +49,10 @@ class Users:
     def _said(self, phase: Phase) -> dict[str, Any]:
         user = self._own if phase.user is None else phase.user
         return {"user": user} if self._has_image and user is not None and user not in _ROOT else {}
+
+
+def _user_in(folder: Path) -> str | None:
+    try:
+        return user_of(read_text(folder, "environment/Dockerfile"))
+    except (ContractFault, DockerfileError):  # the part that reads all of it says what is wrong
+        return None

@@ -1,7 +1,7 @@
 """Values of a task.toml that name variables of this machine -> plain values, or a refusal.
 
-{KEY = "${KEY}"}          refused, unless the operator says --take-env KEY
-{MODE = "${MODE:-fast}"}  fast, unless the operator says --take-env MODE and there is one
+{KEY = "${KEY}"}          refused, unless the operator says --take-env KEY; the contract then has `${KEY}`, not the value
+{MODE = "${MODE:-fast}"}  fast, unless the operator says --take-env MODE
 """
 
 from __future__ import annotations
@@ -9,30 +9,54 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from typing import Any
 
+from steelyard.contract.host_variables import TEMPLATE
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.importers.collected import Collected
 from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
 
-_TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-
 
 def resolved(env: Mapping[str, str], at: Place, source: Source, options: Options) -> dict[str, str]:
-    """A value that is taken stands in the contract, which is why nothing is taken without being asked for."""
-    return {key: _value(text, (*at, key), source, options) for key, text in env.items()}
+    """What the operator lets a task take stays a template, and gets its value when a sandbox is started."""
+    found, values = Collected(), {}
+    for key, text in env.items():
+        with found:
+            values[key] = _value(text, (*at, key), source, options)
+    found.kill_processes()
+    return values
 
 
 def _value(text: str, place: Place, source: Source, options: Options) -> str:
     def put(found: re.Match[str]) -> str:
         name, default = found[1], found[2]
-        taken = os.environ.get(name) if name in options.take_env else None
-        if taken is None and default is None:
-            is_asked = name in options.take_env
-            message = f"takes the value of {name} from this machine" + (
-                ", which has none" if is_asked else ""
+        if name in options.take_env:
+            if default is None and name not in os.environ:
+                message = f"takes the value of {name} from this machine, which has none"
+                raise fault(source.where(place), dotted(place), message, f"set {name}")
+            return found[0]
+        if default is None:
+            message = f"takes the value of {name} from this machine"
+            raise fault(
+                source.where(place), dotted(place), message, f"--take-env {name} lets the task have it"
             )
-            fix = f"set {name}" if is_asked else f"--take-env {name} writes its value into the contract"
-            raise fault(source.where(place), dotted(place), message, fix)
-        return str(default if taken is None else taken)
+        return str(default)
 
-    return _TEMPLATE.sub(put, text)
+    return TEMPLATE.sub(put, text)
+
+
+def host_variables(contract: Mapping[str, Any], options: Options) -> list[str]:
+    """The names that any `env` of the contract takes from this machine."""
+    found: set[str] = set()
+    pending: list[Any] = [contract]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            env = value.get("env")
+            texts = env.values() if isinstance(env, dict) else ()
+            found |= {one[1] for text in texts for one in TEMPLATE.finditer(str(text))}
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+    return sorted(found & options.take_env)

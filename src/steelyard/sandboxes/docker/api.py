@@ -28,7 +28,9 @@ CALL_TIMEOUT_S = 120.0
 _MOST_ANSWER_BYTES = 64 << 20
 _STDERR_KEPT = 4096
 _START = "run `systemctl start docker` (or `dockerd &` as root), or set DOCKER_HOST=unix:///path/to.sock"
-_WITHOUT = "many Harbor tasks run without Docker: `--sandbox bubblewrap`"
+_WITHOUT = (
+    "without one, `--sandbox bubblewrap` runs only the Harbor tasks whose Dockerfile leaves the system alone"
+)
 _ALLOW = "run `usermod -aG docker $USER` and log in again"
 _CHUNK = struct.Struct(">BxxxI")
 _STDOUT = 1

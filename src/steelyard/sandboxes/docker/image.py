@@ -9,25 +9,29 @@ a folder                 its Dockerfile, built once for its contents: localhost/
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import tarfile
 import tempfile
 import urllib.parse
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPResponse
 from typing import Any
 
 from steelyard.contract.catalogue import ContractFile
 from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.docker.api import Engine, Refused, advice_on
+from steelyard.sandboxes.docker.buildkit import NeedsBuildKitError, Plain, plain_dockerfile
+from steelyard.sandboxes.first_error import explain_failure
 
 BUILD_TAG = "localhost/steelyard-build"
 BUILD_LABEL = "steelyard.build"
 BUILD_TIMEOUT_S = 3600.0
 PULL_TIMEOUT_S = 1800.0
 _TAIL_CHARS = 2000
+_HEAD_CHARS = 1 << 20  # of what a build prints, from its start
 _PINNED = re.compile(r"^(?:[^@\s]+@)?sha256:[0-9a-f]{64}$")
 # What an engine says when a registry, and not the image's name, is the trouble.
 _OUT_OF_REACH = re.compile(
@@ -120,11 +124,12 @@ class Recipe:
 def build_image(engine: Engine, recipe: Recipe) -> Image:
     """The image of a Dockerfile, from an earlier build of the same folder or from one now."""
     tag = f"{BUILD_TAG}:{recipe.digest[:40]}"
+    plain = _plain_recipe(recipe)
     if not recipe.allow_unpinned:
-        _check_bases(recipe.files["Dockerfile"].path.read_text(errors="replace"))
+        _check_bases(plain.text)
     found = _inspect(engine, tag)
     if found is None:
-        _build(engine, recipe, tag)
+        _build(engine, recipe, plain, tag)
         found = _inspect(engine, tag)
     if found is None:
         raise InfraFault(f"the container engine built {tag} and does not have it; run `steelyard doctor`")
@@ -145,28 +150,64 @@ def _check_bases(dockerfile: str) -> None:
             stages.add(named[1].lower())
 
 
-def _build(engine: Engine, recipe: Recipe, tag: str) -> None:
+@dataclass
+class _Output:
+    """The start and the end of what a build prints."""
+
+    head: list[str] = field(default_factory=list)
+    head_chars: int = 0
+    tail: str = ""
+
+    def add(self, text: str) -> None:
+        if self.head_chars < _HEAD_CHARS:
+            self.head.append(text)
+        self.head_chars += len(text)
+        self.tail = (self.tail + text)[-_TAIL_CHARS:]
+
+    @property
+    def text(self) -> str:
+        head = "".join(self.head)
+        return head if self.head_chars == len(head) else f"{head}\n{self.tail}"
+
+
+def _plain_recipe(recipe: Recipe) -> Plain:
+    text = recipe.files["Dockerfile"].path.read_text(errors="surrogateescape")
+    try:
+        return plain_dockerfile(text)
+    except NeedsBuildKitError as wrong:
+        raise _fault("build", str(wrong)) from wrong
+
+
+def _build(engine: Engine, recipe: Recipe, plain: Plain, tag: str) -> None:
     query: dict[str, Any] = {"t": tag, "networkmode": recipe.network, "forcerm": 1}
     query["labels"] = json.dumps({BUILD_LABEL: recipe.digest})
-    said, wrong = "", ""
+    output, wrong = _Output(), ""
     try:
         with tempfile.TemporaryFile() as context:
             with tarfile.open(fileobj=context, mode="w", format=tarfile.GNU_FORMAT) as tar:
                 for name, file in sorted(recipe.files.items()):
-                    tar.add(file.path, name, recursive=False, filter=_plain)
+                    if name != "Dockerfile":
+                        tar.add(file.path, name, recursive=False, filter=_plain)
+                written = {"Dockerfile": plain.text.encode("utf-8", "surrogateescape"), **plain.files}
+                for name, content in written.items():
+                    entry = _plain(tarfile.TarInfo(name))
+                    entry.size = len(content)
+                    tar.addfile(entry, io.BytesIO(content))
             with engine.opened("POST", "/build", context, query, timeout_s=BUILD_TIMEOUT_S) as answer:
                 for line in _lines(answer):
-                    said = (said + line.get("stream", ""))[-_TAIL_CHARS:]
+                    output.add(line.get("stream", ""))
                     wrong = line.get("error", wrong)
     except Refused as refused:
         wrong = refused.message
-    if wrong and (advice := advice_on(f"{wrong}\n{said}")):
+    if wrong and (advice := advice_on(f"{wrong}\n{output.tail}")):
         raise InfraFault(f"the image could not be built: {wrong}{advice}")
     if wrong and _OUT_OF_REACH.search(wrong) and not _STEP_FAILED.search(wrong):
         raise InfraFault(f"the image could not be built: {wrong}; run `steelyard doctor`")
     if wrong:
         offline = "" if recipe.network == "host" else "a build is offline unless `setup_network: host`"
-        raise _fault("build", f"the Dockerfile fails: {wrong}\n{said.strip()}".rstrip(), offline)
+        raise _fault(
+            "build", f"the Dockerfile fails: {wrong}\n{explain_failure(output.text, '')}".rstrip(), offline
+        )
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -1,0 +1,83 @@
+"""`${NAME}` in a contract's variables -> the value that this machine has, when a sandbox is started.
+
+    environment:
+      host_variables: [API_KEY, MODE]
+      env: {KEY: "${API_KEY}", MODE: "${MODE:-fast}"}
+
+Only names that `host_variables` lists are replaced; every other text stays as it is. A contract gets a value only if the
+operator lets it: `--take-env NAME`, or STEELYARD_TAKE_ENV=NAME,NAME. Otherwise the default counts, or nothing starts. The
+value is in no contract, digest, manifest or setup layer: setup runs without the variables that need one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from steelyard.contract.contract import Contract
+from steelyard.contract.model import ScriptReference
+from steelyard.errors import OperatorFault
+
+ALLOWED = "STEELYARD_TAKE_ENV"
+TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+def allow_host_variables(names: Iterable[str]) -> None:
+    """Let contracts take these variables of this machine, for as long as this process lasts."""
+    if allowed := sorted({*_allowed(), *names}):
+        os.environ[ALLOWED] = ",".join(allowed)
+
+
+def _allowed() -> set[str]:
+    return {*os.environ.get(ALLOWED, "").replace(",", " ").split()}
+
+
+def with_host_values(env: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Raises OperatorFault for a variable that this machine does not have and the contract has no default for."""
+    return {key: _value(text, names) for key, text in env.items()} if names else dict(env)
+
+
+def without_host_values(env: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """The variables that need nothing of this machine."""
+    return {
+        key: text for key, text in env.items() if not any(one[1] in names for one in TEMPLATE.finditer(text))
+    }
+
+
+def check_host_variables(contract: Contract) -> None:
+    """Find a missing value before any agent starts; raises OperatorFault."""
+    names = contract.spec.environment.host_variables
+    for env in _variables(contract) if names else ():
+        with_host_values(env, names)
+
+
+def _value(text: str, names: Sequence[str]) -> str:
+    def put(found: re.Match[str]) -> str:
+        name, default = found[1], found[2]
+        if name not in names:
+            return found[0]
+        is_allowed = name in _allowed()
+        value = os.environ.get(name, default) if is_allowed else default
+        if value is None and is_allowed:
+            raise OperatorFault(f"the contract takes {name} from this machine, which has none: set {name}")
+        if value is None:
+            raise OperatorFault(
+                f"the contract takes {name} from this machine: say --take-env {name} to let it"
+            )
+        return value
+
+    return TEMPLATE.sub(put, text)
+
+
+def _variables(contract: Contract) -> Iterator[Mapping[str, str]]:
+    spec = contract.spec
+    yield spec.environment.env
+    graders: list[Any] = [entry.grader for entry in (*contract.checks, *contract.graders)]
+    for grader in graders:
+        yield getattr(grader, "env", {})
+        yield getattr(getattr(grader, "separate", None), "env", {})
+    for reference in (contract.reference_script, *(step.reference for step in contract.steps)):
+        if isinstance(reference, ScriptReference):
+            yield reference.env

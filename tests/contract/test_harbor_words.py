@@ -1,0 +1,40 @@
+"""Problems of a contract that was made of a Harbor task name the task's files, keys and options."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard.contract.lint.offline_verifiers import FIX
+from steelyard.errors import Problem
+from steelyard.importers.harbor.words import WRITE_ONE, in_words_of_harbor
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("oracle.reference", "solution/solve.sh"),
+        ("oracle.checks[0].timeout_s", "verifier.timeout_sec"),
+        ("oracle.checks[0].env.KEY", "verifier.env.KEY"),
+        ("environment.build", "environment/Dockerfile"),
+        ("environment.env.PATH", "environment.env.PATH"),
+        ("steps[2].reference", "steps[2].solution/solve.sh"),
+        ("steps[2].wall_s", "steps[2].agent.timeout_sec"),
+        ("", ""),
+    ],
+)
+def test_a_key_of_the_contract_is_that_of_the_task(ours: str, theirs: str) -> None:
+    assert in_words_of_harbor(Problem("t", ours, "m")).field == theirs
+
+
+def test_a_verifier_that_fetches_is_told_about_the_option() -> None:
+    said = in_words_of_harbor(Problem("tests/test.sh:3", "", "`curl` needs a network", FIX))
+    assert said.fix == "bring it with the image, or open what it needs by `--network HOST:PORT`"
+
+
+@pytest.mark.parametrize(
+    "fix",
+    ["reference: reference.patch", "reference: reference.patch, below `oracle:`", "reference: right.txt"],
+)
+def test_a_missing_reference_is_a_missing_solution(fix: str) -> None:
+    said = in_words_of_harbor(Problem("t", "oracle.reference", "there is no reference to try", fix))
+    assert (said.message, said.fix) == ("there is no solution to try", WRITE_ONE)
