@@ -22,7 +22,7 @@ from steelyard.bench.ground import Ground
 from steelyard.bench.image_of import separate_image
 from steelyard.bench.merged_settings import with_contents
 from steelyard.bench.rebuild import laid_entries
-from steelyard.bench.separate import PUBLISHED, Artifact, Separate
+from steelyard.bench.separate import Artifact, Separate
 from steelyard.bench.system_change import KERNEL, matches
 from steelyard.bench.system_policy import system_policy
 from steelyard.contract.model import Memory
@@ -31,6 +31,7 @@ from steelyard.errors import AgentFault
 from steelyard.evidence.blobs import Blobs
 from steelyard.evidence.change import ChangeEntry
 from steelyard.evidence.importer import Caps, import_folder
+from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import Laid
 from steelyard.sandboxes.docker import archive
 from steelyard.sandboxes.docker.archive import Taking

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
-from steelyard.contract.exposed import WORKSPACE, exposed_verifiers
+from steelyard.contract.exposed import exposed_verifiers
 from steelyard.contract.importing.direct import as_typed, contract_at, find_folders
 from steelyard.contract.load import examine_contract
 from steelyard.contract.offline import fetching_verifiers
@@ -27,6 +27,7 @@ from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.graders.verifier import Verifier
 from steelyard.report.plain import problem_lines
+from steelyard.sandbox_paths import WORKSPACE
 
 if TYPE_CHECKING:
     from steelyard.study.rehearse import Tried

@@ -18,7 +18,7 @@ from rich.text import Text
 from steelyard.cli.output import console, exit_code, print_json
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.requiring import add_required, required_by
-from steelyard.cli.runs import RUNS
+from steelyard.cli.runs import add_runs_option
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.contract import Contract
 from steelyard.contract.importing.direct import contract_at, find_folders, told_as_typed
@@ -53,9 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CONTRACT",
         help="what the runs are of, with the digest they have on record: a contract or a suite; may be repeated",
     )
-    parser.add_argument(
-        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
-    )
+    add_runs_option(parser)
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],

@@ -10,8 +10,8 @@ from typing import Any
 
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.requiring import required_by
-from steelyard.cli.runs import RUNS
 from steelyard.errors import InfraFault, OperatorFault
+from steelyard.evidence.folder import RUNS
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.report.short_line import short_line

@@ -12,7 +12,6 @@ from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import laid_entries, rebuild
 from steelyard.bench.run_check import Bench, check_environment, git_environment
-from steelyard.bench.separate import PUBLISHED
 from steelyard.bench.step_files import laid_of
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.tree import is_within
@@ -22,6 +21,7 @@ from steelyard.execution.alerts import alerts_of_check
 from steelyard.execution.connected import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.tried_doors import try_doors
+from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import Laid
 
 NOT_APPLIED = "not run: the patch does not apply"

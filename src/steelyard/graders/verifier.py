@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, ConfigDict, Field
 
 from steelyard.bench.run_verifier import LOGS
-from steelyard.bench.separate import PUBLISHED, Separate
+from steelyard.bench.separate import Separate
 from steelyard.contract.catalogue import Doubt, Material
 from steelyard.contract.line_ends import CRLF, ends_in_crlf
 from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
@@ -20,6 +20,7 @@ from steelyard.graders.base import Case, Grader
 from steelyard.graders.grade import Evaluated, Grade
 from steelyard.graders.output_format import MAX_OUTPUT_BYTES, MISSING_OUTPUT, Looked, Output, look
 from steelyard.graders.output_tail import output_tail
+from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import WORKSPACE
 
 _IN_WORKSPACE = re.compile(rf"{WORKSPACE}/[\w./-]*\w")

@@ -21,7 +21,7 @@ from steelyard.evidence.remains import Remains
 from steelyard.sandboxes.base import HOME, WORKSPACE, Box, Laid, Scope
 from steelyard.sandboxes.docker.creation import TOKEN
 from steelyard.sandboxes.docker.people import Person, person
-from steelyard.sandboxes.lay import Owner, lay, remove
+from steelyard.sandboxes.lay import Owner, lay, open_folder, remove
 from steelyard.sandboxes.mounts import MS_RDONLY, enter_private_mounts, mount
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -103,14 +103,7 @@ def reach(pid: int, token: str, scope: Scope) -> Reach | None:
 
 
 def _below(root: int, path: str) -> int:
-    here = os.open(".", _DIRECTORY, dir_fd=root)
-    for name in filter(None, path.split("/")):
-        try:
-            below = os.open(name, _DIRECTORY, dir_fd=here)
-        finally:
-            os.close(here)
-        here = below
-    return here
+    return open_folder(root, filter(None, path.split("/")))
 
 
 def _emptied(root: int, path: str, owner: Owner) -> int:
