@@ -163,14 +163,13 @@ def _tell(checked: Checked, *, as_json: bool) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()  # a large suite takes a while
     if checked.tried and not as_json:
-        from steelyard.cli.output import console  # noqa: PLC0415  # loaded already, since something was tried
-        from steelyard.cli.rehearsing import table  # noqa: PLC0415  # see above
+        from steelyard.cli.rehearsing import print_tried  # noqa: PLC0415  # loaded already, since something was tried
 
-        console().print(table(checked.tried))
+        print_tried(checked.tried)
 
 
 def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
-    from steelyard.cli.rehearsing import rehearse  # noqa: PLC0415  # sandboxes, which reading a contract needs not
+    from steelyard.cli.rehearsing import rehearse  # noqa: PLC0415  # bench and rich: twice the time to import `check`
 
     made = contract_at(checked.path, task_options(args))
     tried, faults = rehearse(made, catalogue, args)

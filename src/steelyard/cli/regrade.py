@@ -28,6 +28,7 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder import RunFolder, find_named
 from steelyard.evidence.gradings import read_gradings
+from steelyard.evidence.signature import check_private_key
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
@@ -83,8 +84,6 @@ class _Chosen(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     required_by(args)  # a wrong word or key is found before anything is spent
     if args.sign:
-        from steelyard.evidence.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
-
         check_private_key(args.sign)
     typed = {contract_at(path, task_options(args)): path for path in find_folders(args.contract)}
     with told_as_typed(typed):

@@ -44,6 +44,7 @@ from steelyard.evidence.folder import (
 )
 from steelyard.evidence.gradings import grading_faults, is_leftover
 from steelyard.evidence.plain_file import open_plain, read_plain
+from steelyard.evidence.signature import sign, signature_holds
 
 SCHEMA = "steelyard.seal/1"
 FEW_FILES = 32  # up to here an fsync each; beyond, one call for the whole file system
@@ -105,8 +106,6 @@ def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
     message = rfc8785.dumps(body)
     whole: dict[str, Any] = {**body, "digest": hashlib.sha256(message).hexdigest()}
     if signer is not None:
-        from steelyard.evidence.signature import sign  # noqa: PLC0415 (a heavy library that few runs need)
-
         whole["signature"] = sign(message, signer)
     _make_durable(folder, [found.path for found in sealed])
     folder.write_json(SEAL, whole, durable=True)
@@ -170,8 +169,6 @@ def _seal_break(sealed: Mapping[str, Any], public_key: Path | None) -> str:
     signature = sealed.get("signature")
     if signature is None:
         return "not signed" if public_key else ""
-    from steelyard.evidence.signature import signature_holds  # noqa: PLC0415 (a heavy library that few runs need)
-
     return "" if signature_holds(canonical(sealed), signature, public_key) else "bad signature"
 
 

@@ -18,9 +18,11 @@ import orjson
 from steelyard import __version__
 from steelyard.agents.base import Agent
 from steelyard.bench.ground import Ground
+from steelyard.bench.image_tools import image_package_managers
 from steelyard.contract.briefing import delivered
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
+from steelyard.contract.model import Environment
 from steelyard.contract.tree import path_to_json
 from steelyard.plan.trial import PROTOCOL_SEED, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, Door, Facts
@@ -194,6 +196,11 @@ def _absent(ground: Ground) -> list[str]:
 
 
 def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
+    return {**_isolation(ground, facts), **_declared(ground), **_installed(ground)}
+
+
+def _isolation(ground: Ground, facts: Facts) -> dict[str, Any]:
+    """What the sandbox is made of, and what it enforces."""
     declared, image = ground.contract.spec.environment, ground.image
     return {
         "sandbox": facts.kind,
@@ -205,42 +212,60 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
         "run_uid": facts.run_uid,
         "workspace": WORKSPACE,
         "home": HOME,
-        "limits": {
-            name: {"value": value, "unit": unit, "enforced": facts.limits[name]}
-            for name, value, unit in (
-                ("cpu", declared.cpu, "cores"),
-                ("memory", declared.memory_mb.limit, "MiB"),
-                ("disk", declared.disk_mb, "MiB"),
-                ("processes", declared.processes, "count"),
-            )
-        },
+        "limits": _limits(declared, facts),
         "guaranteed": {"memory_mb": declared.memory_mb.guaranteed},
-        "declared_env": dict(declared.env),
+    }
+
+
+def _limits(declared: Environment, facts: Facts) -> dict[str, Any]:
+    """Each limit of the contract, and by what the sandbox enforces it."""
+    return {
+        name: {"value": value, "unit": unit, "enforced": facts.limits[name]}
+        for name, value, unit in (
+            ("cpu", declared.cpu, "cores"),
+            ("memory", declared.memory_mb.limit, "MiB"),
+            ("disk", declared.disk_mb, "MiB"),
+            ("processes", declared.processes, "count"),
+        )
+    }
+
+
+def _declared(ground: Ground) -> dict[str, Any]:
+    """What the contract names for a build, and what it names none of."""
+    return {
+        "declared_env": dict(ground.contract.spec.environment.env),
         "declared_files": _declared_files(ground.contract),
         "declared_absent": _absent(ground),
         "registries": _registries(ground),
+    }
+
+
+def _installed(ground: Ground) -> dict[str, Any]:
+    """What commands find in the sandbox beside the workspace."""
+    image = ground.image
+    return {
         "toolchains": [
             {"name": chain.name, "wanted": chain.wanted, "version": chain.version, "digest": chain.digest}
             for chain in ground.toolchains
         ],
-        "package_managers": package_managers(ground.toolchains) if image is None else _in_image(ground),
+        "package_managers": package_managers(ground.toolchains)
+        if image is None
+        else image_package_managers(ground),
         "system": _system() if image is None else None,
-        "setup": None
-        if ground.setup is None
-        else {
-            "digest": ground.setup.digest,
-            "contents": ground.setup.contents,
-            "network": ground.setup.network,
-            "doors": [str(door) for door in Door.each(ground.contract.spec.setup_network)],
-            "commands": list(ground.contract.spec.setup),
-        },
+        "setup": _setup(ground),
     }
 
 
-def _in_image(ground: Ground) -> dict[str, str] | None:
-    from steelyard.bench.image_tools import image_package_managers  # noqa: PLC0415  # only for contracts with an image
-
-    return image_package_managers(ground)
+def _setup(ground: Ground) -> dict[str, Any] | None:
+    if ground.setup is None:
+        return None
+    return {
+        "digest": ground.setup.digest,
+        "contents": ground.setup.contents,
+        "network": ground.setup.network,
+        "doors": [str(door) for door in Door.each(ground.contract.spec.setup_network)],
+        "commands": list(ground.contract.spec.setup),
+    }
 
 
 def _system() -> str | None:

@@ -21,6 +21,9 @@ from steelyard.sandboxes.admission import machine_memory_bytes
 from steelyard.sandboxes.base import Box, Command, Facts, Limits
 from steelyard.sandboxes.binary import init_binary
 from steelyard.sandboxes.bubblewrap import BubblewrapBackend
+from steelyard.sandboxes.docker.api import engine
+from steelyard.sandboxes.docker.backend import sweep
+from steelyard.sandboxes.docker.creation import enforced
 from steelyard.sandboxes.launching import bwrap_path, launcher
 from steelyard.sandboxes.toolchains import installed
 
@@ -71,9 +74,6 @@ def clean() -> Cleaned:
 
 
 def _swept_containers() -> list[str]:
-    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, for the doctor alone
-    from steelyard.sandboxes.docker.backend import sweep  # noqa: PLC0415
-
     try:
         return sweep(engine())
     except InfraFault:  # no engine, so none of its containers
@@ -169,9 +169,6 @@ def _memory() -> Reading:
 
 
 def _docker() -> Reading:
-    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, for the doctor alone
-    from steelyard.sandboxes.docker.creation import enforced  # noqa: PLC0415
-
     try:
         found = engine()
         name, version = found.version
