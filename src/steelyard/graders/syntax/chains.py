@@ -45,12 +45,15 @@ class Link(NamedTuple):
     holder: Node | None = None  # of the arguments
 
 
-def chain(node: Node, grammar: Grammar) -> list[Link]:
+def chain(node: Node, grammar: Grammar, inner: set[int] | None = None) -> list[Link]:
+    """`inner` gets the ids of the nodes below that belong to the same chain."""
     links: list[Link] = []
     args: tuple[Arg, ...] | None = None
     holder: Node | None = None
     here: Node | None = node
     while here is not None and len(links) < MAX_LINKS:
+        if inner is not None and here is not node:
+            inner.add(here.id)
         if here.type in grammar.calls:
             block, holder, args = here.child_by_field_name("block"), _holder(here), _arguments(here, grammar)
             function = _first(here, _FUNCTION)
