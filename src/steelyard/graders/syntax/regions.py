@@ -44,6 +44,8 @@ _POINTS = {"function": "functions", "group": "classes", "call": "calls", "member
 _REGIONS = ("failing", *WHY, "script", "guard", "guard_from", "nested", "unawaited")
 _READ = (*_POINTS, "assert", "loop", "import", "delete", "yield", "word", "comment")
 _RANK = {role: rank for rank, role in enumerate((*_REGIONS, *_READ))}
+MOST_DEPTH = 1_000  # of what is looked for; the time that a query takes grows with the square of it
+CONDITION_BYTES = 100  # a condition that is longer is no constant
 _QUERIES = Path(__file__).parent / "queries"
 _LOUD = frozenset(
     [
@@ -81,8 +83,10 @@ class Passed(NamedTuple):
 def passed(root: Node, grammar: Grammar) -> list[Passed]:
     from tree_sitter import QueryCursor  # noqa: PLC0415  # loads a C library: only when a test file changed
 
+    cursor = QueryCursor(_query(grammar))
+    cursor.set_max_start_depth(MOST_DEPTH)
     found = []
-    for _, match in QueryCursor(_query(grammar)).matches(root):
+    for _, match in cursor.matches(root):
         if all(_ANSWERS[asked](match[asked][0], grammar) for asked in _ANSWERS.keys() & match.keys()):
             found += [
                 _place(role, node, match) for role in _RANK.keys() & match.keys() for node in match[role]
@@ -132,7 +136,11 @@ def _fails(branch: Node, grammar: Grammar) -> bool:
 
 
 def _is(value: bool | None) -> Callable[[Node, Grammar], bool]:  # noqa: FBT001  # what the condition always is
-    return lambda node, grammar: constant(tokens(node, grammar, 10)) is value
+    def answer(node: Node, grammar: Grammar) -> bool:
+        is_short = node.end_byte - node.start_byte <= CONDITION_BYTES
+        return (constant(tokens(node, grammar, 10)) if is_short else None) is value
+
+    return answer
 
 
 _ANSWERS: dict[str, Callable[[Node, Grammar], bool]] = {

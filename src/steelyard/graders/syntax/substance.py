@@ -85,7 +85,7 @@ _SIGNATURES = frozenset(
 )
 _MARKS = frozenset({"attribute_item", "decorator"})
 _BASES = frozenset({"argument_list", "superclass", "class_heritage", "super_interfaces"})
-_NO_BASE = frozenset({"Protocol", "ABC", "object", "abc", "typing"})
+_NO_BASE = frozenset(["Protocol", "ABC", "object", "abc", "typing"])
 _TUPLES = frozenset({"tuple", "tuple_expression", "tuple_pattern"})
 MAX_DEPTH = 20  # of classes in classes; what is deeper is one piece with what is around it
 _OPEN, _CLOSE = "\x02", "\x03"
