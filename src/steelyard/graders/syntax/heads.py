@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from steelyard.graders.syntax.chains import Link, text_of_field
-from steelyard.graders.syntax.tokens import text_of
+from steelyard.graders.syntax.tokens import names, text_of
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
@@ -29,43 +29,10 @@ _MARKS = {
 }
 _NOT_A_TEST = re.compile(r"^@((pytest|pytest_asyncio)\.)?fixture\b|^@(functools\.)?(cached_)?property$")
 # Calls that make a test or a group: `it("adds", () => ...)`, `test.each(rows)("...", ...)`, `it "adds" do`.
-_TESTS = frozenset(
-    [
-        "it",
-        "test",
-        "specify",
-        "example",
-        "fit",
-        "xit",
-        "xtest",
-        "xspecify",
-        "xexample",
-        "ftest",
-        "scenario",
-        "should",
-    ]
-)
-_GROUPS = frozenset(
-    ["describe", "context", "suite", "xdescribe", "fdescribe", "xcontext", "fcontext", "feature"]
-)
-_MODIFIERS = frozenset(
-    [
-        "each",
-        "skip",
-        "only",
-        "todo",
-        "failing",
-        "fails",
-        "fixme",
-        "concurrent",
-        "sequential",
-        "serial",
-        "for",
-        "skipIf",
-        "runIf",
-        "describe",
-        "step",
-    ]
+_TESTS = names("it test specify example fit xit xtest xspecify xexample ftest scenario should")
+_GROUPS = names("describe context suite xdescribe fdescribe xcontext fcontext feature")
+_MODIFIERS = names(
+    "each skip only todo failing fails fixme concurrent sequential serial for skipIf runIf describe step"
 ) | {""}
 _CALLBACKS = frozenset({"arrow_function", "function_expression", "function", "generator_function"})
 

@@ -22,7 +22,7 @@ from steelyard.graders.syntax.outline import (
 from steelyard.graders.syntax.regions import WHY, Passed, passed
 from steelyard.graders.syntax.skip_words import HOOKS, MARK, MARKERS, NAMES, OPTION, imported, regex
 from steelyard.graders.syntax.tables import PARAMETRISERS, is_empty, row_attribute, rows_of
-from steelyard.graders.syntax.tokens import Tokens, is_word, line_of, text_of, tokens, words
+from steelyard.graders.syntax.tokens import Tokens, is_word, line_of, names, text_of, tokens, words
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
@@ -33,13 +33,11 @@ _RUNS_COROUTINES = re.compile(
     r"asyncio|anyio|trio|tornado|gen_test|twisted|inlineCallbacks|async_test|curio|aio"
 )
 _FUNCTIONS = frozenset({"lambda", "arrow_function", "function_expression"})
-_MOCKS = frozenset({"Mock", "MagicMock", "AsyncMock", "mock", "jest", "vi", "sinon"})
+_MOCKS = names("Mock MagicMock AsyncMock mock jest vi sinon")
 _PROMISED = frozenset({"rejects", "resolves", "doesNotReject", "eventually", "rejectedWith", "throwsAsync"})
 _LATER = frozenset({"then", "setTimeout", "setImmediate", "nextTick", "queueMicrotask"})
 # A test that says one of these waits, or lets the time pass itself.
-_WAITS = frozenset(
-    ["await", "done", "runAllTimers", "runAllTicks", "advanceTimersByTime", "tick", "useFakeTimers"]
-)
+_WAITS = names("await done runAllTimers runAllTicks advanceTimersByTime tick useFakeTimers")
 _NEITHER: list[Tokens] = [(), ()]  # a name with two values is never replaced by one
 
 

@@ -24,7 +24,7 @@ from steelyard.graders.syntax.chains import Link
 from steelyard.graders.syntax.claims import WIDEST
 from steelyard.graders.syntax.dead_code import constant
 from steelyard.graders.syntax.tables import is_empty
-from steelyard.graders.syntax.tokens import tokens
+from steelyard.graders.syntax.tokens import names, tokens
 from steelyard.grammars import Grammar, language_of
 
 if TYPE_CHECKING:
@@ -47,22 +47,7 @@ _RANK = {role: rank for rank, role in enumerate((*_REGIONS, *_READ))}
 MOST_DEPTH = 1_000  # of what is looked for; the time that a query takes grows with the square of it
 CONDITION_BYTES = 100  # a condition that is longer is no constant
 _QUERIES = Path(__file__).parent / "queries"
-_LOUD = frozenset(
-    [
-        "raise",
-        "throw",
-        "fail",
-        "flunk",
-        "panic",
-        "assert",
-        "expect",
-        "Fatal",
-        "Fatalf",
-        "Error",
-        "Errorf",
-        "rethrow",
-    ]
-)
+_LOUD = names("raise throw fail flunk panic assert expect Fatal Fatalf Error Errorf rethrow")
 # What must be caught to catch a failed assertion; elsewhere anything that is caught will do.
 _CATCHES = {
     "python": WIDEST - {"Error"} | {"AssertionError"},
@@ -109,8 +94,9 @@ def _query(grammar: Grammar) -> Query:
         for role, field in _POINTS.items()
         if (kinds := getattr(grammar, field))
     ]
-    written = (_QUERIES / f"{grammar.language}.scm").read_text()
-    return Query(language_of(grammar), "\n".join([written, *points]))
+    files = [f"{grammar.language}.scm", *(["if_statement.scm"] if "if_statement" in grammar.ifs else [])]
+    written = [(_QUERIES / file).read_text() for file in files]
+    return Query(language_of(grammar), "\n".join([*written, *points]))
 
 
 def _swallows(handler: Node, grammar: Grammar) -> bool:

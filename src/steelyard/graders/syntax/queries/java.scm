@@ -1,10 +1,5 @@
 ; See python.scm.
 
-(if_statement condition: (_) @is_false consequence: (_) @never)
-(if_statement condition: (_) @is_true alternative: (_) @never)
-(if_statement condition: (_) @is_open consequence: (_) @guard)
-(if_statement condition: (_) @is_open alternative: (_) @guard)
-(if_statement condition: (_) @condition consequence: (_) @failing) @at
 (while_statement condition: (_) @is_false body: (_) @never)
 (binary_expression left: (_) @is_false operator: "&&" right: (_) @never)
 (binary_expression left: (_) @is_true operator: "||" right: (_) @never)

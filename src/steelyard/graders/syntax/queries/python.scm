@@ -1,11 +1,6 @@
 ; Where an assertion of a test cannot fail, or only sometimes. `regions.py` explains the captures.
 
-(if_statement condition: (_) @is_false consequence: (_) @never)
-(if_statement condition: (_) @is_true alternative: (_) @never)
 (if_statement condition: (_) @c consequence: (_) @script (#match? @c "^\\(?__name__ *== *.__main__.\\)?$"))
-(if_statement condition: (_) @is_open consequence: (_) @guard)
-(if_statement condition: (_) @is_open alternative: (_) @guard)
-(if_statement condition: (_) @condition consequence: (_) @failing) @at
 (while_statement condition: (_) @is_false body: (_) @never)
 (boolean_operator left: (_) @is_false operator: "and" right: (_) @never)
 (boolean_operator left: (_) @is_true operator: "or" right: (_) @never)
