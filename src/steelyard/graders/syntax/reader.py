@@ -47,6 +47,7 @@ class Scope(NamedTuple):
     unit: Unit | None = None
     path: tuple[str, ...] = ()
     collects: bool = True
+    body: int = 0  # where the body of the unit begins; before it are decorators and parameters
     guards: int = 0
     dead: str = ""
     nested: str = ""
@@ -127,8 +128,8 @@ class Reader:
             self.outline.imports |= set(words(tokens(node, self.grammar))) - {"import", "from", "as"}
         elif role == "delete" and scope.unit is None:
             self.outline.values.update(dict.fromkeys(words(tokens(node, self.grammar)), _NEITHER))
-        elif role == "yield" and scope.unit is not None and scope.unit.collected and not scope.nested:
-            scope.unit.inert = _GENERATOR
+        elif role == "yield" and scope.unit is not None and place.start >= scope.body and not scope.nested:
+            scope.unit.inert = _GENERATOR if scope.unit.collected else ""
         elif role == "word":
             self._skip_by_name([Link(text_of(node), ())], node, scope)
         elif role == "comment":
@@ -148,7 +149,8 @@ class Reader:
             scope.unit.stand_ins |= {head.name} if head.kind == "function" else set()
             inner = scope._replace(nested=head.name) if head.kind == "function" else scope
         else:
-            inner = Scope(self._unit(head, path, scope), path, scope.collects)
+            begins = head.body.start_byte if head.body is not None else head.node.end_byte
+            inner = Scope(self._unit(head, path, scope), path, scope.collects, begins)
             if self.grammar.language == "python" and regex(HOOKS).match(head.name):
                 self._skip(f"the hook {head.name}", head.node, inner, conditional=True)
         target = inner if scope.unit is None else scope
