@@ -9,14 +9,13 @@ from typing import Any
 from steelyard.contract import load
 from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
+from steelyard.evidence.folder.folder import RUNS
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
 from steelyard.study.judging import Judging
 from steelyard.study.record import grading_of
-
-RUNS = Path(".steelyard/runs")
 
 
 def load_contract(path: str | Path) -> Contract:

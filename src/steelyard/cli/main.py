@@ -14,10 +14,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from steelyard import __version__
 from steelyard.cli.closed_pipe import outlive_reader
+
+if TYPE_CHECKING:
+    from steelyard.errors import ContractFault
 
 # verb -> what it does; the module is steelyard.cli.<verb>, with a `_` after a word of Python's
 VERBS = {
@@ -65,7 +68,7 @@ def _run(arguments: list[str]) -> int:
         return _without_verb(arguments)
     _escape_what_stdout_cannot_say()
     outlive_reader()
-    from steelyard.errors import SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
+    from steelyard.errors import ContractFault, SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
 
     module = importlib.import_module(module_of(verb))
     parser = argparse.ArgumentParser(prog=f"steelyard {verb}", description=module.__doc__, allow_abbrev=False)
@@ -73,7 +76,8 @@ def _run(arguments: list[str]) -> int:
     try:
         code: int = module.run(parser.parse_args(arguments[1:]))
     except SteelyardError as error:
-        print(f"steelyard: {_told(error)}", file=sys.stderr)  # noqa: T201  # this is the command line
+        message = _problems(error) if isinstance(error, ContractFault) else error
+        print(f"steelyard: {message}", file=sys.stderr)  # noqa: T201  # this is the command line
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()  # a reader such as `head` had enough
@@ -119,14 +123,11 @@ def _tell_what_was_rebuilt() -> None:
         print(f"steelyard: note: {note}", file=sys.stderr)  # noqa: T201  # this is the command line
 
 
-def _told(error: Exception) -> str:
-    """As `check` tells it: what mends a contract stands before what a program printed, not after it."""
-    from steelyard.errors import ContractFault  # noqa: PLC0415  # see above
+def _problems(fault: ContractFault) -> str:
+    """As `check` prints them: what mends a contract stands before what a program printed, not after it."""
     from steelyard.report.plain import problem_lines  # noqa: PLC0415  # only where something is wrong
 
-    if not isinstance(error, ContractFault):
-        return str(error)
-    return "\n".join(line for problem in error.problems for line in problem_lines(problem))
+    return "\n".join(line for problem in fault.problems for line in problem_lines(problem))
 
 
 def module_of(verb: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 
 from steelyard.cli.reporter import Reporter
 from steelyard.cli.require_assurance import required_by
-from steelyard.cli.runs import RUNS
 from steelyard.errors import InfraFault, OperatorFault
+from steelyard.evidence.folder.folder import RUNS
+from steelyard.evidence.folder.signature import check_private_key
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
 from steelyard.report.short_line import short_line
@@ -50,8 +51,6 @@ def run_trials(trials: Sequence[Trial], args: argparse.Namespace, reporter: Repo
     if args.jobs < 1:
         raise OperatorFault("--jobs is at least 1")
     if args.sign:
-        from steelyard.evidence.folder.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
-
         check_private_key(args.sign)  # a wrong key is found before anything is spent
     least = required_by(args)
     engine = Engine(

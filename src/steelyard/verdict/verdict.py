@@ -97,16 +97,11 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
     gates = decide_gates(grades, findings, threshold=rule.pass_threshold, termination=termination)
     accepted = decide_acceptance(grades)
     checks = _checks(grades)
-    is_violated = any(finding.severity == "violation" for finding in findings)
-    score = 0.0 if is_violated else combined_score(grades)
+    score = 0.0 if _is_violated(findings) else combined_score(grades)
     auto_fail = auto_fail_reason(termination, given, rule.expected_outcome) or _voided(judge, findings)
-    facts = Facts(
-        has_failed=is_violated or _has_failed(grades, steps, rule),
-        is_undecided=_is_undecided(grades, steps),
-        is_graded=score is not None or checks != "UNGRADED",
-        is_enough=score is None or is_enough(score, rule.pass_threshold),
-        answer=_answer(judge, auto_fail) if _is_judged(rule) else "",
-    )
+    facts = _facts(grades, findings, steps, rule)
+    if _is_judged(rule):
+        facts = facts._replace(answer=_answer(judge, auto_fail))
     of_patch = rule_for(facts)
     decisive = rule_for(facts._replace(is_stopped=is_stopped(termination)))
     patch_reward = _reward(of_patch, score, grades, steps, rule)
@@ -131,6 +126,23 @@ def decide(  # noqa: PLR0913  # everything that a verdict follows from
         patch_verdict=of_patch.verdict if stopped else None,
         patch_reward=patch_reward if stopped else None,
     )
+
+
+def _facts(
+    grades: Sequence[Graded], findings: Sequence[Finding], steps: Sequence[StepResult], rule: Rule
+) -> Facts:
+    """What the table of rules asks about the change itself."""
+    score = 0.0 if _is_violated(findings) else combined_score(grades)
+    return Facts(
+        has_failed=_is_violated(findings) or _has_failed(grades, steps, rule),
+        is_undecided=_is_undecided(grades, steps),
+        is_graded=score is not None or _checks(grades) != "UNGRADED",
+        is_enough=score is None or is_enough(score, rule.pass_threshold),
+    )
+
+
+def _is_violated(findings: Sequence[Finding]) -> bool:
+    return any(finding.severity == "violation" for finding in findings)
 
 
 class _Said(NamedTuple):
