@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "steelyard"
 ROOMS = (
     *(
         "errors",
+        "sandbox_paths",
         "stats",
         "grammars",
         "filesystem",
@@ -177,6 +178,7 @@ def test_the_launcher_needs_only_the_standard_library(stem: str) -> None:
     assert {target.split(".")[0] for target in needed} <= {*sys.stdlib_module_names, "steelyard"}
     assert {room(target) for target in needed if target in MODULES} <= {
         "sandboxes",
+        "sandbox_paths",
         "errors",
         "evidence",
         "filesystem",

@@ -10,6 +10,7 @@ from typing import Any
 from steelyard.contract import load
 from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
+from steelyard.evidence.folder.folder import RUNS
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.trial import Trial
@@ -17,8 +18,6 @@ from steelyard.report.result import result_line
 from steelyard.study.engine import Engine
 from steelyard.study.judging import judging_by
 from steelyard.study.record import grading_of
-
-RUNS = Path(".steelyard/runs")
 
 
 def load_contract(path: str | Path) -> Contract:

@@ -162,10 +162,10 @@ def grammar_of(path: str) -> Grammar | None:
 
 
 @lru_cache(maxsize=16)
-def _language(package: str, entry: str) -> Any:
+def language_of(grammar: Grammar) -> Any:
     from tree_sitter import Language  # noqa: PLC0415  # loads a C library: only when a test file changed
 
-    return Language(getattr(import_module(package), entry)())
+    return Language(getattr(import_module(grammar.package), grammar.entry)())
 
 
 def parse(source: bytes, grammar: Grammar) -> Tree | None:
@@ -173,7 +173,7 @@ def parse(source: bytes, grammar: Grammar) -> Tree | None:
     from tree_sitter import Parser  # noqa: PLC0415  # see above
 
     # No progress callback: in the binding it ends the process. The size of a file bounds the time instead.
-    tree = Parser(_language(grammar.package, grammar.entry)).parse(source)
+    tree = Parser(language_of(grammar)).parse(source)
     return None if tree.root_node.has_error else tree
 
 
@@ -181,7 +181,7 @@ def first_error(source: bytes, grammar: Grammar) -> int | None:
     """The line where a file stops parsing, or None when all of it does."""
     from tree_sitter import Parser  # noqa: PLC0415  # see above
 
-    node = Parser(_language(grammar.package, grammar.entry)).parse(source).root_node
+    node = Parser(language_of(grammar)).parse(source).root_node
     if not node.has_error:
         return None
     while not (node.is_error or node.is_missing):

@@ -17,7 +17,7 @@ from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
 from steelyard.contract.lfs_pointers import lfs_pointers
-from steelyard.contract.lint.exposed_verifiers import WORKSPACE, exposed_verifiers
+from steelyard.contract.lint.exposed_verifiers import exposed_verifiers
 from steelyard.contract.lint.offline_verifiers import fetching_verifiers
 from steelyard.contract.lint.reference import reference_problems
 from steelyard.contract.lint.syntax import unparsed
@@ -28,6 +28,7 @@ from steelyard.graders.catalogue import installed_catalogue
 from steelyard.graders.checks.verifier import Verifier
 from steelyard.importers.direct import as_typed, contract_at, find_folders
 from steelyard.report.plain import problem_lines
+from steelyard.sandbox_paths import WORKSPACE
 
 if TYPE_CHECKING:
     from steelyard.study.self_test import SelfTestResult
@@ -171,14 +172,13 @@ def _tell(checked: Checked, *, as_json: bool) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()  # a large suite takes a while
     if checked.tried and not as_json:
-        from steelyard.cli.output import console  # noqa: PLC0415  # loaded already, since something was tried
-        from steelyard.cli.self_test import table  # noqa: PLC0415  # see above
+        from steelyard.cli.self_test import print_tried  # noqa: PLC0415  # loaded already, since something was tried
 
-        console().print(table(checked.tried))
+        print_tried(checked.tried)
 
 
 def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
-    from steelyard.cli.self_test import self_test  # noqa: PLC0415  # sandboxes, which reading a contract needs not
+    from steelyard.cli.self_test import self_test  # noqa: PLC0415  # bench and rich: twice the time to import `check`
 
     made = contract_at(checked.path, task_options(args))
     tried, faults = self_test(made, catalogue, args)

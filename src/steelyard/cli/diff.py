@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 import orjson
 
 from steelyard.cli.output import console, print_json
-from steelyard.cli.runs import RUNS
+from steelyard.cli.runs import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import CHANGE, PATCH, RunFolder, find_run
 from steelyard.report.compare import compare_runs
@@ -24,9 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "run", metavar="RUN", help="`last`, a run folder, or the start or the end of a run's name"
     )
     parser.add_argument("other", nargs="?", metavar="RUN2", help="a second run, to compare with")
-    parser.add_argument(
-        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
-    )
+    add_runs_option(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the change, or the comparison, as JSON")
     form.add_argument(

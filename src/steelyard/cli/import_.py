@@ -10,12 +10,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.cli.check import Checked, check
 from steelyard.cli.output import check_out
-from steelyard.cli.tasks import add_network_options
+from steelyard.cli.tasks import add_import_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown
@@ -145,28 +146,11 @@ def _format_options(parser: argparse.ArgumentParser) -> None:
         help="a column to leave out (swebench); may be repeated",
     )
     _row_options(parser)
-    add_network_options(parser, " (harbor, aec)")
-    parser.add_argument(
-        "--workdir", metavar="PATH", help="the agent's folder, instead of the task's (harbor, aec)"
-    )
+    add_import_options(parser, " (harbor, aec)")
     parser.add_argument(
         "--sandbox",
         choices=["docker", "bubblewrap"],
         help="bubblewrap: without the task's image, where its Dockerfile allows that (harbor, aec)",
-    )
-    parser.add_argument(
-        "--take-env",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a variable of this machine that a task may have (harbor, aec); may be repeated",
-    )
-    parser.add_argument(
-        "--export",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help="paths of the system that are the work, like '/etc/nginx/**' (harbor, aec); may be repeated",
     )
     parser.add_argument("--git", metavar="PATH", type=Path, help="the repository (scorers)")
     parser.add_argument("--commit", metavar="ID", help="its commit (scorers)")
@@ -256,7 +240,8 @@ def _import(found: Found, work: Work) -> Imported:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    return Options(
+    return replace(
+        task_options(args),
         repos=args.repos,
         python=args.python,
         image=args.image,
@@ -268,12 +253,6 @@ def _options(args: argparse.Namespace) -> Options:
         junit_xml=args.junit_xml,
         timeout_s=args.timeout,
         submodules=args.submodules,
-        offline=args.offline,
-        network=tuple(dict.fromkeys(args.network)),
-        workdir=args.workdir,
-        sandbox=args.sandbox,
-        take_env=frozenset(args.take_env),
-        exports=tuple(args.export),
         git=args.git,
         commit=args.commit,
         tree=args.tree,

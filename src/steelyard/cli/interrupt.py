@@ -18,6 +18,8 @@ from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.owner import owner_tag
 from steelyard.filesystem.remove import remove_tree
 from steelyard.sandboxes.bubblewrap import orphans
+from steelyard.sandboxes.docker.api import engine
+from steelyard.sandboxes.docker.backend import remove_owned
 from steelyard.sandboxes.limits import cgroups
 
 _PATIENCE_S = 15.0
@@ -29,7 +31,7 @@ def leave() -> None:
     orphans.end_marked(lambda name: name.startswith(f"{tag}-"))
     cgroups.remove_all(tag)
     with suppress(SteelyardError):  # no engine, so none of its containers
-        _remove_containers(tag)
+        remove_owned(engine(), lambda owner: owner == tag)
     temporary = Cache.default().root / "tmp"
     for folder in list(temporary.iterdir()) if temporary.is_dir() else []:
         if folder.name.startswith(f"{tag}-"):
@@ -45,13 +47,6 @@ def _await_children() -> None:
             pid, _ = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 time.sleep(0.005)
-
-
-def _remove_containers(tag: str) -> None:
-    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, and few have an engine
-    from steelyard.sandboxes.docker.backend import remove_owned  # noqa: PLC0415  # see above
-
-    remove_owned(engine(), lambda owner: owner == tag)
 
 
 if __name__ == "__main__":

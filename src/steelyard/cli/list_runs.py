@@ -7,13 +7,11 @@ import gc
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.text import Text
 
 from steelyard.cli.output import console, print_json
-from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import GRADINGS_HEAD, MANIFEST, REPORT, RunFolder, find_runs
 from steelyard.evidence.folder.glance import glance
@@ -72,9 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="WHEN", help="only runs that started since: 2026-03-07, or 30m, 12h, 7d, 2w ago"
     )
     parser.add_argument("-n", "--last", type=int, metavar="N", help="only the newest N")
-    parser.add_argument(
-        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
-    )
+    add_runs_option(parser)
     parser.add_argument("--json", action="store_true", help="one JSON line for each run")
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import TextIO
 
-from steelyard.cli.runs import RUNS
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import AGENT, RunFolder, find_run
 from steelyard.evidence.in_use import is_in_use
@@ -26,9 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "run", metavar="RUN", help="`last`, a run folder, or the start or the end of a run's name"
     )
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the run has ended")
-    parser.add_argument(
-        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
-    )
+    add_runs_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:

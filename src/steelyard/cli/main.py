@@ -21,6 +21,8 @@ from steelyard.cli.closed_pipe import CLOSED, lost_output, open_standard_streams
 if TYPE_CHECKING:
     import argparse
 
+    from steelyard.errors import ContractFault
+
 # verb -> what it does; the module is steelyard.cli.<verb>, or as _MODULES says
 VERBS = {
     "demo": "try the bundled suite with honest and cheating agents",
@@ -94,14 +96,14 @@ def _run(arguments: list[str]) -> int:
         return _without_verb(arguments)
     _escape_what_stdout_cannot_say()
     outlive_reader()
-    from steelyard.errors import SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
+    from steelyard.errors import ContractFault, SteelyardError  # noqa: PLC0415  # dataclasses cost as much as argparse
 
     module = importlib.import_module(module_of(verb))
     parser = parser_of(verb)
     try:
         code: int = module.run(_parsed(parser, arguments[1:]))
     except SteelyardError as error:
-        _say(_told(error))
+        _say(_problems(error) if isinstance(error, ContractFault) else str(error))
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()  # a reader such as `head` had enough
@@ -177,14 +179,11 @@ def _tell_what_was_rebuilt() -> None:
         _say(f"note: {note}")
 
 
-def _told(error: Exception) -> str:
-    """As `check` tells it: what mends a contract stands before what a program printed, not after it."""
-    from steelyard.errors import ContractFault  # noqa: PLC0415  # see above
+def _problems(fault: ContractFault) -> str:
+    """As `check` prints them: what mends a contract stands before what a program printed, not after it."""
     from steelyard.report.plain import problem_lines  # noqa: PLC0415  # only where something is wrong
 
-    if not isinstance(error, ContractFault):
-        return str(error)
-    return "\n".join(line for problem in error.problems for line in problem_lines(problem))
+    return "\n".join(line for problem in fault.problems for line in problem_lines(problem))
 
 
 def module_of(verb: str) -> str:

@@ -19,7 +19,7 @@ from rich.text import Text
 from steelyard.cli.output import console, exit_code, print_json
 from steelyard.cli.reporter import Planned, Reporter
 from steelyard.cli.require_assurance import add_required, required_by
-from steelyard.cli.runs import RUNS
+from steelyard.cli.runs import add_runs_option
 from steelyard.cli.tasks import add_task_options, task_options
 from steelyard.contract.contract import Contract
 from steelyard.contract.contract_store import ContractStore
@@ -28,6 +28,7 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import RunFolder, find_named
 from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.evidence.folder.signature import check_private_key
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
@@ -57,9 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a contract or a suite to use instead of the copy in the cache; runs of other digests are not graded; "
         "may be repeated",
     )
-    parser.add_argument(
-        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
-    )
+    add_runs_option(parser)
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
@@ -90,8 +89,6 @@ class _Chosen(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     required_by(args)  # a wrong word or key is found before anything is spent
     if args.sign:
-        from steelyard.evidence.folder.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
-
         check_private_key(args.sign)
     typed = {contract_at(path, task_options(args)): path for path in find_folders(args.contract)}
     with told_as_typed(typed):

@@ -17,9 +17,11 @@ from steelyard.cli.trials import add_jobs, add_max_failures, add_run_options, pl
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
+from steelyard.evidence.evidence import load_evidence
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, told_as_typed
 from steelyard.plan.trial import plan_trials
+from steelyard.report.harbor import TrialOfHarbor, write_trial
 
 HELP = "try agents on contracts"
 
@@ -92,9 +94,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_harbor(out: Path, contract: Contract, line: Mapping[str, Any], task: Path) -> None:
-    from steelyard.evidence.evidence import load_evidence  # noqa: PLC0415  # only for those who ask
-    from steelyard.report.harbor import TrialOfHarbor, write_trial  # noqa: PLC0415  # see above
-
     try:
         write_trial(out, TrialOfHarbor(contract, load_evidence(Path(line["folder"])), line, task))
     except OSError as error:

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
-RUNS = Path(".steelyard/runs")
+from steelyard.evidence.folder.folder import RUNS
+
+
+def add_runs_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
+    )

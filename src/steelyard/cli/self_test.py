@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.cli.output import check_out
+from steelyard.cli.output import check_out, console
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
@@ -73,6 +73,10 @@ def _problem(contract: Contract, one: SelfTestResult) -> Problem:
             f"got {one.got}" if one.came == "otherwise" else one.why
         )
     return Problem(where, field, "\n".join([message, *said]), fix)
+
+
+def print_tried(tried: tuple[SelfTestResult, ...]) -> None:
+    console().print(table(tried))
 
 
 def table(tried: tuple[SelfTestResult, ...]) -> Rows:

@@ -15,7 +15,7 @@ from rich.text import Text
 from steelyard import __version__
 from steelyard.cli.output import console, print_json
 from steelyard.cli.require_assurance import add_required, required_by
-from steelyard.cli.runs import RUNS
+from steelyard.cli.runs import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import GRADINGS, GRADINGS_HEAD, REPORT, RunFolder, find_run, find_runs
@@ -40,9 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="`last`, a run folder, or the start or the end of a run's name; without it, all",
     )
-    parser.add_argument(
-        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
-    )
+    add_runs_option(parser)
     parser.add_argument("--json", action="store_true", help="the result line, as `run --json` prints it")
     parser.add_argument(
         "--grading",

@@ -15,28 +15,36 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "task folders of Harbor's", "a folder with task.toml is imported on the way"
     )
-    add_network_options(group, "")
-    group.add_argument("--workdir", metavar="PATH", help="the agent's folder, instead of the task's")
+    add_import_options(group)
+
+
+def add_import_options(group: argparse._ActionsContainer, formats: str = "") -> None:
+    """The options of importing a task folder; `formats` names the formats they are for, as ` (harbor, aec)`."""
+    _add_network_options(group, formats)
+    group.add_argument(
+        "--workdir", metavar="PATH", help=f"the agent's folder, instead of the task's{formats}"
+    )
     group.add_argument(
         "--take-env",
         metavar="NAME",
         action="append",
         default=[],
-        help="a variable of this machine that a task, or a contract with `host_variables`, may have; may be repeated",
+        help=f"a variable of this machine that a task, or a contract with `host_variables`, may have{formats}; "
+        "may be repeated",
     )
     group.add_argument(
         "--export",
         metavar="GLOB",
         action="append",
         default=[],
-        help="paths of the system that are the work, like '/etc/nginx/**'; may be repeated",
+        help=f"paths of the system that are the work, like '/etc/nginx/**'{formats}; may be repeated",
     )
 
 
-def add_network_options(group: argparse._ActionsContainer, of_formats: str) -> None:
+def _add_network_options(group: argparse._ActionsContainer, formats: str) -> None:
     either = group.add_mutually_exclusive_group()
     either.add_argument(
-        "--offline", action="store_true", help=f"do without the network that a task asks for{of_formats}"
+        "--offline", action="store_true", help=f"do without the network that a task asks for{formats}"
     )
     either.add_argument(
         "--network",
@@ -44,7 +52,7 @@ def add_network_options(group: argparse._ActionsContainer, of_formats: str) -> N
         type=_allowed_host,
         action="append",
         default=[],
-        help=f"what a task that asks for the whole internet may reach instead{of_formats}; may be repeated",
+        help=f"what a task that asks for the whole internet may reach instead{formats}; may be repeated",
     )
 
 

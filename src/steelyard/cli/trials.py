@@ -12,9 +12,10 @@ from steelyard.agents.catalogue import agent_for
 from steelyard.cli.phases import RunKey
 from steelyard.cli.reporter import CHECKS, Planned, Reporter
 from steelyard.cli.require_assurance import required_by
-from steelyard.cli.runs import RUNS
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
+from steelyard.evidence.folder.folder import RUNS
+from steelyard.evidence.folder.signature import check_private_key
 from steelyard.importers.direct import as_typed
 from steelyard.plan.agent_options import AgentOptions
 from steelyard.plan.phase import Phase
@@ -121,8 +122,6 @@ def run_trials(
     if args.jobs < 1:
         raise OperatorFault("--jobs is at least 1")
     if args.sign:
-        from steelyard.evidence.folder.signature import check_private_key  # noqa: PLC0415  # heavy, and rarely needed
-
         check_private_key(args.sign)  # a wrong key is found before anything is spent
     least = required_by(args)
     engine = Engine(

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from steelyard.cli.runs import RUNS
+from steelyard.cli.runs import add_runs_option
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.folder import CHANGE, SEAL, RunFolder, find_run
 from steelyard.evidence.folder.gradings import grading_files
@@ -27,9 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run", nargs="+", metavar="RUN", help="`last`, a run folder, or the start or the end of a run's name"
     )
-    parser.add_argument(
-        "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
-    )
+    add_runs_option(parser)
     parser.add_argument(
         "--public-key", type=Path, metavar="PEM", help="seal and gradings must be signed by this ed25519 key"
     )

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door, checked_doors
+from steelyard.sandbox_paths import WORKSPACE
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 NonEmpty = Annotated[str, Field(min_length=1)]
@@ -163,7 +164,7 @@ class EnvironmentSpec(Strict):
     @property
     def root(self) -> str:
         """Where the tree that is captured and graded lies in a sandbox; "" is the whole system."""
-        return "" if self.scope == "system" else "/workspace"
+        return "" if self.scope == "system" else WORKSPACE
 
     @model_validator(mode="after")
     def _of_containers(self) -> EnvironmentSpec:

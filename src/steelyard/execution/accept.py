@@ -14,7 +14,6 @@ from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import laid_entries, rebuild
 from steelyard.bench.run_check import Bench, check_environment, git_environment
 from steelyard.bench.step_files import overlays_of
-from steelyard.bench.verifier.options import PUBLISHED
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.change.misleading_text import misleading
 from steelyard.evidence.finding import Finding
@@ -23,6 +22,7 @@ from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.try_allowed_hosts import try_doors
 from steelyard.filesystem.tree import is_within
+from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
 
 NOT_APPLIED = "not run: the patch does not apply"

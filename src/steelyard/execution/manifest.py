@@ -20,6 +20,8 @@ from steelyard.agents.base import Agent
 from steelyard.contract.briefing import delivered
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
+from steelyard.contract.model import EnvironmentSpec
+from steelyard.environment.image_tools import image_package_managers
 from steelyard.environment.prepare import Environment
 from steelyard.evidence.redact import is_redacted
 from steelyard.filesystem.tree import path_to_json
@@ -234,6 +236,11 @@ def _absent(environment: Environment) -> list[str]:
 
 
 def _environment(environment: Environment, facts: Facts, agent: Agent) -> dict[str, Any]:
+    return {**_isolation(environment, facts, agent), **_declared(environment), **_installed(environment)}
+
+
+def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str, Any]:
+    """What the sandbox is made of, and what it enforces."""
     declared, image = environment.contract.spec.environment, environment.image
     reached = dict.fromkeys([*map(str, AllowedHost.each(declared.network)), *map(str, agent.resources.hosts)])
     return {
@@ -246,47 +253,62 @@ def _environment(environment: Environment, facts: Facts, agent: Agent) -> dict[s
         "run_uid": facts.run_uid,
         "workspace": WORKSPACE,
         "home": HOME,
-        "limits": {
-            name: {"value": value, "unit": unit, "enforced": facts.limits[name]}
-            for name, value, unit in (
-                ("cpu", declared.cpu, "cores"),
-                ("memory", declared.memory_mb.limit, "MiB"),
-                ("disk", declared.disk_mb, "MiB"),
-                ("processes", declared.processes, "count"),
-            )
-        },
+        "limits": _limits(declared, facts),
         "guaranteed": {"memory_mb": declared.memory_mb.guaranteed},
-        "declared_env": dict(declared.env),
+    }
+
+
+def _limits(declared: EnvironmentSpec, facts: Facts) -> dict[str, Any]:
+    """Each limit of the contract, and by what the sandbox enforces it."""
+    return {
+        name: {"value": value, "unit": unit, "enforced": facts.limits[name]}
+        for name, value, unit in (
+            ("cpu", declared.cpu, "cores"),
+            ("memory", declared.memory_mb.limit, "MiB"),
+            ("disk", declared.disk_mb, "MiB"),
+            ("processes", declared.processes, "count"),
+        )
+    }
+
+
+def _declared(environment: Environment) -> dict[str, Any]:
+    """What the contract names for a build, and what it names none of."""
+    return {
+        "declared_env": dict(environment.contract.spec.environment.env),
         "declared_files": _declared_files(environment.contract),
         "declared_absent": _absent(environment),
         "registries": _registries(environment),
+    }
+
+
+def _installed(environment: Environment) -> dict[str, Any]:
+    """What commands find in the sandbox beside the workspace."""
+    image = environment.image
+    return {
         "toolchains": [
             {"name": chain.name, "wanted": chain.wanted, "version": chain.version, "digest": chain.digest}
             for chain in environment.toolchains
         ],
         "package_managers": package_managers(environment.toolchains)
         if image is None
-        else _in_image(environment),
+        else image_package_managers(environment),
         "system": _system() if image is None else None,
-        "setup": None
-        if environment.setup is None
-        else {
-            "digest": environment.setup.digest,
-            "contents": environment.setup.contents,
-            "network": environment.setup.network,
-            "doors": [
-                str(allowed_host)
-                for allowed_host in AllowedHost.each(environment.contract.spec.setup_network)
-            ],
-            "commands": list(environment.contract.spec.setup),
-        },
+        "setup": _setup(environment),
     }
 
 
-def _in_image(environment: Environment) -> dict[str, str] | None:
-    from steelyard.environment.image_tools import image_package_managers  # noqa: PLC0415  # only for contracts with an image
-
-    return image_package_managers(environment)
+def _setup(environment: Environment) -> dict[str, Any] | None:
+    if environment.setup is None:
+        return None
+    return {
+        "digest": environment.setup.digest,
+        "contents": environment.setup.contents,
+        "network": environment.setup.network,
+        "doors": [
+            str(allowed_host) for allowed_host in AllowedHost.each(environment.contract.spec.setup_network)
+        ],
+        "commands": list(environment.contract.spec.setup),
+    }
 
 
 def _system() -> str | None:

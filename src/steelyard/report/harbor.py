@@ -23,15 +23,14 @@ from typing import Any, NamedTuple
 from steelyard import __version__
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
-from steelyard.contract.lint.exposed_verifiers import WORKSPACE
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import CHECKS, OUTCOME
 from steelyard.evidence.output_view import output_text
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.graders.hidden_output import may_show_hidden
+from steelyard.sandbox_paths import PUBLISHED, WORKSPACE
 
-CONVENTION = "/logs/artifacts"
 MOST_ARTIFACT_FILES = 10_000
 _NAMES = {"reference": "oracle", "noop": "nop"}  # as Harbor calls them
 # How a run ended -> the name that Harbor has for it.
@@ -201,7 +200,7 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def _artifacts(folder: Path, trial: TrialOfHarbor) -> None:
-    wanted = [*_described(trial.contract).get("artifacts", ()), {"source": CONVENTION}]
+    wanted = [*_described(trial.contract).get("artifacts", ()), {"source": PUBLISHED}]
     manifest = [_collected(folder, trial, artifact) for artifact in wanted]
     _write(folder / "manifest.json", manifest)
 

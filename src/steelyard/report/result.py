@@ -16,6 +16,8 @@ from steelyard.report.disagreement import MEANING
 
 SCHEMA = "steelyard.result/1"
 VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")
+_TEXT = {"type": "string"}
+_FRACTION = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 
 
 def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 0) -> dict[str, Any]:
@@ -80,20 +82,23 @@ def _breakdown(grading: Mapping[str, Any]) -> Any:
 
 def result_schema() -> dict[str, Any]:
     """The JSON Schema of a result line; keys may be added to it, never taken away."""
-    fraction = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
-    text = {"type": "string"}
-    gate = {"enum": ["pass", "fail", "error"]}
-    gates = ("patch", "build", "acceptance", "safety")
-    properties: dict[str, Any] = {
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Steelyard result line",
+        **_object({**_run_schema(), **_decision_schema(), **_record_schema()}),
+    }
+
+
+def _run_schema() -> dict[str, Any]:
+    """Which run and grading this is, and how the run ended."""
+    return {
         "schema": {"const": SCHEMA},
         "run": {
             "type": ["string", "null"]
         },  # this, `folder` and others are null in the line of a trial without a run
         "trial": {"type": ["string", "null"]},
         "attempt": {"type": ["integer", "null"], "minimum": 1},
-        "contract": _object(
-            {"id": {"type": "string"}, "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
-        ),
+        "contract": _object({"id": _TEXT, "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
         "grading": _or_null(
             _object(
                 {
@@ -107,30 +112,44 @@ def result_schema() -> dict[str, Any]:
         "repeat": {"type": ["integer", "null"]},
         "fault": {"enum": ["contract", "operator", "infrastructure", None]},
         "status": {"enum": ["scorable", "invalid"]},
-        "reason": {"type": "string"},
+        "reason": _TEXT,
         "acceptance": {"enum": ["success", "failure", "acceptance_error", None]},
         "termination": {"enum": [*CODES, None]},
         "stopped_by": {"type": ["string", "null"]},
-        "rationale": {"type": "string"},
+        "rationale": _TEXT,
+    }
+
+
+def _decision_schema() -> dict[str, Any]:
+    """The verdict, and what it follows from."""
+    gate = {"enum": ["pass", "fail", "error"]}
+    gates = ("patch", "build", "acceptance", "safety")
+    return {
         "verdict": {"enum": list(VERDICTS)},
         "checks": {"enum": ["PASS", "FAIL", "UNGRADED"]},
         "badge": {"enum": ["PASS", "FAIL", "INVALID"]},
         "gates": _or_null(_object(dict.fromkeys(gates, gate))),
-        "why": _or_null(_object(dict.fromkeys(gates, text))),
-        "score": fraction,
-        "mean_score": fraction,
-        "reward": fraction,
+        "why": _or_null(_object(dict.fromkeys(gates, _TEXT))),
+        "score": _FRACTION,
+        "mean_score": _FRACTION,
+        "reward": _FRACTION,
         "patch_verdict": {"enum": [*VERDICTS, None]},
-        "patch_reward": fraction,
+        "patch_reward": _FRACTION,
         "validity": _or_null(_validity_schema()),
-        "judge": _or_null(_judge_schema(fraction)),
+        "judge": _or_null(_judge_schema()),
         "disagreement": {"enum": list(MEANING)},
         "breakdown": {"type": ["object", "null"]},
-        "tags": {"type": "array", "items": {"type": "string"}},
+        "tags": {"type": "array", "items": _TEXT},
+    }
+
+
+def _record_schema() -> dict[str, Any]:
+    """What the run did and cost, and how far its result can be trusted."""
+    return {
         "workspace": {"enum": ["code", "none"]},
         "turns": {"type": "integer", "minimum": 0},
-        "steps": {"type": "array", "items": _step_schema(fraction)},
-        "grades": {"type": "array", "items": _grade_schema(fraction)},
+        "steps": {"type": "array", "items": _step_schema()},
+        "grades": {"type": "array", "items": _grade_schema()},
         "findings": {"type": "array", "items": _finding_schema()},
         "assurance": _or_null(_assurance_schema()),
         "refused": {"type": ["string", "null"]},
@@ -138,16 +157,11 @@ def result_schema() -> dict[str, Any]:
         "durations": {"type": "object"},
         "folder": {"type": ["string", "null"]},
     }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Steelyard result line",
-        **_object(properties),
-    }
 
 
 def _validity_schema() -> dict[str, Any]:
     flags = ("output_parseable", "schema_valid", "verifier_completed")
-    errors = {"type": "array", "items": {"type": "string"}}
+    errors = {"type": "array", "items": _TEXT}
     return _object({**{flag: {"type": "boolean"} for flag in flags}, "errors": errors})
 
 
@@ -159,53 +173,53 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-def _grade_schema(fraction: dict[str, Any]) -> dict[str, Any]:
+def _grade_schema() -> dict[str, Any]:
     return _object(
         {
-            "name": {"type": "string"},
-            "type": {"type": "string"},
+            "name": _TEXT,
+            "type": _TEXT,
             "outcome": {"enum": ["pass", "fail", "error", "not_applicable"]},
-            "score": fraction,
+            "score": _FRACTION,
             "required": {"type": "boolean"},
-            "why": {"type": "string"},
-            "output_tail": {"type": "string"},  # "" where `hidden`
+            "why": _TEXT,
+            "output_tail": _TEXT,  # "" where `hidden`
             "hidden": {"type": "boolean"},
         }
     )
 
 
-def _judge_schema(fraction: dict[str, Any]) -> dict[str, Any]:
+def _judge_schema() -> dict[str, Any]:
     """Null where nobody was asked."""
     return _object(
         {
             "verdict": {"enum": ["PASS", "FAIL", "UNPARSEABLE", "N/A"]},
-            "why": {"type": "string"},
+            "why": _TEXT,
             "failure_mode": {"type": ["string", "null"]},
             "scores": {"type": "object", "properties": _scores("number")},
             "split": {"type": "boolean"},
             "steered": {"type": "boolean"},
-            "agreement": fraction,
+            "agreement": _FRACTION,
             "opinions": {"type": "array", "items": _opinion_schema()},
         }
     )
 
 
 def _opinion_schema() -> dict[str, Any]:
-    text, count = {"type": "string"}, {"type": ["integer", "null"], "minimum": 0}
-    fact = _object({"claim": text, "supported": {"type": "boolean"}, "evidence": text})
+    count = {"type": ["integer", "null"], "minimum": 0}
+    fact = _object({"claim": _TEXT, "supported": {"type": "boolean"}, "evidence": _TEXT})
     return _object(
         {
-            "model": text,
+            "model": _TEXT,
             "verdict": {"enum": ["PASS", "FAIL", "UNPARSEABLE"]},
             "scores": {"type": "object", "properties": _scores("integer")},
             "failure_mode": {"type": ["string", "null"]},
-            "reasoning": text,
+            "reasoning": _TEXT,
             "facts": {"type": "array", "items": fact},
             "steered": {"type": "boolean"},
             "reused": {"type": "boolean"},
-            "error": text,
-            "question": text,
-            "at": text,
+            "error": _TEXT,
+            "question": _TEXT,
+            "at": _TEXT,
             "tokens_in": count,
             "tokens_out": count,
         }
@@ -217,13 +231,13 @@ def _scores(kind: str) -> dict[str, Any]:
     return {name: {"type": kind, "minimum": 1, "maximum": 5} for name in RUBRIC}
 
 
-def _step_schema(fraction: dict[str, Any]) -> dict[str, Any]:
+def _step_schema() -> dict[str, Any]:
     return _object(
         {
-            "name": {"type": "string"},
+            "name": _TEXT,
             "outcome": {"enum": ["pass", "fail", "error", "not_run"]},
-            "reward": fraction,
-            "why": {"type": "string"},
+            "reward": _FRACTION,
+            "why": _TEXT,
             "ended": {"enum": [*CODES, None]},
         }
     )
@@ -232,10 +246,10 @@ def _step_schema(fraction: dict[str, Any]) -> dict[str, Any]:
 def _finding_schema() -> dict[str, Any]:
     return _object(
         {
-            "id": {"type": "string"},
+            "id": _TEXT,
             "severity": {"enum": ["info", "warning", "violation"]},
-            "where": {"type": "string"},
-            "why": {"type": "string"},
+            "where": _TEXT,
+            "why": _TEXT,
         }
     )
 
@@ -249,12 +263,12 @@ def _assurance_schema() -> dict[str, Any]:
             "control_coverage": {"type": "number", "minimum": 0, "maximum": 1},
             "chance": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
             "runner": {"enum": ["judge", "candidate", "exit_code", "verifier", "report_file", "reporter"]},
-            "network": {"type": "string"},
-            "limits": {"type": "object", "additionalProperties": {"type": "string"}},
+            "network": _TEXT,
+            "limits": {"type": "object", "additionalProperties": _TEXT},
             "findings": {"type": "integer", "minimum": 0},
         }
     )
-    named = {"type": "array", "items": {"type": "string"}}
+    named = {"type": "array", "items": _TEXT}
     schema["properties"]["doors"] = {  # only where there are some
         "type": "object",
         "properties": {"agent": named, "checks": named},

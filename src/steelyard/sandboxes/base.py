@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, Self
 
+from steelyard import sandbox_paths
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.sandboxes.init.feed import Feed
 
-WORKSPACE = "/workspace"
+WORKSPACE = sandbox_paths.WORKSPACE
 HOME = "/home/agent"
 ROOT_HOME = "/root"  # of the user that a whole system is given to
 HOSTNAME = "sandbox"

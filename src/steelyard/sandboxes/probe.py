@@ -21,6 +21,9 @@ from steelyard.sandboxes.base import Command, Facts, Limits, SandboxSpec
 from steelyard.sandboxes.bubblewrap import orphans
 from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 from steelyard.sandboxes.bubblewrap.launcher_client import bwrap_path, launcher
+from steelyard.sandboxes.docker.api import engine
+from steelyard.sandboxes.docker.backend import sweep
+from steelyard.sandboxes.docker.creation import enforced
 from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.toolchains import installed
@@ -72,9 +75,6 @@ def clean() -> Cleaned:
 
 
 def _swept_containers() -> list[str]:
-    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, for the doctor alone
-    from steelyard.sandboxes.docker.backend import sweep  # noqa: PLC0415
-
     try:
         return sweep(engine())
     except InfraFault:  # no engine, so none of its containers
@@ -170,9 +170,6 @@ def _memory() -> Reading:
 
 
 def _docker() -> Reading:
-    from steelyard.sandboxes.docker.api import engine  # noqa: PLC0415  # HTTP, for the doctor alone
-    from steelyard.sandboxes.docker.creation import enforced  # noqa: PLC0415
-
     try:
         found = engine()
         name, version = found.version

@@ -46,6 +46,18 @@ def parts(path: str) -> list[str]:
     return names
 
 
+def open_folder(root: int, names: Iterable[str]) -> int:
+    """A descriptor of the folder at `names` below the descriptor `root`; no name on the way may be a symlink."""
+    here = os.open(".", _DIRECTORY, dir_fd=root)
+    for name in names:
+        try:
+            below = os.open(name, _DIRECTORY, dir_fd=here)
+        finally:
+            os.close(here)
+        here = below
+    return here
+
+
 class Parents:
     """The open folders above the last piece: the next is mostly a neighbour.
 

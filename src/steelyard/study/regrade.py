@@ -16,6 +16,7 @@ from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import REPORT, SEAL
 from steelyard.evidence.folder.gradings import read_gradings
+from steelyard.evidence.folder.signature import signs_as
 from steelyard.study.judging import Judging
 from steelyard.study.record import Record, grade_evidence
 from steelyard.study.verify_record import derived_report
@@ -82,7 +83,5 @@ def refuse_to_regrade(contract: Contract, evidence: Evidence, signer: Path | Non
         return
     if signer is None:
         raise OperatorFault(f"{run} is signed, and an unsigned grading would break it; say --sign KEY")
-    from steelyard.evidence.folder.signature import signs_as  # noqa: PLC0415  # heavy, and rarely needed
-
     if not signs_as(signature, signer):
         raise OperatorFault(f"{run} is signed with another key than {signer}; its gradings need its own")

@@ -101,18 +101,13 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
     gates = decide_gates(grades, findings, threshold=rule.pass_threshold, termination=termination)
     accepted = decide_acceptance(grades)
     checks = _checks(grades)
-    is_violated = any(finding.severity == "violation" for finding in findings)
-    score = 0.0 if is_violated else combined_score(grades)
+    score = 0.0 if _is_violated(findings) else combined_score(grades)
     auto_fail = auto_fail_reason(termination, run.answer_status, rule.expected_outcome) or _voided(
         run.judge, findings
     )
-    facts = Facts(
-        has_failed=is_violated or _has_failed(run, rule),
-        is_undecided=_is_undecided(run),
-        is_graded=score is not None or checks != "UNGRADED",
-        is_enough=score is None or is_enough(score, rule.pass_threshold),
-        answer=_answer(run.judge, auto_fail) if _is_judged(rule) else "",
-    )
+    facts = _facts(run, rule)
+    if _is_judged(rule):
+        facts = facts._replace(answer=_answer(run.judge, auto_fail))
     of_patch = rule_for(facts)
     decisive = rule_for(facts._replace(is_stopped=is_stopped(termination)))
     patch_reward = _reward(of_patch, score, run, rule)
@@ -137,6 +132,22 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
         patch_verdict=of_patch.verdict if stopped else None,
         patch_reward=patch_reward if stopped else None,
     )
+
+
+def _facts(run: GradedRun, rule: Rule) -> Facts:
+    """What the table of rules asks about the change itself."""
+    is_violated = _is_violated(run.findings)
+    score = 0.0 if is_violated else combined_score(run.grades)
+    return Facts(
+        has_failed=is_violated or _has_failed(run, rule),
+        is_undecided=_is_undecided(run),
+        is_graded=score is not None or _checks(run.grades) != "UNGRADED",
+        is_enough=score is None or is_enough(score, rule.pass_threshold),
+    )
+
+
+def _is_violated(findings: Sequence[Finding]) -> bool:
+    return any(finding.severity == "violation" for finding in findings)
 
 
 class _Said(NamedTuple):

@@ -187,6 +187,7 @@ DEEP = {
     "calls": "def test_a():\n    x" + ".f(1)" * 2_000 + "\n",
     "blocks": "".join(" " * n + "if a:\n" for n in range(300)) + " " * 300 + "assert b\n",
     "claims": "def test_a():\n" + "    assert f(1) == 2\n" * 2_000,
+    "conditions": "def test_a():\n    x = " + "False and " * 4_000 + "y\n",
     "lists": "X = " + "[" * 4_000 + "]" * 4_000 + "\n",
 }
 

@@ -36,21 +36,6 @@ NO_TESTS = 5  # what pytest, and unittest since 3.12, end with when there was no
 _MEANING = {2: " (interrupted)", 3: " (an error of its own)", 4: " (wrong options or settings)"}  # pytest's
 UNEXPECTED = "passed although a failure was expected"  # to some programs no reason to fail
 LATER = ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONINSPECT")
-# What pytest is made of, in one version or another.
-RUNNER_MODULES = frozenset(
-    {
-        "pytest",
-        "_pytest",
-        "pluggy",
-        "iniconfig",
-        "packaging",
-        "exceptiongroup",
-        "tomli",
-        "attr",
-        "attrs",
-        "py",
-    }
-)
 # Fixes the path before anything is imported from it, then takes exactly its own part of stdin: the nonce stays there.
 BOOT = """import sys
 sys.path[:] = [one for one in sys.path if one]

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 
 _ALWAYS = {"core.fsmonitor": "false", "core.pager": "cat", "protocol.ext.allow": "never"}
 _OF_WORKSPACES = {"safe.bareRepository": "explicit"}
-MAX_HEAD_BYTES = 1024
 
 _CONFIG = re.compile(r"(^|/)(\.?gitconfig|config|config\.worktree|\.gitmodules)$")
 _HEAD = re.compile(rb"\s*(ref:|[0-9a-fA-F]{40})")

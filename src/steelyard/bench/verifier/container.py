@@ -22,7 +22,7 @@ from steelyard.bench.rebuild import laid_entries
 from steelyard.bench.transfer.merged_settings import with_contents
 from steelyard.bench.transfer.system.places import KERNEL, matches
 from steelyard.bench.transfer.system.policy import system_policy
-from steelyard.bench.verifier.options import PUBLISHED, Artifact, SeparateVerifier
+from steelyard.bench.verifier.options import Artifact, SeparateVerifier
 from steelyard.contract.model import Memory
 from steelyard.environment.image import find_or_build_image
 from steelyard.environment.prepare import Environment
@@ -31,6 +31,7 @@ from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.change.importer import Caps, import_folder
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.tree import is_within, shown
+from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
 from steelyard.sandboxes.docker import archive
 from steelyard.sandboxes.docker.archive import Taking

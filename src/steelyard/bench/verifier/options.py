@@ -10,8 +10,8 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from steelyard.bench.transfer.system.places import KERNEL, PLACES, matches
 from steelyard.contract.model import ImageName, NonEmpty, Variable, Workdir
+from steelyard.sandbox_paths import PUBLISHED
 
-PUBLISHED = "/logs/artifacts"  # what an agent puts there is collected in any case
 MOST_ARTIFACTS, MOST_EXCLUDES, MOST_HOOKS = 100, 100, 20
 
 

@@ -15,12 +15,12 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import is_within
+from steelyard.sandbox_paths import WORKSPACE
 
 MAX_BYTES = 1 << 20
-WORKSPACE = "/workspace"
 LEADING = {"PATH": "programs", "PYTHONPATH": "modules"}
 _PYTHON = re.compile(r"(?:^|[\s;&|(`])(?:\S*/)?python3?(?:\.\d+)?((?:\s+-[^\s-]\S*)*)(?=\s|$)[ \t]*(\S*)")
-_ELSEWHERE = re.compile(rb"^\s*cd\s+/(?!workspace)", re.MULTILINE)
+_ELSEWHERE = re.compile(rf"^\s*cd\s+(?!{WORKSPACE})/".encode(), re.MULTILINE)
 
 
 def exposed_verifiers(contract: Contract) -> list[Problem]:

@@ -128,18 +128,23 @@ def _resolve(
     grader = _options(entries, place, raw, kind, model)
     if keys is None or grader is None:
         return
-    check = isinstance(keys, CheckKeys)
-    if check and not kind.EXECUTES:
+    if isinstance(keys, CheckKeys) and not kind.EXECUTES:
         entries.complain(
             (*place, "type"), f"{kind.TYPE} runs nothing, so it cannot be a check", "put it in graders"
         )
         return
     gate = kind.GATE if keys.gate is None else keys.gate
-    if not _gate_holds(entries, place, keys, gate=gate):
-        return
+    if _gate_holds(entries, place, keys, gate=gate):
+        entries.found[place] = _entry(keys, kind, grader, gate=gate, step=step)
+
+
+def _entry(
+    keys: CheckKeys | GraderKeys, kind: type[GraderType], grader: GraderType, *, gate: bool, step: str | None
+) -> GraderEntry:
+    """Written keys, and the defaults of the type for the others. A gate passes at 1.0 and carries no credit."""
     threshold = kind.PASS_THRESHOLD if keys.pass_threshold is None else keys.pass_threshold
     required = _is_required(keys, kind)
-    entries.found[place] = GraderEntry(
+    return GraderEntry(
         name=_in_step(step, (keys.id if isinstance(keys, CheckKeys) else keys.name) or ""),
         type=kind.TYPE,
         grader=grader,
@@ -148,7 +153,7 @@ def _resolve(
         weight=0.0 if gate else _weight(keys, kind, required=required),
         gate=gate,
         pass_threshold=1.0 if gate else float(threshold),
-        is_check=check,
+        is_check=isinstance(keys, CheckKeys),
         mandatory=keys.mandatory if isinstance(keys, CheckKeys) else True,
         layer=keys.layer if isinstance(keys, CheckKeys) else None,
         executes=kind.EXECUTES,

@@ -20,6 +20,7 @@ from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.exports import export_problems
 from steelyard.contract.parse.yaml_source import Place, dotted
 from steelyard.errors import Problem
+from steelyard.sandbox_paths import WORKSPACE
 
 _Said = tuple[Place, str, str]
 NO_WORKSPACE = "a contract without a workspace"
@@ -148,8 +149,8 @@ def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Said
             yield place, "a verifier of the answer is a check", "put it in oracle.checks"
         spec = entry.execution
         expected = spec.output_path if isinstance(spec, ScriptSpec) else None
-        if expected not in (None, f"/workspace/{answer}"):
-            yield (*place, "expected_output_path"), f"the answer is at /workspace/{answer}", ""
+        if expected not in (None, f"{WORKSPACE}/{answer}"):
+            yield (*place, "expected_output_path"), f"the answer is at {WORKSPACE}/{answer}", ""
 
 
 def _patterns(data: dict[str, Any]) -> tuple[str, ...]:

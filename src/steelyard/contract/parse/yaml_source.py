@@ -4,8 +4,8 @@
     setup:              positions  {("id",): "contract.yaml:1:1", ("setup",): "contract.yaml:2:1",
       - make                        ("setup", 0): "contract.yaml:3:5"}
 
-Built from the parser's events without recursion, so that no input can make it large or deep: size, depth and
-the number of values *after* aliases are expanded are limited. Only what JSON can say comes out.
+Nodes are composed first, then read. No input can make them large or deep: size, depth and the number of values
+*after* aliases are expanded are limited. Only what JSON can say comes out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from steelyard.filesystem.tree import shown
 MOST_BYTES = 1 << 20
 MOST_VALUES = 100_000
 MOST_DEPTH = 64
+TOO_MANY = f"more than {MOST_VALUES} values once aliases are expanded"
 
+PLAIN, TEXT, ALIAS = "plain", "text", "alias"  # tags of composed nodes
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ODD = re.compile("[\\0\\ud800-\\udfff]")  # no file name, argument or variable can hold a NUL
 
 Place = tuple[str | int, ...]
@@ -58,26 +61,26 @@ def read_yaml(path: Path) -> Source:
 
 
 def parse_yaml(raw: bytes, file: str) -> Source:
-    building = _built(raw, file)
-    if not isinstance(building.document, dict):
-        if building.document is None:
+    reader = _read(raw, file)
+    if not isinstance(reader.document, dict):
+        if reader.document is None:
             raise _fault(file, "the file is empty", fix="`steelyard init FOLDER` writes one to start from")
         raise _fault(file, "the file must be a mapping of keys to values, such as `id: my-contract`")
-    return Source(file, building.document, building.positions)
+    return Source(file, reader.document, reader.positions)
 
 
 def parse_yaml_list(raw: bytes, file: str, key: str) -> Source:
     """A file that holds a list, or a mapping with nothing but that list under `key`; a mapping either way."""
-    building = _built(raw, file)
-    if isinstance(building.document, list):
-        positions = {(key, *place): where for place, where in building.positions.items()}
-        return Source(file, {key: building.document}, positions)
-    if not isinstance(building.document, dict) or [*building.document] != [key]:
+    reader = _read(raw, file)
+    if isinstance(reader.document, list):
+        positions = {(key, *place): where for place, where in reader.positions.items()}
+        return Source(file, {key: reader.document}, positions)
+    if not isinstance(reader.document, dict) or [*reader.document] != [key]:
         raise _fault(file, f"expected a list, or a mapping with `{key}` alone")
-    return Source(file, building.document, building.positions)
+    return Source(file, reader.document, reader.positions)
 
 
-def _built(raw: bytes, file: str) -> _Building:
+def _read(raw: bytes, file: str) -> _Reader:
     if len(raw) > MOST_BYTES:
         raise _fault(file, f"larger than {MOST_BYTES} bytes")
     try:
@@ -86,10 +89,9 @@ def _built(raw: bytes, file: str) -> _Building:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - raw.rfind(b"\n", 0, error.start)
         raise _fault(f"{file}:{line}:{column}", "not UTF-8 text", fix="save the file as UTF-8") from error
-    building = _Building(file)
+    reader = _Reader(file)
     try:
-        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            building.take(event)
+        root = _Composer(text, file).compose_single()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if mark is not None and _is_tab(text, mark):
@@ -99,131 +101,124 @@ def _built(raw: bytes, file: str) -> _Building:
         raise _fault(_at(file, mark), f"not valid YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:  # a control character: the reader knows a position, but no line
         raise _fault(file, f"not valid YAML: {str(error).splitlines()[0]}") from error
-    return building
+    if root is not None:
+        reader.document = reader.value(root, ())
+    return reader
 
 
-@dataclass
-class _Open:
-    """A mapping or list that is still being read."""
+class _Composer(yaml.composer.Composer, _LOADER):  # type: ignore[misc]  # the fast loader, where there is one
+    """Composes the nodes of one document: no tags, no cycles, at most MOST_DEPTH levels.
 
-    place: Place
-    value: dict[str, Any] | list[Any]
-    anchor: str | None
-    first_value: int  # how many values there were before it
-    key: str | None = None  # of the mapping: read, its value not yet
+    A scalar has the tag PLAIN or TEXT. An alias stays a node, with the tag ALIAS and its target as the value, so that it
+    keeps its position.
+    """
 
+    def __init__(self, text: str, file: str) -> None:
+        _LOADER.__init__(self, text)
+        yaml.composer.Composer.__init__(self)
+        self.file = file
+        self.open: list[str | None] = []  # the anchors of the nodes around the next one
+        self.nodes = 0
 
-@dataclass
-class _Building:
-    file: str
-    document: Any = None
-    documents: int = 0
-    values: int = 0
-    positions: dict[Place, str] = field(default_factory=dict)
-    stack: list[_Open] = field(default_factory=list)
-    anchors: dict[str, tuple[Any, int]] = field(default_factory=dict)
+    def compose_single(self) -> yaml.Node | None:
+        self.get_event()  # the start of the stream
+        root = None if self.check_event(yaml.StreamEndEvent) else self.compose_document()
+        if not self.check_event(yaml.StreamEndEvent):
+            raise _fault_at(self.file, self.peek_event(), "a second document", fix="one contract a file")
+        return root
 
-    def take(self, event: yaml.Event) -> None:
-        if isinstance(event, yaml.DocumentStartEvent):
-            self.documents += 1
-            if self.documents > 1:
-                raise self._fault(event, "a second document", fix="one contract a file")
-        elif isinstance(event, yaml.NodeEvent):
-            self._node(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            closed = self.stack.pop()
-            if closed.anchor is not None:
-                self.anchors[closed.anchor] = (closed.value, self.values - closed.first_value)
-
-    def _node(self, event: yaml.NodeEvent) -> None:
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()
         tag = getattr(event, "tag", None)
         if tag is not None and tag != "!":
-            raise self._fault(event, f"the tag {shown(tag)} is not allowed", fix="plain values only")
-        parent = self.stack[-1] if self.stack else None
-        if parent is not None and isinstance(parent.value, dict) and parent.key is None:
-            parent.key = self._key(event, parent)
-            return
-        place = self._place(parent)
-        if place not in self.positions:  # that of its key, if it has one
-            self.positions[place] = _at(self.file, event.start_mark)
-        self._put(parent, self._value(event, place))
+            raise _fault_at(self.file, event, f"the tag {shown(tag)} is not allowed", fix="plain values only")
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(self.get_event())
+        if isinstance(event, yaml.CollectionStartEvent) and len(self.open) >= MOST_DEPTH:
+            raise _fault_at(self.file, event, f"nested deeper than {MOST_DEPTH} levels")
+        self.nodes += 1
+        if self.nodes > 2 * MOST_VALUES:  # a key and a value each
+            raise _fault_at(self.file, event, TOO_MANY)
+        self.anchors.pop(event.anchor, None)  # the name of an anchor may be used again
+        self.open.append(event.anchor)
+        node = super().compose_node(parent, index)
+        self.open.pop()
+        return node
 
-    def _key(self, event: yaml.NodeEvent, parent: _Open) -> str:
-        if not isinstance(event, yaml.ScalarEvent):
-            raise self._fault(event, "a key must be plain text")
-        key = self._scalar(event)
+    def _alias(self, event: yaml.AliasEvent) -> yaml.Node:
+        anchor = str(event.anchor)
+        if anchor in self.open:
+            raise _fault_at(self.file, event, f"*{shown(anchor)} contains itself")
+        if anchor not in self.anchors:
+            raise _fault_at(self.file, event, f"*{shown(anchor)} has no anchor before it")
+        return yaml.Node(ALIAS, self.anchors[anchor], event.start_mark, event.end_mark)  # type: ignore[arg-type]  # marks of C
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:  # noqa: ARG002  # PyYAML's signature
+        return PLAIN if kind is yaml.ScalarNode and implicit[0] else TEXT
+
+
+@dataclass
+class _Reader:
+    """Reads composed nodes; `known` has the value of every node, and how many values that is."""
+
+    file: str
+    document: Any = None
+    values: int = 0
+    positions: dict[Place, str] = field(default_factory=dict)
+    known: dict[int, tuple[Any, int]] = field(default_factory=dict)
+
+    def value(self, node: yaml.Node, place: Place) -> Any:
+        self.positions.setdefault(place, _at(self.file, node.start_mark))  # that of its key, if it has one
+        if node.tag is ALIAS:
+            value, count = self.known[id(node.value)]
+            self._count(node, count)
+            return value
+        before = self.values
+        self._count(node, 1)
+        if isinstance(node, yaml.SequenceNode):
+            value = [self.value(item, (*place, number)) for number, item in enumerate(node.value)]
+        elif isinstance(node, yaml.MappingNode):
+            value = self._mapping(node, place)
+        else:
+            value = self._scalar(node)
+        self.known[id(node)] = (value, self.values - before)
+        return value
+
+    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, inner in node.value:
+            key = self._key(name)
+            if key in found:
+                raise _fault_at(self.file, name, f"the key {shown(key)} is there twice")
+            self.known[id(name)] = (key, 1)
+            self.positions[(*place, key)] = _at(self.file, name.start_mark)
+            found[key] = self.value(inner, (*place, key))
+        return found
+
+    def _key(self, node: yaml.Node) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise _fault_at(self.file, node, "a key must be plain text")
+        key = self._scalar(node)
         if not isinstance(key, str):
-            raise self._fault(event, f"the key {event.value} is not text", fix="put it in quotes")
-        if key == "<<" and event.implicit[0]:
-            raise self._fault(event, "merge keys (<<) are not allowed", fix="write the keys out")
-        if key in parent.value:
-            raise self._fault(event, f"the key {shown(key)} is there twice")
-        if event.anchor is not None:
-            self.anchors[event.anchor] = (key, 1)
-        self.positions[(*parent.place, key)] = _at(self.file, event.start_mark)
+            raise _fault_at(self.file, node, f"the key {node.value} is not text", fix="put it in quotes")
+        if key == "<<" and node.tag is PLAIN:
+            raise _fault_at(self.file, node, "merge keys (<<) are not allowed", fix="write the keys out")
         return key
 
-    def _place(self, parent: _Open | None) -> Place:
-        if parent is None:
-            return ()
-        last = parent.key if parent.key is not None else len(parent.value)
-        return (*parent.place, last)
-
-    def _value(self, event: yaml.NodeEvent, place: Place) -> Any:
-        if isinstance(event, yaml.AliasEvent):
-            return self._alias(event)
-        self._count(event, 1)
-        if isinstance(event, yaml.ScalarEvent):
-            value = self._scalar(event)
-            if event.anchor is not None:
-                self.anchors[event.anchor] = (value, 1)
-            return value
-        if len(self.stack) >= MOST_DEPTH:
-            raise self._fault(event, f"nested deeper than {MOST_DEPTH} levels")
-        opened: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
-        if event.anchor is not None:
-            self.anchors.pop(event.anchor, None)  # an alias to it inside itself must not find an older one
-        self.stack.append(_Open(place, opened, event.anchor, self.values - 1))
-        return opened
-
-    def _alias(self, event: yaml.AliasEvent) -> Any:
-        anchor = str(event.anchor)
-        if any(open_.anchor == anchor for open_ in self.stack):
-            raise self._fault(event, f"*{shown(anchor)} contains itself")
-        if anchor not in self.anchors:
-            raise self._fault(event, f"*{shown(anchor)} has no anchor before it")
-        value, count = self.anchors[anchor]
-        self._count(event, count)
-        return value
-
-    def _put(self, parent: _Open | None, value: Any) -> None:
-        if parent is None:
-            self.document = value
-        elif isinstance(parent.value, dict):
-            assert parent.key is not None
-            parent.value[parent.key] = value
-            parent.key = None
-        else:
-            parent.value.append(value)
-
-    def _count(self, event: yaml.Event, more: int) -> None:
-        self.values += more
-        if self.values > MOST_VALUES:
-            raise self._fault(event, f"more than {MOST_VALUES} values once aliases are expanded")
-
-    def _scalar(self, event: yaml.ScalarEvent) -> Any:
-        quoted = not event.implicit[0]  # or a block of text
+    def _scalar(self, node: yaml.Node) -> Any:
         try:
-            value = event.value if quoted else meaning(event.value)
+            value = meaning(node.value) if node.tag is PLAIN else node.value
         except ValueError as error:
-            raise self._fault(event, str(error)) from error
+            raise _fault_at(self.file, node, str(error)) from error
         if isinstance(value, str) and (odd := _ODD.search(value)):
             what = "a NUL character" if odd[0] == "\0" else "half a character (a lone surrogate)"
-            raise self._fault(event, what)
+            raise _fault_at(self.file, node, what)
         return value
 
-    def _fault(self, event: yaml.Event, message: str, *, fix: str = "") -> ContractFault:
-        return _fault(_at(self.file, event.start_mark), message, fix=fix)
+    def _count(self, node: yaml.Node, more: int) -> None:
+        self.values += more
+        if self.values > MOST_VALUES:
+            raise _fault_at(self.file, node, TOO_MANY)
 
 
 def dotted(place: Place) -> str:
@@ -247,6 +242,10 @@ def _is_tab(text: str, mark: Any) -> bool:
     """Whether the character at `mark` is a tab; libyaml says only that it cannot start any token."""
     lines = text.split("\n")
     return mark is not None and mark.line < len(lines) and lines[mark.line][mark.column :].startswith("\t")
+
+
+def _fault_at(file: str, marked: yaml.Event | yaml.Node, message: str, *, fix: str = "") -> ContractFault:
+    return _fault(_at(file, marked.start_mark), message, fix=fix)
 
 
 def _fault(where: str, message: str, *, fix: str = "") -> ContractFault:

@@ -32,6 +32,7 @@ from steelyard.filesystem.plain_file import read_plain
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
 BROUGHT = "brought.json"
+RUNS = Path(".steelyard/runs")  # where run folders are, unless the operator says otherwise
 FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
 GRADINGS_HEAD = "gradings-head.json"
 AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"

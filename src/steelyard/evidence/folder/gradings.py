@@ -43,6 +43,7 @@ from steelyard.evidence.folder.folder import (
     sync_directory,
     write_atomic,
 )
+from steelyard.evidence.folder.signature import sign, signature_holds
 from steelyard.filesystem.plain_file import read_plain
 from steelyard.filesystem.tree import shown
 
@@ -113,8 +114,6 @@ def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
     message = canonical(whole)
     bound = {**whole, "digest": hashlib.sha256(message).hexdigest()}
     if signer is not None:
-        from steelyard.evidence.folder.signature import sign  # noqa: PLC0415 (a heavy library that few runs need)
-
         bound["signature"] = sign(message, signer)
     return bound
 
@@ -268,8 +267,6 @@ def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Pa
         if public_key is not None or sealed_by is not None:
             yield "not signed"
         return
-    from steelyard.evidence.folder.signature import signature_holds  # noqa: PLC0415 (a heavy library that few runs need)
-
     # By the key of the seal, not by one that the grading names itself: a forger has a key too.
     named = {**signature, "public_key": sealed_by["public_key"]} if sealed_by else signature
     if not signature_holds(canonical(grading), named, public_key):

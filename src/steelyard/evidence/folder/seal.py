@@ -40,6 +40,7 @@ from steelyard.evidence.folder.folder import (
     sync_directory,
 )
 from steelyard.evidence.folder.gradings import grading_faults, is_leftover
+from steelyard.evidence.folder.signature import sign, signature_holds
 from steelyard.evidence.trace.chain import ChainBreak, measure_chain, verify_chain
 from steelyard.filesystem.cache import sync_file_system
 from steelyard.filesystem.plain_file import open_plain, read_plain
@@ -105,8 +106,6 @@ def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
     message = rfc8785.dumps(body)
     whole: dict[str, Any] = {**body, "digest": hashlib.sha256(message).hexdigest()}
     if signer is not None:
-        from steelyard.evidence.folder.signature import sign  # noqa: PLC0415 (a heavy library that few runs need)
-
         whole["signature"] = sign(message, signer)
     _make_durable(folder, [found.path for found in sealed])
     folder.write_json(SEAL, whole, durable=True)
@@ -170,8 +169,6 @@ def _seal_break(sealed: Mapping[str, Any], public_key: Path | None) -> str:
     signature = sealed.get("signature")
     if signature is None:
         return "not signed" if public_key else ""
-    from steelyard.evidence.folder.signature import signature_holds  # noqa: PLC0415 (a heavy library that few runs need)
-
     return "" if signature_holds(canonical(sealed), signature, public_key) else "bad signature"
 
 

@@ -1,17 +1,19 @@
-"""The canonical bytes of a seal or a grading + an ed25519 key in a PEM file -> a signature, and back to yes or no."""
+"""The canonical bytes of a seal or a grading + an ed25519 key in a PEM file -> a signature, and back to yes or no.
+
+`cryptography` loads when the first key is read: it takes 15 ms, and few runs are signed.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import OperatorFault
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 
 def sign(message: bytes, private_key: Path) -> dict[str, str]:
@@ -25,6 +27,9 @@ def sign(message: bytes, private_key: Path) -> dict[str, str]:
 
 def signature_holds(message: bytes, signature: Mapping[str, Any], public_key: Path | None) -> bool:
     """Whether `signature` is over `message`: by `public_key`, or without one by the key it names itself."""
+    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415  # see above
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
+
     key = None if public_key is None else _public(public_key)
     try:
         if key is None:
@@ -47,6 +52,10 @@ def check_private_key(path: Path) -> None:
 
 
 def _private(path: Path) -> Ed25519PrivateKey:
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # see above
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)
     except (OSError, TypeError, ValueError, UnsupportedAlgorithm) as error:
@@ -59,6 +68,10 @@ def _private(path: Path) -> Ed25519PrivateKey:
 
 
 def _public(path: Path) -> Ed25519PublicKey:
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # see above
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key  # noqa: PLC0415
+
     try:
         key = load_pem_public_key(path.read_bytes())
     except (OSError, ValueError, UnsupportedAlgorithm) as error:

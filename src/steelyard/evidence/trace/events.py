@@ -50,20 +50,12 @@ Actor = Literal["agent", "harness", "monitor", "operator"]
 ACTORS: frozenset[str] = frozenset(get_args(Actor))
 EVENT_TYPES: frozenset[str] = frozenset(
     {
-        *("run.start", "run.prepared", "run.identity", "run.mismatch", "run.end", "cache.rebuilt"),
-        *("setup.start", "setup.end", "sandbox.start", "sandbox.stop"),
+        *("run.start", "run.prepared", "run.mismatch", "run.end", "cache.rebuilt"),
         *("stage.enter", "stage.leave", "step.start", "step.end", "brief"),
-        *("agent.start", "agent.turn", "agent.message", "agent.final", "agent.end"),
+        *("agent.message", "agent.final"),
         *("model.request", "model.response", "model.error"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
-        *(
-            "workspace.change",
-            "workspace.changes",
-            "capture.start",
-            "capture.end",
-            "workspace.captured",
-            "patch.apply",
-        ),
+        *("workspace.change", "workspace.changes", "capture.end", "patch.apply"),
         *("collect", "check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
         *("network.connection", "cost", "termination", "subscriber.error"),

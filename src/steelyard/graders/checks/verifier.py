@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, ConfigDict, Field
 
 from steelyard.bench.execution_spec import VerifierSpec
-from steelyard.bench.verifier.options import PUBLISHED, SeparateVerifier
+from steelyard.bench.verifier.options import SeparateVerifier
 from steelyard.bench.verifier.run_verifier import LOGS
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf
@@ -21,6 +21,7 @@ from steelyard.graders.base import Case, Grader
 from steelyard.graders.checks.output_format import MAX_OUTPUT_BYTES, MISSING_OUTPUT, Looked, Output, look
 from steelyard.graders.checks.output_tail import output_tail
 from steelyard.graders.grade import Evaluated, Grade
+from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import WORKSPACE
 
 _IN_WORKSPACE = re.compile(rf"{WORKSPACE}/[\w./-]*\w")

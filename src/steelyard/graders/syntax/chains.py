@@ -42,32 +42,33 @@ class Link(NamedTuple):
     name: str
     args: tuple[Arg, ...] | None  # None: not called
     block: Node | None = None  # a Ruby block
-    holder: Node | None = None  # of the arguments
 
 
-def chain(node: Node, grammar: Grammar) -> list[Link]:
+def chain(node: Node, grammar: Grammar, inner: set[int] | None = None) -> list[Link]:
+    """`inner` gets the ids of the nodes below that belong to the same chain."""
     links: list[Link] = []
     args: tuple[Arg, ...] | None = None
-    holder: Node | None = None
     here: Node | None = node
     while here is not None and len(links) < MAX_LINKS:
+        if inner is not None and here is not node:
+            inner.add(here.id)
         if here.type in grammar.calls:
-            block, holder, args = here.child_by_field_name("block"), _holder(here), _arguments(here, grammar)
+            block, args = here.child_by_field_name("block"), _arguments(here, grammar)
             function = _first(here, _FUNCTION)
             if function is not None:  # Python, JavaScript, Go, Rust
                 if function.type in grammar.calls:
-                    links.append(Link("", args, block, holder))  # it.each(rows)("title", body)
-                    args, holder = None, None
+                    links.append(Link("", args, block))  # it.each(rows)("title", body)
+                    args = None
                 here = function
                 continue
-            links.append(Link(text_of_field(here, _NAME), args, block, holder))  # Java, Ruby
-            here, args, holder = _first(here, _OBJECT), None, None
+            links.append(Link(text_of_field(here, _NAME), args, block))  # Java, Ruby
+            here, args = _first(here, _OBJECT), None
         elif here.type in grammar.members and _first(here, _OBJECT) is not None:
-            links.append(Link(text_of_field(here, _NAME), args, None, holder))
-            here, args, holder = _first(here, _OBJECT), None, None
+            links.append(Link(text_of_field(here, _NAME), args))
+            here, args = _first(here, _OBJECT), None
         else:
             text = text_of(here) if here.child_count == 0 or here.type == "scoped_identifier" else ""
-            links.append(Link(text.rsplit("::", 1)[-1][:200], args, None, holder))
+            links.append(Link(text.rsplit("::", 1)[-1][:200], args))
             break
     return links[::-1]
 
@@ -81,13 +82,9 @@ def _first(node: Node, names: Sequence[str]) -> Node | None:
     return next((found for name in names if (found := node.child_by_field_name(name)) is not None), None)
 
 
-def _holder(call: Node) -> Node | None:
-    found = call.child_by_field_name("arguments")
-    return found or next((child for child in call.children if child.type == "token_tree"), None)
-
-
 def _arguments(call: Node, grammar: Grammar) -> tuple[Arg, ...]:
-    found = _holder(call)
+    trees = (child for child in call.children if child.type == "token_tree")  # of a Rust macro
+    found = call.child_by_field_name("arguments") or next(trees, None)
     if found is None:
         return ()
     if found.type == "token_tree":

@@ -7,28 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from steelyard.graders.syntax.dead_code import unwrapped
-from steelyard.graders.syntax.tokens import FALSE, NAUGHT, text_of, tokens
+from steelyard.graders.syntax.tokens import FALSE, NAUGHT, names, text_of, tokens
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
-_LITERALS = frozenset(
-    [
-        "string",
-        "concatenated_string",
-        "ellipsis",
-        "integer",
-        "float",
-        "none",
-        "true",
-        "false",
-        "number",
-        "null",
-        "undefined",
-        "template_string",
-    ]
+_LITERALS = names(
+    "string concatenated_string ellipsis integer float none true false number null undefined template_string"
 )
 _RETURNS = frozenset(["return_statement", "return_expression", "return", "yield", "yield_expression"])
 _NOTHING = NAUGHT | FALSE | frozenset({"0", "0.0", '""', "return", "void", *",()[]{};"})

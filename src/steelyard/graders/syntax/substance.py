@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from steelyard.graders.syntax.dead_code import constant, is_jump, unwrapped
 from steelyard.graders.syntax.stubs import COMMENTS, is_idle, weigh
-from steelyard.graders.syntax.tokens import Tokens, text_of, tokens, unquoted
+from steelyard.graders.syntax.tokens import Tokens, names, text_of, tokens, unquoted
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:
@@ -46,20 +46,9 @@ _NAMES_IT = {
     "field_definition": "property",
 }
 _FUNCTIONS = frozenset({"constructor_declaration", "compact_constructor_declaration"})
-_CLASSES = frozenset(
-    [
-        "abstract_class_declaration",
-        "class",
-        "enum_declaration",
-        "record_declaration",
-        "interface_declaration",
-        "trait_item",
-        "impl_item",
-        "mod_item",
-        "internal_module",
-        "module",
-        "singleton_class",
-    ]
+_CLASSES = names(
+    "abstract_class_declaration class enum_declaration record_declaration interface_declaration "
+    "trait_item impl_item mod_item internal_module module singleton_class"
 )
 _BODIES = frozenset(
     [
@@ -85,7 +74,7 @@ _SIGNATURES = frozenset(
 )
 _MARKS = frozenset({"attribute_item", "decorator"})
 _BASES = frozenset({"argument_list", "superclass", "class_heritage", "super_interfaces"})
-_NO_BASE = frozenset({"Protocol", "ABC", "object", "abc", "typing"})
+_NO_BASE = frozenset(["Protocol", "ABC", "object", "abc", "typing"])
 _TUPLES = frozenset({"tuple", "tuple_expression", "tuple_pattern"})
 MAX_DEPTH = 20  # of classes in classes; what is deeper is one piece with what is around it
 _OPEN, _CLOSE = "\x02", "\x03"

@@ -19,6 +19,7 @@ _WRAPPERS = frozenset(
     {"reference_expression", "expression_list", "parenthesized_expression", "array_creation_expression"}
 )
 _COMMENTS = frozenset({"comment", "line_comment", "block_comment"})
+_NOTHING = frozenset({("range", "(", "0", ")"), ("list", "(", ")"), ("tuple", "(", ")"), ("set", "(", ")")})
 _ROW_MARK = re.compile(r"test_case|^case$|CsvSource|ValueSource")
 
 
@@ -37,6 +38,10 @@ def rows_of(node: Node, grammar: Grammar) -> list[Tokens] | None:
         return None
     children = [child for child in node.named_children[:MAX_ROWS] if child.type not in _COMMENTS]
     return [row(tokens(child, grammar, ROW_TOKENS)) for child in children]
+
+
+def is_empty(node: Node, grammar: Grammar) -> bool:
+    return rows_of(node, grammar) == [] or tokens(node, grammar, 5) in _NOTHING
 
 
 def _made(call: Node, grammar: Grammar) -> list[Tokens] | None:

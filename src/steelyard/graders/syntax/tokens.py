@@ -33,6 +33,10 @@ CONSTANTS = NAUGHT | TRUE | FALSE
 _SKIPPED = frozenset({"comment", "line_comment", "block_comment", ";", "line_continuation", "type_arguments"})
 
 
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 def line_of(node: Node) -> int:
     return node.start_point[0] + 1
 

@@ -16,7 +16,7 @@ from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case
 from steelyard.graders.files.paths import matches
 from steelyard.graders.syntax.outline import Outline, finish
-from steelyard.graders.syntax.walk import Walk
+from steelyard.graders.syntax.reader import Reader
 from steelyard.grammars import Grammar, grammar_of, parse
 
 # What counts as a test file unless a contract says otherwise. `*` crosses `/`. Rust keeps tests beside the code, so
@@ -139,7 +139,7 @@ class _Reading:
         if tree is None:
             return None
         collected = self.globset != TEST_GLOBSET or bool(COLLECTED[grammar.language].search(path))
-        return Walk(path, grammar, collected=collected).run(tree.root_node)
+        return Reader(path, grammar, collected=collected).run(tree.root_node)
 
     def _note(self, slug: str, path: str, why: str) -> None:
         if len(self.found.notes) < 20:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.graders.base import Case, Grader, Patterns
-from steelyard.graders.grade import Grade
 from steelyard.graders.syntax.compare import Found
 from steelyard.graders.syntax.lines import new_skip_lines
 from steelyard.graders.syntax.new_skips import new_skips
-from steelyard.graders.tampering.changed_tests import TEST_GLOBSET, ChangedTests, changed_tests
-from steelyard.graders.tampering.weakening import NO_TESTS, graded
+from steelyard.graders.tampering.changed_tests import ChangedTests
+from steelyard.graders.tampering.weakening import ChangedTestsGrader
 
 
 @dataclass(frozen=True)
-class NoNewSkips(Grader):
+class NoNewSkips(ChangedTestsGrader):
     """No test is skipped, expected to fail or left out that was not before: markers, calls, options, `.only`.
 
     Net over all changed test files: a test that moves takes its marker along. Python, JavaScript, TypeScript, Go,
@@ -27,15 +25,10 @@ class NoNewSkips(Grader):
     """
 
     TYPE = "no_new_skips"
-    REQUIRED = False
+    GOOD, BAD = "no new skips", "new skip"
 
-    test_globset: Patterns = TEST_GLOBSET
-
-    def grade(self, case: Case) -> Grade:
-        tests = changed_tests(case, self.test_globset)
-        if not tests.count:
-            return Grade.not_applicable(NO_TESTS)
-        return graded(skipped(tests), tests, "no new skips", "new skip")
+    def find(self, tests: ChangedTests) -> list[Found]:
+        return skipped(tests)
 
 
 def skipped(tests: ChangedTests) -> list[Found]:

@@ -1,22 +1,45 @@
-"""What two graders of test files have in common: how findings become a grade."""
+"""What two graders of changed test files have in common: which files they read, and how findings become a grade."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import shown
+from steelyard.graders.base import Case, Grader, Patterns
 from steelyard.graders.grade import Grade
 from steelyard.graders.syntax.compare import Found
-from steelyard.graders.tampering.changed_tests import ChangedTests
+from steelyard.graders.tampering.changed_tests import TEST_GLOBSET, ChangedTests, changed_tests
 
 NO_TESTS = "no test file changed"
 MOST_FINDINGS = 50
 WHY_CHARS = 200
 
 
-def graded(found: Sequence[Found], tests: ChangedTests, good: str, bad: str) -> Grade:
+@dataclass(frozen=True)
+class ChangedTestsGrader(Grader):
+    """Fails on what `find` finds in the changed test files; not applicable where there are none."""
+
+    REQUIRED = False
+    GOOD: ClassVar[str]
+    BAD: ClassVar[str]
+
+    test_globset: Patterns = TEST_GLOBSET
+
+    def grade(self, case: Case) -> Grade:
+        tests = changed_tests(case, self.test_globset)
+        if not tests.count:
+            return Grade.not_applicable(NO_TESTS)
+        return _graded(self.find(tests), tests, self.GOOD, self.BAD)
+
+    def find(self, tests: ChangedTests) -> list[Found]:
+        raise NotImplementedError
+
+
+def _graded(found: Sequence[Found], tests: ChangedTests, good: str, bad: str) -> Grade:
     notes = tuple(tests.notes)
     partly = f"; {len(notes)} not read as syntax" if notes else ""
     if not found:

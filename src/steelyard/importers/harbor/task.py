@@ -42,12 +42,12 @@ from steelyard.importers.task import (
     brief_of,
     checked_id,
 )
+from steelyard.sandbox_paths import WORKSPACE
 
 FILE = "task.toml"
 VERIFIER_S = 120.0  # of the wall clock, kept for the verifier as for every contract
 USED = {FILE, "instruction.md", "environment", "tests", "solution", "steps"}
-_WORKSPACE = "/workspace"
-_OUTPUT = re.compile(r"/workspace/[\w./-]*\w")
+_OUTPUT = re.compile(rf"{WORKSPACE}/[\w./-]*\w")
 
 
 class Container(NamedTuple):
@@ -204,7 +204,7 @@ def _without_image(task: HarborTask, source: Source, folder: Path, workdir: str 
     context = folder / "environment"
     parted = _parted(folder, workdir)
     place_name = str(parted.workdir)
-    if place_name == "/" or (place_name != _WORKSPACE and _is_of_system(place_name)):
+    if place_name == "/" or (place_name != WORKSPACE and _is_of_system(place_name)):
         where = f"{folder}/environment/Dockerfile"
         raise fault(where, "WORKDIR", f"{place_name} is the system's own, which {NEEDS}")
     if any(one.is_folder for one in parted.moved) and (context / ".dockerignore").exists():
@@ -213,7 +213,7 @@ def _without_image(task: HarborTask, source: Source, folder: Path, workdir: str 
         REPO if one.dest == "." else f"{REPO}/{one.dest}": Copied(context / one.source, context)
         for one in parted.moved
     }
-    at = {} if place_name == _WORKSPACE else {"workdir": place_name}
+    at = {} if place_name == WORKSPACE else {"workdir": place_name}
     environment = {"sandbox": "bubblewrap", **at, **({"env": parted.env} if parted.env else {})}
     note = f"this machine's own system stands in for its image {parted.base}"
     network = "host" if parted.commands else None

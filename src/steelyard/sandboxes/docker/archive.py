@@ -21,7 +21,7 @@ from steelyard.sandboxes.base import WORKSPACE, FileOverlay, SandboxSpec
 from steelyard.sandboxes.copy_layers import copy_layers, visible
 from steelyard.sandboxes.docker.api import Engine, Refused
 from steelyard.sandboxes.docker.derived import AGENT_ID, add_file, add_tree, archive, new_folder, new_tar
-from steelyard.sandboxes.write_files import Parents, parts, remove, write_files
+from steelyard.sandboxes.write_files import Parents, open_folder, parts, remove, write_files
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -147,7 +147,7 @@ class _Unpacking:
         path = f"{top}/{path}".rstrip("/") if self._keep_top else path
         with suppress(OSError, ValueError):  # to something that was no file
             *above, last = parts(path)
-            source = _opened_folder(self._root, above)
+            source = open_folder(self._root, above)
             try:
                 os.link(last, name, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
             finally:
@@ -164,17 +164,6 @@ class _Unpacking:
                 is_large = entry.size > self._caps.file_bytes
                 os.ftruncate(file.fileno(), entry.size if is_large else _HOLE_BYTES)
             os.fchmod(file.fileno(), entry.mode & 0o777)
-
-
-def _opened_folder(root: int, names: list[str]) -> int:
-    here = os.open(".", _DIRECTORY, dir_fd=root)
-    for name in names:
-        try:
-            below = os.open(name, _DIRECTORY, dir_fd=here)
-        finally:
-            os.close(here)
-        here = below
-    return here
 
 
 def baseline(spec: SandboxSpec, folder: Path) -> Path:

@@ -22,7 +22,7 @@ from steelyard.sandboxes.base import HOME, WORKSPACE, FileOverlay, SandboxSpec, 
 from steelyard.sandboxes.bubblewrap.mounts import MS_RDONLY, enter_private_mounts, mount
 from steelyard.sandboxes.docker.creation import TOKEN
 from steelyard.sandboxes.docker.passwd import Person, person
-from steelyard.sandboxes.write_files import Owner, remove, write_files
+from steelyard.sandboxes.write_files import Owner, open_folder, remove, write_files
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _REDIRECT = "trusted.overlay.redirect"
@@ -103,14 +103,7 @@ def reach(pid: int, token: str, scope: Scope) -> Reach | None:
 
 
 def _below(root: int, path: str) -> int:
-    here = os.open(".", _DIRECTORY, dir_fd=root)
-    for name in filter(None, path.split("/")):
-        try:
-            below = os.open(name, _DIRECTORY, dir_fd=here)
-        finally:
-            os.close(here)
-        here = below
-    return here
+    return open_folder(root, filter(None, path.split("/")))
 
 
 def _emptied(root: int, path: str, owner: Owner) -> int:

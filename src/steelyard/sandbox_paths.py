@@ -1,0 +1,6 @@
+"""Paths inside every sandbox that contracts, importers, the bench and reports agree on."""
+
+from __future__ import annotations
+
+WORKSPACE = "/workspace"
+PUBLISHED = "/logs/artifacts"  # a verifier with a container of its own always sees what the agent wrote here
