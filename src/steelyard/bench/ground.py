@@ -120,7 +120,9 @@ def build_again(ground: Ground) -> Ground:
     contract = ground.contract
     snapshot = take_snapshot(contract.spec.repository, contract.folder.absolute(), ground.cache)
     if snapshot.root != contract.snapshot.root:
-        raise InfraFault(f"the snapshot of {contract.id} in the cache was altered, and so was its source")
+        raise InfraFault(
+            f"the snapshot of {contract.id} in the cache was altered, and its source has changed too"
+        )
     return lay_ground(replace(contract, snapshot=snapshot), sandbox=ground.sandbox, cache=ground.cache)
 
 
@@ -129,7 +131,7 @@ def _refuse_local_doors(contract: Contract, kind: str) -> None:
     named = [spec.environment.network, spec.setup_network, spec.oracle.network]
     if kind == "local" and any(not isinstance(said, str) for said in named):
         raise OperatorFault(
-            f"{contract.id} names what may be reached, and the local sandbox reaches everything; use bubblewrap"
+            f"{contract.id} limits the network, which the local sandbox cannot do; use bubblewrap"
         )
 
 
@@ -140,7 +142,9 @@ def _image(contract: Contract, kind: str) -> Image | None:
 
         return image_of(contract)
     if declared.image or declared.build:
-        raise OperatorFault(f"{contract.id} runs in an image, which the {kind} sandbox has not; use docker")
+        raise OperatorFault(
+            f"{contract.id} needs an image, which the {kind} sandbox does not support; use docker"
+        )
     return None
 
 

@@ -368,5 +368,5 @@ def _ended_badly(finished: Finished, death: Death, timeout_s: float) -> tuple[Ch
     if finished.not_started:
         return "error", f"could not start: {finished.not_started}"
     if finished.lost:
-        return ("fail", "ran out of memory") if death.oom_kills else ("error", "the sandbox died under it")
+        return ("fail", "ran out of memory") if death.oom_kills else ("error", "its sandbox died")
     return None

@@ -166,8 +166,8 @@ def _first_line(command: str) -> str:
 
 def _reaching(said: str | tuple[str, ...]) -> str:
     if said == "none":
-        return "setup runs offline; vendor what it needs, or say `setup_network: host`"
-    return "" if isinstance(said, str) else f"setup reaches nothing but {', '.join(said)}"
+        return "setup runs offline; vendor what it needs, or set `setup_network: host`"
+    return "" if isinstance(said, str) else f"setup can reach only {', '.join(said)}"
 
 
 def _connected(box: Box, said: str | tuple[str, ...]) -> Box:

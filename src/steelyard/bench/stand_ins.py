@@ -47,7 +47,7 @@ def without_stand_ins(ground: Ground, path_variable: str, laid: tuple[Laid, ...]
         out |= {path for path in more if path not in ground.baseline}
         if not more - ground.baseline.keys():
             break
-    notes = (f"{shown(path)} stands in for a program of the bench, and was left out" for path in sorted(out))
+    notes = (f"{shown(path)} would replace a program of the bench and was left out" for path in sorted(out))
     return Cleared(tuple(one for one in laid if one.path not in out), tuple(notes)[:MAX_NOTES])
 
 

@@ -124,7 +124,7 @@ class _Building:
         if isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
-                raise self._fault(event, "a second document", fix="one contract a file")
+                raise self._fault(event, "a second document", fix="one contract per file")
         elif isinstance(event, yaml.NodeEvent):
             self._node(event)
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -154,7 +154,7 @@ class _Building:
         if key == "<<" and event.implicit[0]:
             raise self._fault(event, "merge keys (<<) are not allowed", fix="write the keys out")
         if key in parent.value:
-            raise self._fault(event, f"the key {shown(key)} is there twice")
+            raise self._fault(event, f"the key {shown(key)} occurs twice")
         if event.anchor is not None:
             self.anchors[event.anchor] = (key, 1)
         self.positions[(*parent.place, key)] = _at(self.file, event.start_mark)
@@ -215,7 +215,7 @@ class _Building:
         except ValueError as error:
             raise self._fault(event, str(error)) from error
         if isinstance(value, str) and (odd := _ODD.search(value)):
-            what = "a NUL character" if odd[0] == "\0" else "half a character (a lone surrogate)"
+            what = "a NUL character" if odd[0] == "\0" else "an invalid character (a lone surrogate)"
             raise self._fault(event, what)
         return value
 

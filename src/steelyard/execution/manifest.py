@@ -201,7 +201,7 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
         "image": None if image is None else {"id": image.id, "reference": image.reference},
         "materialise": facts.materialise,
         "overlay": facts.overlay or None,
-        "network": list(declared.network) if facts.network == "doors" else facts.network,
+        "network": list(declared.network) if facts.network == "allow_list" else facts.network,
         "run_uid": facts.run_uid,
         "workspace": WORKSPACE,
         "home": HOME,
@@ -231,7 +231,7 @@ def _environment(ground: Ground, facts: Facts) -> dict[str, Any]:
             "digest": ground.setup.digest,
             "contents": ground.setup.contents,
             "network": ground.setup.network,
-            "doors": [str(door) for door in Door.each(ground.contract.spec.setup_network)],
+            "allowed_hosts": [str(door) for door in Door.each(ground.contract.spec.setup_network)],
             "commands": list(ground.contract.spec.setup),
         },
     }

@@ -48,7 +48,7 @@ def judged(told: Told, panel: Panel, known: Known | None = None) -> Judgement:
         return _opinion(told, juror, panel.patience)
 
     def late(juror: Juror) -> Opinion:
-        return _unread(told, juror, "it took too long")
+        return _unread(told, juror, "timed out")
 
     return rule(at_once(panel, opinion, late))
 
@@ -60,7 +60,7 @@ def _opinion(told: Told, juror: Juror, patience: Patience) -> Opinion:
     except (NoAnswer, Unreadable) as error:
         return _unread(told, juror, str(error))
     except Exception as defect:  # noqa: BLE001  # a defect here says nothing about the run
-        return _unread(told, juror, f"a defect in the judge: {type(defect).__name__}")
+        return _unread(told, juror, f"internal error in the judge: {type(defect).__name__}")
     return Opinion(
         model=juror.model,
         verdict=answer.verdict,
@@ -117,7 +117,7 @@ def answer_of(juror: Juror, put: Asked, patience: Patience, wanted: type[Answer]
         return read_reply(words.text, wanted), words
     except Unreadable as error:
         if not words.complete:
-            raise Unreadable("the answer was cut off at the limit of tokens") from error
+            raise Unreadable("the answer was cut off at the token limit") from error
         raise
 
 

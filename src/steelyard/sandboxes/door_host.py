@@ -43,13 +43,11 @@ def _addresses(door: Door) -> list[str]:
     try:
         found = socket.getaddrinfo(door.host, door.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise OSError(errno.EHOSTUNREACH, f"{door.host} is not known: {error}") from error
+        raise OSError(errno.EHOSTUNREACH, f"{door.host} cannot be resolved: {error}") from error
     every = list(dict.fromkeys(str(one[4][0]) for one in found))
     allowed = [address for address in every if is_elsewhere(address)]
     if every and not allowed:
-        raise OSError(
-            errno.EACCES, f"{door.host} is {every[0]}, which no name but {THIS_MACHINE} may lead to"
-        )
+        raise OSError(errno.EACCES, f"{door.host} resolves to {every[0]}, which only {THIS_MACHINE} may")
     return allowed
 
 

@@ -51,7 +51,7 @@ class DockerBackend:
     def start(self, box: Box) -> DockerSandbox:
         found = engine()
         if not box.image:
-            raise InfraFault("a container needs an image; say `environment.image` or `environment.build`")
+            raise InfraFault("a container needs an image; set `environment.image` or `environment.build`")
         _sweep_once(found)
         facts = self.facts(box)
         ticket = admission().enter(
@@ -86,7 +86,7 @@ def _start(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) ->
         remove_container(found, container.id)
     if box.scope == "system":
         raise InfraFault(
-            "what an agent changes in a whole system can be seen by root on the engine's machine only; run as root"
+            "with `scope: system` only root on the engine's machine can read the agent's changes; run as root"
         )
     return _started(found, box, facts, ticket, scratch)
 
@@ -112,7 +112,7 @@ def _started(found: Engine, box: Box, facts: Facts, ticket: int, scratch: Path) 
             message = f"the image has no user {box.user}"
             raise ContractFault(Problem("contract.yaml", "environment.user", message)) from error
         if isinstance(error, OSError):
-            raise InfraFault(f"the workspace could not be laid: {error.strerror}") from error
+            raise InfraFault(f"the workspace could not be written: {error.strerror}") from error
         raise
 
 
@@ -131,7 +131,7 @@ def _create(found: Engine, box: Box, token: str) -> str:
 
 def _put(found: Engine, ident: str, box: Box, scratch: Path) -> None:
     if box.read_only:
-        raise InfraFault("nothing can be laid under a read-only root from here; run as root")
+        raise InfraFault("only root can write files into a container with a read-only root; run as root")
     with tempfile.TemporaryFile() as tar:
         put_laid(found, ident, box, scratch, tar)
 
