@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     made = args.git is None and args.tree is None
     lines = [
         *(f"wrote {path}" for path in wrote),
-        *([f"made  {args.folder / 'repo'}, put the files there that the agent starts from"] if made else []),
+        *([f"made  {args.folder / 'repo'}; put the files there that the agent starts from"] if made else []),
         f"next: fill them in, then steelyard check {args.folder}",
     ]
     sys.stdout.write("\n".join(lines) + "\n")

@@ -61,7 +61,8 @@ def parse_yaml(raw: bytes, file: str) -> Source:
     building = _built(raw, file)
     if not isinstance(building.document, dict):
         if building.document is None:
-            raise _fault(file, "the file is empty")
+            fix = "`steelyard init` writes one to start from" if file.endswith("contract.yaml") else ""
+            raise _fault(file, "the file is empty", fix=fix)
         raise _fault(file, "the file must be a mapping of keys to values, such as `id: my-contract`")
     return Source(file, building.document, building.positions)
 
@@ -92,8 +93,9 @@ def _built(raw: bytes, file: str) -> _Building:
             building.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        fix = "indent with spaces, not with tabs" if _is_tab(text, mark) else ""
-        raise _fault(_at(file, mark), f"not valid YAML: {error.problem or error.context}", fix=fix) from error
+        if _is_tab(text, mark):
+            raise _fault(_at(file, mark), "the line is indented with a tab", fix="use spaces") from error
+        raise _fault(_at(file, mark), f"not valid YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:  # a control character: the reader knows a position, but no line
         raise _fault(file, f"not valid YAML: {str(error).splitlines()[0]}") from error
     return building
