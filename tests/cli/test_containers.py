@@ -156,7 +156,7 @@ def test_a_registry_that_cannot_be_reached_is_the_machines_fault(
         (in_docker(), "exactly one of image, build"),
         (in_docker(image="debian:bookworm"), "by its digest"),
         (in_docker(image=NOWHERE, build="image"), "exactly one of image, build"),
-        (in_docker(image=NOWHERE, workdir="/usr/src"), "/usr/src is the system's"),
+        (in_docker(image=NOWHERE, workdir="/usr/src"), "/usr/src is a system folder"),
         (in_docker(image=NOWHERE, workdir="app"), "workdir"),
         (in_docker(image=NOWHERE, toolchains={"python": "3.11"}), "a container uses what is in its image"),
         ({**SMALL, "image": NOWHERE}, "`image` needs `sandbox: docker`"),
