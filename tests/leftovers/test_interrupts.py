@@ -82,7 +82,7 @@ def test_a_signal_ends_a_command_with_a_message_its_rows_and_nothing_left(
         send(process, number)
         out, err = process.communicate()
     assert process.returncode == 128 + number
-    assert err == "steelyard: interrupted; runs in flight are lost, every sealed run is kept\n"
+    assert err == "steelyard: interrupted; unfinished runs are lost, every sealed run is kept\n"
     assert "noop" in out
     assert_nothing_is_left(process.pid, family, cache)
     assert sorted(run.state for run in find_runs(tmp_path / "runs")) == ["incomplete", "sealed"]

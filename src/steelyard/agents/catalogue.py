@@ -54,5 +54,5 @@ def find_agent(text: str) -> Agent:
         return agent
     names = sorted({*BUILT_IN, *others})
     close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
-    raise OperatorFault(f"no agent is called {name!r}; {hint}")
+    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
+    raise OperatorFault(f"unknown agent {name!r}; {hint}")

@@ -21,17 +21,17 @@ from steelyard.cli.closed_pipe import outlive_reader
 
 # verb -> what it does; the module is steelyard.cli.<verb>, with a `_` after a word of Python's
 VERBS = {
-    "demo": "try the bundled suite with honest and cheating agents",
+    "demo": "run honest and cheating agents on the bundled contracts",
     "init": "write a new contract to start from",
-    "import": "make contracts of SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
-    "check": "find mistakes in a contract, before anything is spent",
-    "run": "try agents on contracts",
+    "import": "import SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
+    "check": "find mistakes in a contract before any agent runs",
+    "run": "run agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
-    "regrade": "grade sealed runs again with today's graders, beside the result of record",
+    "regrade": "grade sealed runs again; the original result still counts",
     "show": "show a run: verdict, gates, grades, findings",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",
-    "doctor": "tell what this machine can enforce, and how to mend what it cannot",
+    "doctor": "report what this machine can enforce, and how to fix what it cannot",
     "schema": "print the JSON Schema of a contract or of a result line",
 }
 INFRASTRUCTURE = 3
@@ -48,12 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if received:  # the terminal is gone: what we wrote to it on the way out failed too
             _end_interrupted(received)
         # The last resort: a full or read-only disk, no memory for a process, a folder that vanished.
-        print(f"steelyard: this machine refused: {error}", file=sys.stderr)  # noqa: T201  # this is the command line
+        print(f"steelyard: an operation failed on this machine: {error}", file=sys.stderr)  # noqa: T201  # this is the command line
         return INFRASTRUCTURE
     except RuntimeError as error:
         if "can't start new thread" not in str(error):
             raise
-        print("steelyard: this machine refused: no more threads (see `ulimit -u`)", file=sys.stderr)  # noqa: T201
+        print("steelyard: no more threads can be started on this machine (see `ulimit -u`)", file=sys.stderr)  # noqa: T201
         return INFRASTRUCTURE
 
 
@@ -102,7 +102,7 @@ def _end_interrupted(received: list[int]) -> NoReturn:
         with suppress(ValueError):
             signal.signal(number, signal.SIG_IGN)
     with suppress(OSError, ValueError):
-        print("steelyard: interrupted; runs in flight are lost, every sealed run is kept", file=sys.stderr)  # noqa: T201
+        print("steelyard: interrupted; unfinished runs are lost, every sealed run is kept", file=sys.stderr)  # noqa: T201
         sys.stderr.flush()
     code = 128 + (received[0] if received else signal.SIGINT)
     if "steelyard.filesystem.cache" in sys.modules:  # otherwise nothing was begun
@@ -148,8 +148,8 @@ def _without_verb(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="steelyard",
         usage="steelyard VERB [options]",
-        description="Weighs coding agents on whole repositories, against executable contracts.",
-        epilog=f"verbs:\n{verbs}\n\n`steelyard VERB --help` tells more.",
+        description="Evaluates coding agents on whole repositories, against executable contracts.",
+        epilog=f"verbs:\n{verbs}\n\n`steelyard VERB --help` shows the options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -1,7 +1,7 @@
-"""Grade sealed runs again with today's graders: a grading is appended, and the first stays the result of record.
+"""Grade sealed runs again with the current graders. A new grading is added; the original result still counts.
 
-No agent runs, and no check: their outcomes are on record. Graders that execute do so on a fresh bench, and models are asked
-only what they did not answer before.
+No agent and no check runs again: their outcomes are on record. Graders that execute something run on a fresh bench, and
+models are asked only what they did not answer before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from steelyard.study.judging import Judging
 from steelyard.study.record import grading_of
 from steelyard.study.regrade import Regrader, contract_digest, refuse_to_regrade
 
-HELP = "grade sealed runs again with today's graders, beside the result of record"
+HELP = "grade sealed runs again; the original result still counts"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="CONTRACT",
-        help="what the runs are of, with the digest they have on record: a contract or a suite; may be repeated",
+        help="the contract of the runs, with the same digest, or a suite; may be repeated",
     )
     parser.add_argument(
         "--runs", type=Path, default=RUNS, metavar="DIR", help=f"where runs are (default {RUNS})"
@@ -59,15 +59,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="for which a task of Harbor's was imported; a run is graded in its own kind of sandbox",
+        help="the sandbox for which a Harbor task was imported; a run is graded in its own kind of sandbox",
     )
     parser.add_argument(
         "--sign",
         type=Path,
         metavar="KEY",
-        help="ed25519 private key (PEM); of a signed run, the one that signed it",
+        help="ed25519 private key (PEM); for a signed run, the same key",
     )
-    parser.add_argument("--no-judge", action="store_true", help="ask no model, whatever keys there are")
+    parser.add_argument("--no-judge", action="store_true", help="ask no model, even if a key is set")
     parser.add_argument("--json", action="store_true", help="one result line for each run")
     add_required(parser)
     add_task_options(parser)
@@ -109,14 +109,12 @@ def _choose(args: argparse.Namespace, contracts: Sequence[Contract]) -> _Chosen:
     for path, alone in named.items():
         _sort(RunFolder(path), contracts, chosen)
         if alone and chosen.unsealed and chosen.unsealed[-1].path == path:
-            raise OperatorFault(
-                f"{path.name} was never finished: it has no seal, so there is nothing to grade"
-            )
+            raise OperatorFault(f"{path.name} is not finished: it has no seal and cannot be graded")
         if alone and chosen.others and chosen.others[-1].folder.path == path:
             refuse_to_regrade(contracts[0], chosen.others[-1], args.sign)
     if not chosen.runs and not chosen.broken:
         raise OperatorFault(
-            f"no sealed run in {', '.join(args.run)} is of {_ids(contracts)}, with the same digest"
+            f"no sealed run in {', '.join(args.run)} belongs to {_ids(contracts)} with the same digest"
         )
     return chosen
 
@@ -168,11 +166,11 @@ def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
             out.print(Text(one_line(said), "yellow"))
     again = sum(result["grading"]["regrade"] for result in results)
     if again:
-        out.print(Text(f"{_runs(again)} regraded: the first grading stays the result of record", "dim"))
+        out.print(Text(f"{_runs(again)} regraded: the original result still counts", "dim"))
     if chosen.others:
-        out.print(Text(f"{_runs(len(chosen.others))} of other contracts left alone", "dim"))
+        out.print(Text(f"{_runs(len(chosen.others))} of other contracts skipped", "dim"))
     if chosen.unsealed:
-        out.print(Text(f"{_runs(len(chosen.unsealed))} never finished (no seal), left alone", "dim"))
+        out.print(Text(f"{_runs(len(chosen.unsealed))} not finished (no seal), skipped", "dim"))
 
 
 def _runs(count: int) -> str:

@@ -1,4 +1,4 @@
-"""Try agents on contracts: each trial in its own sandbox, each patch graded on a fresh bench."""
+"""Run agents on contracts: each trial in its own sandbox, each patch graded on a fresh bench."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, told_as_typed
 from steelyard.plan.trial import plan_trials
 
-HELP = "try agents on contracts"
+HELP = "run agents on contracts"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,14 +29,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="CONTRACT",
-        help="a contract's folder, a suite, or a task folder of Harbor's",
+        help="a contract folder, a suite, or a Harbor task folder",
     )
     parser.add_argument(
         "--agent",
         action="append",
         required=True,
         metavar="NAME[:ARG]",
-        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR; may be given again",
+        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR; may be repeated",
     )
     parser.add_argument(
         "--repeats", type=int, default=1, metavar="K", help="trials of each agent on each contract"
@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--harbor-result",
         type=Path,
         metavar="DIR",
-        help="also write each trial as Harbor leaves one: DIR/RUN/result.json, verifier/, artifacts/",
+        help="also write each trial in Harbor's format: DIR/RUN/result.json, verifier/, artifacts/",
     )
 
 

@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="which grading of the run, where it was regraded (default 1: the result of record)",
+        help="which grading of a regraded run (default 1: the result of record)",
     )
     add_required(parser)
 
@@ -62,15 +62,15 @@ class _Shown(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     if args.run is None:
         if args.grading != 1:
-            raise OperatorFault("--grading is of one run: say which")
+            raise OperatorFault("--grading needs a RUN")
         return _show_all(args)
     folder = find_run(args.runs, args.run)
     state = _unfinished(folder)
     if state == "killed":
-        raise OperatorFault(f"{folder.run_id} was never finished: it has no seal, so it counts for nothing")
+        raise OperatorFault(f"{folder.run_id} is not finished: it has no seal, so it is ignored")
     if state == "ungraded":
         raise OperatorFault(
-            f"{folder.run_id} is sealed and was never graded: "
+            f"{folder.run_id} is sealed but not graded: "
             f"`steelyard regrade {folder.run_id} --contract CONTRACT` grades it"
         )
     shown = _read(folder, required_by(args), args.grading)
@@ -113,7 +113,7 @@ def _show_all(args: argparse.Namespace) -> int:
         runs, were = ("run is", "was") if killed == 1 else ("runs are", "were")
         out.print(one_line(f"{killed} {runs} still going or {were} interrupted; ignored"))
     if ungraded := states.count("ungraded"):
-        said = f"{ungraded} sealed and never graded: `steelyard regrade {args.runs} --contract CONTRACT`"
+        said = f"{ungraded} sealed but not graded: `steelyard regrade {args.runs} --contract CONTRACT`"
         out.print(one_line(said))
     return code
 
@@ -179,7 +179,7 @@ def _line(shown: _Shown) -> dict[str, Any]:
 
 def _warning(shown: _Shown) -> Text:
     said = f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.run_id}`"
-    return Text(f"{said}\nwhat it says below does not verify, and counts for nothing", "bold red")
+    return Text(f"{said}\nthe results below are not verified and do not count", "bold red")
 
 
 def _print(out: Console, shown: _Shown) -> None:

@@ -1,4 +1,4 @@
-"""Options for task folders of Harbor's, which `run`, `check` and `grade` take in the place of a contract."""
+"""Options for Harbor task folders, which `run`, `check` and `grade` take in the place of a contract."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.importers.task import Options
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "task folders of Harbor's", "a folder with task.toml is imported on the way"
+        "Harbor task folders", "a folder with task.toml is imported automatically"
     )
     add_network_options(group, "")
     group.add_argument("--workdir", metavar="PATH", help="the agent's folder, instead of the task's")
@@ -21,21 +21,21 @@ def add_task_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="a variable of this machine that a task may have; may be repeated",
+        help="a variable of this machine that the task gets; may be repeated",
     )
     group.add_argument(
         "--export",
         metavar="GLOB",
         action="append",
         default=[],
-        help="paths of the system that are the work, like '/etc/nginx/**'; may be repeated",
+        help="system paths that count as work, like '/etc/nginx/**'; may be repeated",
     )
 
 
 def add_network_options(group: argparse._ActionsContainer, of_formats: str) -> None:
     either = group.add_mutually_exclusive_group()
     either.add_argument(
-        "--offline", action="store_true", help=f"do without the network that a task asks for{of_formats}"
+        "--offline", action="store_true", help=f"remove the network access that a task asks for{of_formats}"
     )
     either.add_argument(
         "--network",
@@ -43,7 +43,7 @@ def add_network_options(group: argparse._ActionsContainer, of_formats: str) -> N
         type=_allowed_host,
         action="append",
         default=[],
-        help=f"what a task that asks for the whole internet may reach instead{of_formats}; may be repeated",
+        help=f"allowed host for a task that asks for the whole internet{of_formats}; may be repeated",
     )
 
 

@@ -205,7 +205,7 @@ def _environment(environment: Environment, facts: Facts) -> dict[str, Any]:
         "image": None if image is None else {"id": image.id, "reference": image.reference},
         "materialise": facts.materialise,
         "overlay": facts.overlay or None,
-        "network": list(declared.network) if facts.network == "doors" else facts.network,
+        "network": list(declared.network) if facts.network == "allow_list" else facts.network,
         "run_uid": facts.run_uid,
         "workspace": WORKSPACE,
         "home": HOME,
@@ -237,7 +237,7 @@ def _environment(environment: Environment, facts: Facts) -> dict[str, Any]:
             "digest": environment.setup.digest,
             "contents": environment.setup.contents,
             "network": environment.setup.network,
-            "doors": [
+            "allowed_hosts": [
                 str(allowed_host)
                 for allowed_host in AllowedHost.each(environment.contract.spec.setup_network)
             ],

@@ -26,4 +26,4 @@ def try_doors(run: LiveRun) -> None:
     away = unreachable(AllowedHost.each(run.trial.contract.spec.oracle.network))
     if away:
         said = ", ".join(f"{allowed_host} ({why})" for allowed_host, why in away.items())
-        raise InfraFault(f"what the checks may reach (oracle.network) is not there: {said}")
+        raise InfraFault(f"allowed hosts of the checks (oracle.network) cannot be reached: {said}")

@@ -62,7 +62,7 @@ def messages(run: LiveRun) -> Iterator[Message]:
 
 def converse(run: LiveRun) -> None:
     """Message by message, until all are answered or one answer does not end as it should."""
-    ending = Ending("infrastructure", "nothing was said")
+    ending = Ending("infrastructure", "no message was delivered")
     for message in messages(run):
         ending = attend(run, message)
         if ending.code != "completed" or run.delivery is not None:
@@ -85,7 +85,7 @@ def attend(run: LiveRun, message: Message) -> Ending:
 
 def _delivered(delivery: Delivery) -> str:
     if delivery.applied is None:
-        return "change handed over; no agent ran"
+        return "change applied; no agent ran"
     return f"{'the patch does not apply' if delivery.applied.refused else 'patch applied'}; no agent ran"
 
 
@@ -173,7 +173,7 @@ def _explained(ending: Ending, exit_stats: ExitStats) -> Ending:
     if exit_stats.oom_kills:
         return replace(ending, code="memory", rationale=f"out of memory; {ending.rationale}")
     if ending.code == "agent_crash" and exit_stats.disk_full:
-        return replace(ending, code="disk", rationale=f"the disk quota is used up; {ending.rationale}")
+        return replace(ending, code="disk", rationale=f"the disk limit was reached; {ending.rationale}")
     if ending.code == "agent_crash" and exit_stats.processes_refused:
         return replace(
             ending, code="processes", rationale=f"the process limit was reached; {ending.rationale}"

@@ -239,7 +239,7 @@ def _assurance_schema() -> dict[str, Any]:
         }
     )
     named = {"type": "array", "items": {"type": "string"}}
-    schema["properties"]["doors"] = {  # only where there are some
+    schema["properties"]["allowed_hosts"] = {  # only where there are some
         "type": "object",
         "properties": {"agent": named, "checks": named},
     }

@@ -88,7 +88,7 @@ class LocalSandbox:
     def kill_processes(self) -> None:
         with self._dying:
             if self._exit_stats is not None or not self._wire.kill_all(_DEATH_S):
-                raise InfraFault("the sandbox died, so nobody knows what is left of it")
+                raise InfraFault("the sandbox died, so its final state is unknown")
             self._settled = True
 
     def stop(self) -> ExitStats:

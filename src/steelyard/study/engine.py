@@ -101,7 +101,7 @@ class Engine:
             if missing and isinstance(environment, Environment):
                 where = environment.contract.id
                 raise OperatorFault(
-                    f"agent {agents[missing[0]]}: there is no `{missing[0]}` in the sandbox of {where}; "
+                    f"agent {agents[missing[0]]}: `{missing[0]}` is not in the sandbox of {where}; "
                     "name its toolchain, or use an image that has it"
                 )
 
@@ -130,5 +130,5 @@ class Engine:
 
 def _untried(faults: Sequence[BaseException], trials: int) -> InfraFault:
     first = faults[0]
-    said = str(first) if isinstance(first, InfraFault) else f"this machine refused: {first}"
+    said = str(first) if isinstance(first, InfraFault) else f"an operation failed on this machine: {first}"
     return InfraFault(f"{len(faults)} of {trials} trials could not be run: {said}" if trials > 1 else said)

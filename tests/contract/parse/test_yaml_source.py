@@ -52,7 +52,7 @@ def test_a_word_means_what_its_author_means(word: str, value: Any) -> None:
 
 
 REFUSED = [
-    ("a: 1\na: 2\n", "c:2:1: the key a is there twice"),
+    ("a: 1\na: 2\n", "c:2:1: the key a occurs twice"),
     ("1: x\n", "c:1:1: the key 1 is not text (put it in quotes)"),
     ("yes: x\n", "c:1:1: the key yes is not text (put it in quotes)"),
     ("? [a]\n: 1\n", "c:1:3: a key must be plain text"),
@@ -71,8 +71,8 @@ REFUSED = [
     ('a: "x\\0y"\n', "c:1:4: a NUL character"),
     ("a: [1\n", "not valid YAML"),
     ("a: b: c\n", "c:1:5: not valid YAML"),
-    ("\ta: 1\n", "c:1:1: not valid YAML"),
-    ("a:\n\t- 1\n", "(indent with spaces, not with tabs)"),
+    ("\ta: 1\n", "c:1:1: the line is indented with a tab"),
+    ("a:\n\t- 1\n", "the line is indented with a tab (use spaces)"),
     ("a: \x07\n", "not valid YAML"),
     ("a: 1\n---\nb: 2\n", "c:2:1: a second document"),
     ("- 1\n", "a mapping"),

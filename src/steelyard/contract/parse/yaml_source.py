@@ -61,7 +61,8 @@ def parse_yaml(raw: bytes, file: str) -> Source:
     building = _built(raw, file)
     if not isinstance(building.document, dict):
         if building.document is None:
-            raise _fault(file, "the file is empty")
+            fix = "`steelyard init` writes one to start from" if file.endswith("contract.yaml") else ""
+            raise _fault(file, "the file is empty", fix=fix)
         raise _fault(file, "the file must be a mapping of keys to values, such as `id: my-contract`")
     return Source(file, building.document, building.positions)
 
@@ -92,8 +93,9 @@ def _built(raw: bytes, file: str) -> _Building:
             building.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        fix = "indent with spaces, not with tabs" if _is_tab(text, mark) else ""
-        raise _fault(_at(file, mark), f"not valid YAML: {error.problem or error.context}", fix=fix) from error
+        if _is_tab(text, mark):
+            raise _fault(_at(file, mark), "the line is indented with a tab", fix="use spaces") from error
+        raise _fault(_at(file, mark), f"not valid YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:  # a control character: the reader knows a position, but no line
         raise _fault(file, f"not valid YAML: {str(error).splitlines()[0]}") from error
     return building
@@ -124,7 +126,7 @@ class _Building:
         if isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
-                raise self._fault(event, "a second document", fix="one contract a file")
+                raise self._fault(event, "a second document", fix="one contract per file")
         elif isinstance(event, yaml.NodeEvent):
             self._node(event)
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -154,7 +156,7 @@ class _Building:
         if key == "<<" and event.implicit[0]:
             raise self._fault(event, "merge keys (<<) are not allowed", fix="write the keys out")
         if key in parent.value:
-            raise self._fault(event, f"the key {shown(key)} is there twice")
+            raise self._fault(event, f"the key {shown(key)} occurs twice")
         if event.anchor is not None:
             self.anchors[event.anchor] = (key, 1)
         self.positions[(*parent.place, key)] = _at(self.file, event.start_mark)
@@ -215,7 +217,7 @@ class _Building:
         except ValueError as error:
             raise self._fault(event, str(error)) from error
         if isinstance(value, str) and (odd := _ODD.search(value)):
-            what = "a NUL character" if odd[0] == "\0" else "half a character (a lone surrogate)"
+            what = "a NUL character" if odd[0] == "\0" else "an invalid character (a lone surrogate)"
             raise self._fault(event, what)
         return value
 

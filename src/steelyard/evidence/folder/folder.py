@@ -54,7 +54,9 @@ class RunFolder:
             for name in (AGENT, CHECKS, BLOBS, GRADINGS):
                 (folder.path / name).mkdir(mode=0o700)
         except OSError as error:
-            raise InfraFault(f"the run folder {folder.path} could not be made: {error.strerror}") from error
+            raise InfraFault(
+                f"the run folder {folder.path} could not be created: {error.strerror}"
+            ) from error
         return folder
 
     @property
@@ -156,7 +158,7 @@ def find_named(root: Path, name: str) -> list[RunFolder]:
     found = find_runs(folder) if folder.is_dir() and not _is_run(folder) else []
     found = found or [find_run(root, name)]
     if not _is_run(found[0].path):
-        raise OperatorFault(f"{name} is no run, and there is none in it")
+        raise OperatorFault(f"{name} is not a run folder and contains none")
     return found
 
 
@@ -175,7 +177,7 @@ def find_run(root: Path, prefix: str) -> RunFolder:
     if not runs and prefix and _is_run(Path(prefix)):  # a folder right here, said without a slash
         return RunFolder(Path(prefix).resolve())
     if not runs:
-        raise OperatorFault(f"no run under {root} is called {prefix} (--runs DIR looks elsewhere)")
+        raise OperatorFault(f"no run in {root} matches {prefix} (--runs DIR searches another folder)")
     names = ", ".join(run.run_id for run in runs[:5])
     raise OperatorFault(f"{prefix} matches {len(runs)} runs: {names}; write more of the id")
 

@@ -20,7 +20,7 @@ class Summary:
     """Sums over one trace. A run that never said how it ended was ended by the machine."""
 
     termination: str = "infrastructure"
-    rationale: str = "the run left no word on how it ended"
+    rationale: str = "the run did not record how it ended"
     patch_refused: str = ""
     cost_usd: float | None = None
     types: Counter[str] = field(default_factory=Counter)

@@ -51,12 +51,12 @@ def runner_warnings(options: SuiteOptions, tree: Path) -> Iterator[LintWarning]:
     suite = without_package_manager(through_npm(suite_of(options), tree), tree)
     if options.runner and options.runner not in OF_ANY_COMMAND and not BY_NAME[options.runner].claims(suite):
         fits = runner_for(suite).NAME
-        instead = f"; it is one of {fits}" if fits != "exit_code" else ""
+        instead = f"; it fits {fits}" if fits != "exit_code" else ""
         yield LintWarning(
             "runner", f"`{suite.command}` is not a command of {options.runner}{instead}", fatal=True
         )
         return
     runner = runner_for(suite, options.runner)
     if options.report and runner.NAME != "junit":
-        said = f"is not read: {runner.NAME} tells its results in its own way"
+        said = f"is not read: {runner.NAME} reports its results itself"
         yield LintWarning("junit_xml", said, fatal=bool(options.runner))

@@ -45,11 +45,11 @@ MOST_NODES = 20_000
 def never_run(head: Head, grammar: Grammar, *, awaits: bool) -> str:
     """Why calling the test runs nothing of it: it is a generator, or a coroutine that nothing awaits."""
     if head.body is not None and head.body.type == "generator_function":
-        return "it is a generator now, and nothing runs its body"
+        return "it is a generator now, so its body never runs"
     if grammar.language != "python":
         return ""
     if head.body is not None and _yields(head.body):
-        return "it is a generator now, and nothing runs its body"
+        return "it is a generator now, so its body never runs"
     if awaits or any(_RUNS_COROUTINES.search(compact(mark)) for mark in head.marks):
         return ""
     inner = head.node.child_by_field_name("definition") or head.node

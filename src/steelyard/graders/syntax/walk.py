@@ -156,7 +156,7 @@ class Walk:
         pushed = []
         for child in node.named_children:
             if scope.unit is not None and is_unawaited(child, scope.unit, self.grammar):
-                pushed.append((child, scope._replace(dead=scope.dead or "nothing waits for it")))
+                pushed.append((child, scope._replace(dead=scope.dead or "it is not awaited")))
                 continue
             pushed.append((child, scope))
             if scope.unit is None:

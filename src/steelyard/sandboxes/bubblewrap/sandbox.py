@@ -114,7 +114,7 @@ class BubblewrapSandbox:
     def kill_processes(self) -> None:
         with self._dying:
             if self._exit_stats is not None or not self._init.wire.kill_all(DEATH_S):
-                raise InfraFault("the sandbox died, so nobody knows what is left of it")
+                raise InfraFault("the sandbox died, so its final state is unknown")
             self._allowed_hosts.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
             self._settled = True
 
@@ -205,7 +205,7 @@ def _await_death(bwrap: int, init: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(bwrap, signal.SIGKILL)  # its init goes with it: --die-with-parent
     if not are_gone(bwrap, init, DEATH_S):
-        raise InfraFault(f"a sandbox outlived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted")
+        raise InfraFault(f"a sandbox survived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted")
 
 
 def are_gone(bwrap: int, init: int, patience_s: float) -> bool:

@@ -28,7 +28,7 @@ CALL_TIMEOUT_S = 120.0
 _MOST_ANSWER_BYTES = 64 << 20
 _STDERR_KEPT = 4096
 _START = "run `systemctl start docker` (or `dockerd &` as root), or set DOCKER_HOST=unix:///path/to.sock"
-_WITHOUT = "many a task of Harbor's runs without one by `--sandbox bubblewrap`"
+_WITHOUT = "many Harbor tasks run without Docker: `--sandbox bubblewrap`"
 _ALLOW = "run `usermod -aG docker $USER` and log in again"
 _CHUNK = struct.Struct(">BxxxI")
 _STDOUT = 1

@@ -109,7 +109,7 @@ class DockerSandbox:
     def kill_processes(self) -> None:
         with self._dying:
             if self._exit_stats is not None or not self._container.wire.kill_all(DEATH_S):
-                raise InfraFault("the container died, so nobody knows what is left of it")
+                raise InfraFault("the container died, so its final state is unknown")
             self._allowed_hosts.shut()  # afterwards: whoever still ran could take the place of a door, and keep it
             self._forget_remains()
             self._settled = True
@@ -203,7 +203,7 @@ class DockerSandbox:
             container.reach.kill()
         if not container.reach.is_gone(DEATH_S):
             raise InfraFault(
-                f"a container outlived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted"
+                f"a container survived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted"
             )
 
     def _has_no_room(self) -> bool:

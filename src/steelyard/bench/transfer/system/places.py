@@ -35,9 +35,9 @@ _IN_USR = re.compile(
 # Without a dot, and read all the same: by login shells, R, TeX and Perl.
 _READ_IN_HOME = frozenset({"bin", "R", "texmf", "perl5"})
 _OF_REPOSITORIES = frozenset({".git", ".gitignore", ".gitattributes", ".github"})
-OF_SYSTEM = "is the system's, where programs look by themselves"
+OF_SYSTEM = "is in a system folder that programs read by default"
 OF_PREFIX = "belongs to programs that are on PATH"
-OF_HOME = "is a home's setting, which programs read by themselves"
+OF_HOME = "is a setting in a home folder that programs read by default"
 
 
 @dataclass(frozen=True)
