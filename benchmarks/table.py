@@ -15,14 +15,14 @@ PAGE = """\
 <!-- Made by `make bench PAGE=docs/benchmarks.md`. -->
 # Benchmarks
 
-What Steelyard costs, each thing beside the least that it could cost, measured in the same run: in every round
-each variant has its turn, and what is compared are the numbers of one round. Medians, with quartiles in
-brackets. `make bench` measures your machine and writes `benchmarks/results/latest.json`; `make bench ROWS="trial cpu"`
-measures some rows, `ROUNDS=100` takes longer.
+The cost of each part of Steelyard, compared with the least that it could cost, measured in the same run: every round measures
+each variant once, and only numbers of the same round are compared. The values are medians, with quartiles in brackets. `make bench`
+measures your machine and writes `benchmarks/results/latest.json`; `make bench ROWS="trial cpu"` measures some rows, `ROUNDS=100`
+takes longer.
 
 Measured on {machine}.
-Ratios travel between machines, milliseconds do not. A load above the number of cores means that the machine was
-busy with other work; that falls hardest on rows that write files.
+Ratios can be compared between machines, milliseconds cannot. A load above the number of cores means that the machine was busy with
+other work; that affects rows that write files most.
 
 | row | what | measured | target | met |
 |---|---|---|---|---|
@@ -37,7 +37,7 @@ What the rows compare:
 Append, verify, long and cpu are CPU time, which the load of the machine changes little; memory is in MB; all others
 are wall time. "Bare spawn" is `posix_spawn` of `/bin/true`. "Bubblewrap alone" is the same namespaces, system folders and
 temporary file systems with the repository bound where it is: no overlay, no seccomp filter, no cgroup, no init, no
-capture. A trivial trial is one agent that runs `true` and one check that runs `true`, each in a sandbox of its own,
+capture. A trivial trial is one agent that runs `true` and one check that runs `true`, each in its own sandbox,
 with manifest, trace, capture, grading and seal, written durably.
 """
 

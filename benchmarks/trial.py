@@ -26,7 +26,7 @@ def trial(workshop: Workshop) -> Iterator[Measured]:
     rounds = measure(variants, workshop.rounds(40))
     what = "a trivial trial, all included, against two starts of bubblewrap alone with the same commands"
     yield Measured.of("trial", what, rounds, ratio("trial", "two of bubblewrap alone"), target=3)
-    what = "the same, against two sandboxes of ours with the same commands"
+    what = "the same, against two sandboxes of Steelyard with the same commands"
     yield Measured.of("trial", what, rounds, ratio("trial", "two sandboxes"))
 
 

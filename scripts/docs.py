@@ -59,7 +59,7 @@ def contract_page() -> str:
     parts = [
         MADE,
         "# contract.yaml\n",
-        "Unknown keys are refused. The graders' and checks' own options are in [graders](../graders.md).",
+        "Unknown keys are refused. [Graders](../graders.md) lists the options of graders and checks.",
         "For an editor: [contract.schema.json](contract.schema.json).\n",
         *_model_section("The contract", schema, model.ContractSpec),
     ]
@@ -171,23 +171,21 @@ def graders_page() -> str:
     parts = [
         MADE,
         "# Graders\n",
-        "A *check* of the oracle has an `id` and is always required; a *grader* may have a `name`. Both may say",
+        "A *check* of the oracle has an `id` and is required by default; a *grader* may have a `name`. Both may have",
         "`weight`, `gate` and `under`, a grader also `required`; the defaults are below.",
-        "Those that execute run on a fresh bench, never in the agent's tree.\n",
-        "- `required: false` makes a grader fail no gate. Optional graders still count by weight; one with `weight: 0`",
-        "  is *advisory*: it is shown, and changes nothing.",
-        "- `weight` is its share of the score. The score must reach `pass_threshold` (1.0 unless the contract says",
-        "  otherwise), so advice that must not fail a run has `weight: 0`.",
-        "- `gate: true` makes it required, without a share of the score.",
-        "- `under` says which gate it belongs to: `build` and `static` (builds), `acceptance`, or `safety`.\n",
+        "Checks and graders that execute something run on a fresh bench, never in the agent's tree.\n",
+        "- A grader with `required: false` fails no gate. Optional graders still count by weight; one with `weight: 0`",
+        "  is *advisory*: it is shown but changes nothing.",
+        "- `weight` is its share of the score. The score must reach `pass_threshold` (1.0 by default),",
+        "  so a grader that must not fail a run needs `weight: 0`.",
+        "- `gate: true` makes a grader required, without a share of the score.",
+        "- `under` is the gate it belongs to: `build` and `static` (builds), `acceptance`, or `safety`.\n",
     ]
     for name, grader in catalogue.types.items():
         parts += _grader_section(name, grader)
     if catalogue.planned:
         planned = ", ".join(f"`{name}`" for name in sorted(catalogue.planned))
-        parts.append(
-            f"## Not there yet\n\nA contract that uses one of these is refused by name: {planned}.\n"
-        )
+        parts.append(f"## Not supported yet\n\nContracts with these types are refused: {planned}.\n")
     return "\n".join(parts)
 
 

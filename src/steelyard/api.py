@@ -58,6 +58,6 @@ def grade(  # noqa: PLR0913  # options, by name
 ) -> dict[str, Any]:
     """Grade a patch file or a folder; returns the result line that `steelyard grade --json` prints."""
     if (patch is None) == (tree is None):
-        raise OperatorFault("say exactly one of patch, tree")
+        raise OperatorFault("give exactly one of patch, tree")
     agent = f"patch:{patch}" if patch is not None else f"tree:{tree}"
     return run_trial(contract, agent, out=out, sandbox=sandbox, judge=judge)

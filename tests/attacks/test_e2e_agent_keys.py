@@ -167,7 +167,7 @@ def test_the_agents_host_is_reached_by_the_agent_and_by_no_check(
     assert (said.line["termination"], said.line["verdict"]) == ("completed", "pass"), said
     assert listener.heard == [b"agent"]
     assert [one["by"] for one in payloads(said.line, "network.connection")] == ["agent"]
-    assert said.line["assurance"]["doors"] == {"agent": [host]}
+    assert said.line["assurance"]["allowed_hosts"] == {"agent": [host]}
 
 
 def test_a_check_in_the_agents_own_sandbox_does_not_reach_the_agents_host(

@@ -36,11 +36,11 @@ def test_doing_nothing_fails(line: Line) -> None:
 
 @agent(f"cat > tools/bats <<'END'\n{GREEN}\nEND\nchmod 755 tools/bats")
 def test_a_tool_that_likes_everything(line: Line) -> None:
-    assert failed(line, "acceptance", "brought by the change")
+    assert failed(line, "acceptance", "comes from the change")
 
 
 @agent(
     f"rm -r tools; mkdir mine; cat > mine/bats <<'END'\n{GREEN}\nEND\nchmod 755 mine/bats; ln -s mine tools"
 )
 def test_a_link_to_a_tool_that_likes_everything(line: Line) -> None:
-    assert failed(line, "acceptance", "brought by the change")
+    assert failed(line, "acceptance", "comes from the change")

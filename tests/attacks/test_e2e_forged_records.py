@@ -53,7 +53,7 @@ def test_a_forged_grading_is_shown_as_no_pass(steelyard: Steelyard, failed: Path
     one, table, lines = steelyard("show", failed.name), steelyard("show"), steelyard("show", "--json")
     assert (one.code, table.code, lines.code) == (1, 1, 1)
     assert one.out.startswith("record altered: gradings-head.json: ")
-    assert "does not verify" in one.out
+    assert "not verified" in one.out
     assert "verdict invalid" in one.out
     assert table.out.startswith("record altered: ")
     assert "pass " not in table.out
@@ -105,7 +105,7 @@ def test_an_edited_report_is_found_whatever_was_edited(
     rewrite(failed / "report.json", forge)
     said = steelyard("verify", failed.name)
     assert said.code == 1
-    assert f"report.json: altered: its `{name}` is not what the record says" in said.out
+    assert f"report.json: altered: its `{name}` differs from the record" in said.out
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_carrying_the_hidden_tests_out_by_the_door_of_the_checks(
     assert HIDDEN.encode() in attacker.heard
     (one,) = payloads(said.line, "network.connection")
     assert (one["by"], one["out_bytes"]) == ("check", len(attacker.heard))
-    assert said.line["assurance"]["network"] == "doors"
+    assert said.line["assurance"]["network"] == "allow_list"
 
 
 def test_having_the_work_done_behind_the_door(

@@ -55,12 +55,12 @@ def test_doing_nothing_fails(line: Line) -> None:
 
 @agent(f"printf '{FORGED}\\n' > said; echo 'print(open(\"said\").read())' > run.py")
 def test_a_program_that_prints_what_was_expected(line: Line) -> None:
-    assert failed(line, "acceptance", "brought by the change")
+    assert failed(line, "acceptance", "comes from the change")
 
 
 @agent("echo 'import unittest; unittest.TestCase.assertEqual = print' | cat - run.py > x && mv x run.py")
 def test_a_program_that_takes_the_teeth_out_of_the_tests(line: Line) -> None:
-    assert failed(line, "acceptance", "brought by the change")
+    assert failed(line, "acceptance", "comes from the change")
 
 
 OWN = """import sys, unittest

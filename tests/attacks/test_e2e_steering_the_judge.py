@@ -84,7 +84,7 @@ def test_a_judge_that_obeys_the_evidence_is_marked_and_does_not_count(
         True,
     )
     assert line["disagreement"] == "none"
-    assert "it obeyed words in the evidence, so it does not count" in shown
+    assert "it obeyed instructions in the evidence, so it does not count" in shown
     assert "steered" in table
 
 

@@ -174,7 +174,7 @@ def test_a_daemon_that_talks_on_after_the_end() -> None:
         (one,) = stage.told
         assert ended.wait(60)
         assert heard[0] == one.out_bytes > 0
-        assert one.failed == "open when the doors were shut"
+        assert one.failed == "still open when the network was shut"
 
 
 def test_half_a_goodbye() -> None:

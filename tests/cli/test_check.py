@@ -86,7 +86,7 @@ def test_nothing_in_a_contract_reaches_the_terminal_raw(steelyard: Callable[...,
         ({"id": "c", "cmd": "true"}, "always passes"),
         (
             {"id": "c", "cmd": "python3 t/a.py", "inject": [{"src": "hidden/a.py", "dest": "t/a.py"}]},
-            "stand in for",
+            "can replace a library",
         ),
         ({"id": "c", "cmd": "python3 -I t/a.py", "inject": [{"src": "hidden/a.py", "dest": "t/a.py"}]}, ""),
         ({"id": "c", "cmd": "python3 t/a.py"}, ""),
@@ -155,9 +155,9 @@ def test_a_hidden_file_that_does_not_parse_is_told_with_its_line(
     ("check", "found"),
     [
         ({"type": "tests", "cmd": "make test", "runner": "pytest"}, "`make test` is not a command of pytest"),
-        ({"type": "tests", "cmd": "npx jest", "runner": "mocha"}, "`npx jest` is not a command of mocha; it is one of jest"),
-        ({"type": "tests", "cmd": "npm test", "runner": "mocha"}, "`npx jest` is not a command of mocha; it is one of jest"),
-        ({"type": "tests", "cmd": "npx jest", "runner": "jest", "junit_xml": "r.xml"}, "is not read: jest tells"),
+        ({"type": "tests", "cmd": "npx jest", "runner": "mocha"}, "`npx jest` is not a command of mocha; it fits jest"),
+        ({"type": "tests", "cmd": "npm test", "runner": "mocha"}, "`npx jest` is not a command of mocha; it fits jest"),
+        ({"type": "tests", "cmd": "npx jest", "runner": "jest", "junit_xml": "r.xml"}, "is not read: jest reports"),
         ({"cmd": "sh check.sh", "inject": [{"src": "gone.py", "dest": "a.py"}]}, "gone.py does not exist"),
         ({"cmd": "sh check.sh", "inject": ["gone.py"]}, "gone.py does not exist"),
         ({"type": "verifier", "script": "gone/test.sh"}, "gone does not exist"),
@@ -193,11 +193,11 @@ def test_a_file_that_is_not_there_is_told_where_it_is_named(looked: Callable[...
         ("npm run lint --if-present", ""),
         ("yarn jest", ""),
         ("sh check.sh | tee log", "the exit code is that of `tee`"),
-        ("sh check.sh || true", "`|| true` makes every end a success"),
-        ("sh check.sh; echo done", "`; echo done` makes every end a success"),
+        ("sh check.sh || true", "`|| true` makes the command always succeed"),
+        ("sh check.sh; echo done", "`; echo done` makes the command always succeed"),
         ("set -e; sh check.sh; echo done", ""),
         ("set -o pipefail; sh check.sh | tee log", ""),
-        ("sh check.sh &", "nobody waits"),
+        ("sh check.sh &", "in the background"),
         ("sh add.sh 2 3 | grep -qx 5", ""),
         ("sh check.sh || sh add.sh", ""),
         ("sh -c 'sh check.sh || true'", ""),
@@ -214,7 +214,7 @@ def test_a_command_that_says_nothing_is_warned_about(
 def test_a_report_that_the_runner_does_not_need_is_told(looked: Callable[..., Said]) -> None:
     said = looked({"type": "pytest", "junit_xml": "report.xml"})
     assert (said.code, [one["field"] for one in said.line["problems"]]) == (0, ["oracle.checks[0].junit_xml"])
-    assert "is not read: pytest tells" in problems(said)[0]
+    assert "is not read: pytest reports" in problems(said)[0]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_verifier_that_takes_modules_from_the_workspace_is_warned_about(
 ) -> None:
     said = looked({"type": "verifier", "script": "tests/test.sh"}, {"tests/test.sh": f"set -e\n{line}\n"})
     found = [
-        "tests/test.sh:2 looks for modules in the workspace first" in problem for problem in problems(said)
+        "tests/test.sh:2 searches the workspace for modules first" in problem for problem in problems(said)
     ]
     assert (said.code, found) == (0, [True] * times)
 
@@ -277,7 +277,7 @@ def test_a_verifier_that_would_fetch_something_is_warned_about(
 
 def test_a_reference_that_cannot_apply_is_a_mistake(looked: Callable[..., Said]) -> None:
     said = looked({"cmd": "sh check.sh"}, {"reference.patch": "add, do not subtract\n"})
-    assert (said.code, problems(said)) == (2, ["reference.patch is not a patch: no file is named in it"])
+    assert (said.code, problems(said)) == (2, ["reference.patch is not a patch: it names no file"])
 
 
 def test_a_check_that_passes_below_the_score_that_is_needed_is_warned_about(
@@ -286,7 +286,7 @@ def test_a_check_that_passes_below_the_score_that_is_needed_is_warned_about(
     check = {"type": "verifier", "script": "tests/test.sh", "pass_threshold": 0.3}
     files = {"tests/test.sh": ""}
     (told,) = problems(looked(check, files))
-    assert "c passes at 0.3, when the score may be 0.3; the contract needs 1" in told
+    assert "c passes at 0.3, where the score of the run may be only 0.3; the contract needs 1" in told
     assert problems(looked(check, files, pass_threshold=0.3)) == []
 
 
@@ -299,7 +299,7 @@ def test_what_init_wrote_is_warned_about_until_it_is_filled_in(steelyard: Steely
 def test_two_contracts_with_one_id_are_told(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     shutil.copytree(author.write(), tmp_path / "other")
     said = steelyard("check", author.folder, tmp_path / "other")
-    assert (said.code, f"sum is the id of {author.folder} too" in said.out) == (0, True)
+    assert (said.code, f"sum is also the id of {author.folder}" in said.out) == (0, True)
 
 
 def test_check_prints_where_a_verifier_expects_its_output(author: Author, steelyard: Steelyard) -> None:

@@ -97,10 +97,10 @@ def test_a_verifier_that_crashes_or_writes_nonsense_is_told_as_such(tried: Try) 
 @pytest.mark.parametrize(
     ("fixtures", "check", "said"),
     [
-        ({}, {}, "a verifier, and no fixture to try it with"),
+        ({}, {}, "the contract has a verifier but no fixtures"),
         ({"passing/a.txt": "5\n"}, {}, "is neither fixtures/pass nor fixtures/fail"),
-        ({"pass/a.txt": "5\n"}, {"expected_output_path": None}, "no `expected_output_path` says which one"),
-        ({"pass/whole/add.sh/x": "5\n"}, {}, "the snapshot has something else in its place"),
+        ({"pass/a.txt": "5\n"}, {"expected_output_path": None}, "no `expected_output_path` that says"),
+        ({"pass/whole/add.sh/x": "5\n"}, {}, "the snapshot has something else at this path"),
         ({"pass/a.txt": "5\n"}, {"fixtures": {"pass_at_least": 0.4}}, "must be below"),
         ({"pass/a.txt": "5\n"}, {"fixtures": {"pass_at_last": 0.4}}, "did you mean pass_at_least?"),
     ],
@@ -115,12 +115,12 @@ def test_what_cannot_be_tried_is_a_mistake(
 
 def test_fixtures_need_a_verifier(author: Author, steelyard: Steelyard) -> None:
     said = steelyard("check", author.write({"fixtures/pass/a/x": "1"}), "--fixtures")
-    assert (said.code, "there is no verifier to try them on" in said.out) == (2, True)
+    assert (said.code, "there is no verifier that could grade them" in said.out) == (2, True)
 
 
 def test_nothing_to_try_is_no_success(author: Author, steelyard: Steelyard) -> None:
     said = steelyard("check", author.write(), "--fixtures")
-    assert (said.code, "nothing was tried" in said.err) == (2, True)
+    assert (said.code, "nothing to test" in said.err) == (2, True)
 
 
 def test_a_fixture_never_follows_a_link_of_the_snapshot(author: Author, steelyard: Steelyard) -> None:
@@ -129,7 +129,7 @@ def test_a_fixture_never_follows_a_link_of_the_snapshot(author: Author, steelyar
         oracle={"checks": [CHECK]},
     )
     (folder / "repo/out").symlink_to("in")
-    assert "out/x cannot be laid there" in steelyard("check", folder, "--fixtures").out
+    assert "out/x cannot be written" in steelyard("check", folder, "--fixtures").out
 
 
 def test_fixtures_of_another_folder_are_not_listed(
@@ -187,7 +187,7 @@ def test_a_reference_that_fails_is_told_with_the_reason_and_the_output(
     said = steelyard("check", author.write({"repo/check.sh": "echo no such sum; exit 4\n"}), "--reference")
     assert said.code == 2
     _, problem, output, *rest = said.out.splitlines()
-    assert problem.endswith("oracle.reference: must pass, and came out as fail: adds: exit 4, expected 0")
+    assert problem.endswith("oracle.reference: must pass, but the result is fail: adds: exit 4, expected 0")
     assert output == "  | no such sum"
     assert "NOT as expected" in "".join(rest)
 
@@ -210,7 +210,7 @@ def test_a_noop_that_only_breaks_the_verifier_has_not_failed(author: Author, ste
 
 def test_no_reference_is_no_success(author: Author, steelyard: Steelyard) -> None:
     said = steelyard("check", author.write(oracle={"checks": [{"cmd": "sh check.sh"}]}), "--reference")
-    assert (said.code, "there is no reference to try (reference: " in said.out) == (2, True)
+    assert (said.code, "the contract has no reference (reference: " in said.out) == (2, True)
     assert "noop" in said.out
 
 

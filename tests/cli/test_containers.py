@@ -156,9 +156,9 @@ def test_a_registry_that_cannot_be_reached_is_the_machines_fault(
         (in_docker(), "exactly one of image, build"),
         (in_docker(image="debian:bookworm"), "by its digest"),
         (in_docker(image=NOWHERE, build="image"), "exactly one of image, build"),
-        (in_docker(image=NOWHERE, workdir="/usr/src"), "/usr/src is the system's"),
+        (in_docker(image=NOWHERE, workdir="/usr/src"), "/usr/src is a system folder"),
         (in_docker(image=NOWHERE, workdir="app"), "workdir"),
-        (in_docker(image=NOWHERE, toolchains={"python": "3.11"}), "an image brings its own"),
+        (in_docker(image=NOWHERE, toolchains={"python": "3.11"}), "a container uses what is in its image"),
         ({**SMALL, "image": NOWHERE}, "`image` needs `sandbox: docker`"),
         ({**SMALL, "read_only": True}, "`read_only` needs `sandbox: docker`"),
     ],
@@ -193,7 +193,7 @@ def test_a_contract_with_an_image_does_not_run_without_it(author: Author, steely
     contract = author.write(environment=in_docker(image=NOWHERE))
     said = steelyard("run", contract, "--agent", "command:true", "--sandbox", "local")
     assert said.code == 2
-    assert "runs in an image" in said.err
+    assert "needs an image" in said.err
 
 
 def test_a_contract_without_an_image_does_not_run_in_docker(author: Author, steelyard: Steelyard) -> None:

@@ -77,7 +77,7 @@ def test_a_byte_altered_in_a_snapshot_fails_no_honest_work(
     line = tried(contract, FIX)
     assert line["verdict"] == "pass"
     assert told(line) == ["snapshots"]
-    assert "tree/check.sh is not as it was recorded) and was built again" in line["stderr"]
+    assert "tree/check.sh differs from the record) and was built again" in line["stderr"]
     assert told(tried(contract, FIX)) == []
 
 
@@ -175,7 +175,7 @@ def test_a_snapshot_altered_during_a_run_makes_it_invalid_and_the_next_run_is_ri
     (result,) = Engine(tmp_path / "runs").run([Trial(contract, "altering")])
     first, second = result.records
     assert first.verdict.status == "invalid"
-    assert "tree/check.sh is not as it was recorded" in first.evidence.rationale
+    assert "tree/check.sh differs from the record" in first.evidence.rationale
     assert (second.verdict.verdict, told({"folder": second.evidence.folder.path})[-1:]) == (
         "pass",
         ["snapshots"],

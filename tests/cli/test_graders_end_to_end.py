@@ -132,7 +132,7 @@ def test_declared_ids_decide(stage: Stage) -> None:
     assert graded(said, "pytest")["score"] == 1.0
     said = stage.grade(patch(CART, FIXED), {**PYTEST, "ids": [*ids, "test_absent"]})
     assert graded(said, "pytest")["score"] == pytest.approx(2 / 3)
-    assert "not among the results: test_absent" in graded(said, "pytest")["why"]
+    assert "not reported: test_absent" in graded(said, "pytest")["why"]
 
 
 def test_a_candidates_own_tests_earn_nothing(stage: Stage) -> None:

@@ -227,7 +227,7 @@ def test_problems_of_a_task_name_the_folder_that_was_typed(steelyard: Steelyard,
     said = steelyard("check", folder, "--reference", "--sandbox", "bubblewrap")
     head, *told = said.out.splitlines()
     assert head == f"wrong  {folder}"
-    assert told[0].startswith(f"  {folder}: solution/solve.sh: must pass, and came out as fail")
+    assert told[0].startswith(f"  {folder}: solution/solve.sh: must pass, but the result is fail")
     assert any(f"warning: {folder}/tests/broken.py:1: is not valid Python" in line for line in told), said.out
     assert "imported" not in said.out
 

@@ -51,7 +51,7 @@ def test_a_new_contract_of_a_folder_is_accepted(steelyard: Callable[..., Any], t
 def test_a_new_contract_of_nothing_is_accepted(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     said = steelyard("init", tmp_path / "new")
     assert said.out.splitlines()[-2:] == [
-        f"made  {tmp_path / 'new/repo'}, for the files that an agent starts from",
+        f"made  {tmp_path / 'new/repo'}; put the files there that the agent starts from",
         f"next: fill them in, then steelyard check {tmp_path / 'new'}",
     ]
     assert steelyard("check", tmp_path / "new").code == 0

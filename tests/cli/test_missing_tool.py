@@ -68,7 +68,7 @@ def test_a_program_that_no_change_could_bring_is_found_before_anybody_is_tried(
     contract = author.write(oracle={"checks": [{"id": "c", **check}]})
     said = steelyard("run", contract, "--agent", "command:touch started", "--json")
     assert (said.code, said.line["fault"], said.line["run"]) == (2, "contract", None)
-    assert "oracle.checks[0].cmd: there is no `pyhton3` on the bench" in said.err
+    assert "oracle.checks[0].cmd: `pyhton3` is not on the bench" in said.err
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_an_agent_that_is_not_in_the_sandbox_costs_its_own_trials_only(
         ("noop", None, "fail"),
         ("comm", "operator", "invalid"),
     ]
-    assert "claud` in the sandbox of sum" in said.err
+    assert "claud` is not in the sandbox of sum" in said.err
 
 
 @pytest.mark.parametrize("text", ["#!/bin/bash\r\ntrue\r\n", "true\r\n", "#!/usr/bin/env bash\r\n"])
@@ -115,14 +115,14 @@ def test_a_script_with_windows_line_ends_is_refused(
     path = tmp_path / "agent.sh"
     path.write_bytes(text.encode())
     said = steelyard("run", author.write(), "--agent", f"script:{path}")
-    assert (said.code, "Windows line ends" in said.err) == (2, True)
+    assert (said.code, "Windows line endings" in said.err) == (2, True)
 
 
 def test_a_script_whose_interpreter_is_not_there_is_refused(
     author: Author, steelyard: Steelyard, script: Callable[[str], str]
 ) -> None:
     said = steelyard("run", author.write(), "--agent", script("#!/usr/bin/env pyhton3\n"))
-    assert (said.code, "there is no `pyhton3`" in said.err) == (2, True)
+    assert (said.code, "`pyhton3` is not in the sandbox" in said.err) == (2, True)
 
 
 def test_a_verifier_or_hidden_script_with_windows_line_ends_is_the_authors_mistake(
@@ -140,7 +140,7 @@ def test_a_verifier_or_hidden_script_with_windows_line_ends_is_the_authors_mista
     for name in ("tests/test.sh", "hidden/h.sh"):
         (contract / name).write_bytes(b"echo\r\n")
     said = steelyard("check", contract)
-    assert (said.code, said.out.count("Windows line ends")) == (2, 2)
+    assert (said.code, said.out.count("Windows line endings")) == (2, 2)
 
 
 def test_an_agent_that_says_127_itself_has_failed(author: Author, steelyard: Steelyard) -> None:
@@ -178,7 +178,7 @@ def test_a_misspelt_program_after_pythonpath_is_found_before_anybody_is_tried(
     check = {"id": "c", "type": "tests", "cmd": "PYTHONPATH=src pyhton3 -m unittest"}
     said = steelyard("run", author.write(oracle={"checks": [check]}), "--agent", "noop", "--json")
     assert (said.code, said.line["fault"]) == (2, "contract")
-    assert "there is no `pyhton3` on the bench" in said.err
+    assert "`pyhton3` is not on the bench" in said.err
 
 
 def test_check_finds_a_toolchain_that_this_machine_lacks(author: Author, steelyard: Steelyard) -> None:

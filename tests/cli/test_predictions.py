@@ -89,7 +89,7 @@ def test_predictions_about_other_contracts_are_refused(
         ("", "has no line"),
         ('{"model_patch": ""}\n', "`instance_id` is missing"),
         ('{"instance_id": "a"}\n', "`model_patch` is missing"),
-        ('{"instance_id": "a", "model_patch": 3}\n', "`model_patch` is missing or no text"),
+        ('{"instance_id": "a", "model_patch": 3}\n', "`model_patch` is missing or not text"),
         ('{"instance_id": "a", "model_patch": ""}\n{"instance_id": "a", "model_patch": "x"}\n', ":1 too"),
     ],
 )

@@ -123,8 +123,8 @@ def test_of_a_folder_of_runs_those_of_the_contract_are_regraded(
     assert said.code == 1, said.err
     assert [len(gradings(line)) for line in (other, *lines)] == [1, 2, 2, 1]
     assert "2 runs regraded" in said.out
-    assert "1 run of other contracts; ignored" in said.out
-    assert "1 run running or interrupted; ignored" in said.out
+    assert "1 run of other contracts skipped" in said.out
+    assert "1 run running or interrupted (no seal), skipped" in said.out
 
 
 def test_a_run_without_a_seal_is_refused(steelyard: Steelyard, author: Author) -> None:
@@ -137,7 +137,7 @@ def test_a_run_without_a_seal_is_refused(steelyard: Steelyard, author: Author) -
 
 def test_a_folder_without_runs_is_a_usage_error(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     said = regraded(steelyard, author.write(), tmp_path)
-    assert (said.code, "there is none in it" in said.err) == (2, True)
+    assert (said.code, "contains none" in said.err) == (2, True)
 
 
 def test_a_sealed_run_that_was_never_graded_gets_its_result_of_record(

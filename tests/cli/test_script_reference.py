@@ -60,4 +60,4 @@ def test_a_tree_must_not_hold_the_solution(steelyard: Steelyard, author: Author)
     oracle = {"checks": CHECKS, "reference": {"script": "repo/solve.sh"}}
     said = steelyard("check", author.write({"repo/solve.sh": FIX}, oracle=oracle))
     assert said.code == 2
-    assert "holds repo/solve.sh, which agents must not see" in said.out
+    assert "contains repo/solve.sh, which agents must not see" in said.out

@@ -186,7 +186,7 @@ def test_a_reference_that_needs_an_export_is_told_so(contract: Path, steelyard: 
     assert said.code == 2
     reference = next(one for one in said.line["tried"] if one["name"] == "reference")
     assert reference["why"].endswith(
-        "/etc/greet.conf and 1 more was not on the bench: `exports`, or `bench: live`"
+        "/etc/greet.conf and 1 more was not on the bench: add it to `exports`, or use `bench: live`"
     )
 
 

@@ -153,7 +153,7 @@ def test_an_output_of_the_wrong_shape_is_only_diagnosed(graded: Graded) -> None:
         ({"script": "tests/none.sh"}, "script", "not"),
         ({"reward_path": "/workspace/reward.json"}, "reward_path", "below /logs"),
         ({"reward_path": "/logs/../etc/x"}, "reward_path", "below /logs"),
-        ({"output": {"format": "json"}}, "expected_output_path", "which file"),
+        ({"output": {"format": "json"}}, "expected_output_path", "name the file"),
         ({"output": {"format": "xml"}, "expected_output_path": "/workspace/x"}, "output", "json"),
     ],
 )
@@ -264,4 +264,4 @@ def test_a_program_of_the_works_own_is_found_on_the_path(
     line = steelyard("run", folder, "--agent", script(agent), "--json").line
     assert line["verdict"] == "pass"
     outcome = json.loads(Path(line["folder"], "checks/verify/outcome.json").read_text())
-    assert outcome["notes"] == ["bin/expr stands in for a program of the bench, and was left out"]
+    assert outcome["notes"] == ["bin/expr would replace a program of the bench and was left out"]

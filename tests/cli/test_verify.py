@@ -75,7 +75,7 @@ def test_every_fault_has_its_own_line(tmp_path: Path, capsys: pytest.CaptureFixt
     folder.file("change.json").unlink()
     assert run_verb("1-a", "--runs", str(tmp_path)) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "broken  1-a  extra: it was not there when the run was sealed",
+        "broken  1-a  extra: added after the run was sealed",
         "broken  1-a  change.json: missing",
     ]
 
@@ -150,7 +150,7 @@ def test_what_a_killed_write_left_is_a_note(tmp_path: Path, capsys: pytest.Captu
     folder = make_run(tmp_path, "1-a")
     (folder.path / ".tmp-0123456789abcdef").write_bytes(b"{")
     assert run_verb("1-a", "--runs", str(tmp_path)) == 0
-    assert "note  1-a  .tmp-0123456789abcdef: left by a write that was killed" in capsys.readouterr().out
+    assert "note  1-a  .tmp-0123456789abcdef: left by an interrupted write" in capsys.readouterr().out
 
 
 def test_an_unsigned_run_does_not_satisfy_a_public_key(tmp_path: Path) -> None:

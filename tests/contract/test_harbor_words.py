@@ -28,7 +28,7 @@ def test_a_key_of_the_contract_is_that_of_the_task(ours: str, theirs: str) -> No
 
 def test_a_verifier_that_fetches_is_told_about_the_option() -> None:
     said = in_words_of_harbor(Problem("tests/test.sh:3", "", "`curl` needs a network", FIX))
-    assert said.fix == "bring it with the image, or open what it needs by `--network HOST:PORT`"
+    assert said.fix == "install it in the image, or allow its host with `--network HOST:PORT`"
 
 
 @pytest.mark.parametrize(
@@ -36,5 +36,5 @@ def test_a_verifier_that_fetches_is_told_about_the_option() -> None:
     ["reference: reference.patch", "reference: reference.patch, below `oracle:`", "reference: right.txt"],
 )
 def test_a_missing_reference_is_a_missing_solution(fix: str) -> None:
-    said = in_words_of_harbor(Problem("t", "oracle.reference", "there is no reference to try", fix))
-    assert (said.message, said.fix) == ("there is no solution to try", WRITE_ONE)
+    said = in_words_of_harbor(Problem("t", "oracle.reference", "the contract has no reference", fix))
+    assert (said.message, said.fix) == ("the task has no solution", WRITE_ONE)

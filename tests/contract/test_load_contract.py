@@ -53,7 +53,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"id": ...}, "id", "is missing"),
     ({"id": "a b"}, "id", "expected a name: letters, digits"),
     ({"id": 5}, "id", "expected text, got the number 5 (put it in quotes)"),
-    ({"brief": ...}, "", "say exactly one of brief, brief_file"),
+    ({"brief": ...}, "", "set exactly one of brief, brief_file"),
     ({"brief": ""}, "brief", "must not be empty"),
     ({"budget": {"tokens": "x"}}, "budget.tokens", "expected a whole number, got text 'x'"),
     ({"budget": {"tokens": 1.5}}, "budget.tokens", "expected a whole number, got the number 1.5"),
@@ -77,8 +77,8 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "below guaranteed",
     ),
     ({"setup_network": "some"}, "setup_network", "expected 'none' or 'host' or a list, got text 'some'"),
-    ({"repository": {}}, "repository", "say exactly one of git, archive, tree"),
-    ({"repository": {"tree": "repo", "git": "x"}}, "repository", "say exactly one of git, archive, tree"),
+    ({"repository": {}}, "repository", "set exactly one of git, archive, tree"),
+    ({"repository": {"tree": "repo", "git": "x"}}, "repository", "set exactly one of git, archive, tree"),
     ({"repository": {"git": "x"}}, "repository", "git needs the full commit id"),
     ({"repository": {"tree": "repo", "history": "full"}}, "repository", "`history: full` needs `git`"),
     ({"pass_threshold": 2}, "pass_threshold", "must be at most 1"),
@@ -121,7 +121,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "oracle.checks[0].type",
         "runs nothing",
     ),
-    ({"oracle": oracle(CHECK, CHECK)}, "oracle.checks[1].id", "the name accept is taken"),
+    ({"oracle": oracle(CHECK, CHECK)}, "oracle.checks[1].id", "two checks have the id `accept`"),
     ({"oracle": oracle({"cmd": "x", "weight": 0})}, "oracle.checks", "every weight is zero"),
     ({"oracle": oracle({"cmd": "x", "weight": -1})}, "oracle.checks[0].weight", "must be at least 0"),
     ({"graders": [{"type": "comand", "cmd": "x"}]}, "graders[0].type", "'comand' (did you mean command?)"),
@@ -130,7 +130,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"graders": [{"cmd": "x"}]}, "graders[0].type", "is missing"),
     ({"graders": [{"type": "implemented", "id": "x"}]}, "graders[0].id", "a grader has a `name`"),
     ({"graders": [{"type": "implemented", "layer": "unit"}]}, "graders[0].layer", "only checks"),
-    ({"graders": [{"type": "implemented", "weight": 1}]}, "graders[0].weight", "a gate carries no credit"),
+    ({"graders": [{"type": "implemented", "weight": 1}]}, "graders[0].weight", "a gate has no weight"),
     (
         {"graders": [{"type": "implemented", "required": False}]},
         "graders[0].required",
@@ -146,7 +146,11 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "graders[0].pass_threshold",
         "must be at most 1",
     ),
-    ({"graders": [{"type": "implemented", "name": "accept"}]}, "graders[0].name", "the name accept is taken"),
+    (
+        {"graders": [{"type": "implemented", "name": "accept"}]},
+        "graders[0].name",
+        "two entries have the name `accept`",
+    ),
     (
         {"graders": [{"type": "implemented", "pass_threshold": 0.6}]},
         "graders[0].pass_threshold",
@@ -156,7 +160,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (
         {"oracle": oracle(CHECK, {"cmd": "x", "under": "build"})},
         "oracle.checks[1]",
-        "the contract says `build: none`",
+        "the contract has `build: none`",
     ),
 ]
 

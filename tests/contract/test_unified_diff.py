@@ -110,10 +110,10 @@ HUNK = b"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
 @pytest.mark.parametrize(
     ("patch", "tree", "said"),
     [
-        (HUNK, {"f": b"one\ntwo\nthree!\n"}, "f is not as line 1"),
-        (HUNK, {"f": b"zero\none\ntwo\nthree\n"}, "f is not as line 1"),  # no offset
+        (HUNK, {"f": b"one\ntwo\nthree!\n"}, "f differs from the patch at line 1"),
+        (HUNK, {"f": b"zero\none\ntwo\nthree\n"}, "f differs from the patch at line 1"),  # no offset
         (HUNK, {}, "f is not a file of the snapshot"),
-        (HUNK.replace(b"a/f", b"/dev/null"), {"f": b"x\n"}, "f is there already"),
+        (HUNK.replace(b"a/f", b"/dev/null"), {"f": b"x\n"}, "f exists already"),
         (HUNK + HUNK, {"f": b"one\ntwo\nthree\n"}, "twice"),
         (HUNK[:-8], {"f": b"one\ntwo\nthree\n"}, "ends too early"),
         (HUNK.replace(b" one", b"?one"), {"f": b"one\ntwo\nthree\n"}, "belongs to no hunk"),
@@ -126,9 +126,9 @@ HUNK = b"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
             {},
             "plain nor an executable",
         ),
-        (b"@@ -1 +1 @@\n-a\n+b\n", {"f": b"a\n"}, "a hunk of no file"),
-        (b"", {}, "no file in the patch"),
-        (b"just words\n", {}, "no file in the patch"),
+        (b"@@ -1 +1 @@\n-a\n+b\n", {"f": b"a\n"}, "a hunk without a file"),
+        (b"", {}, "the patch names no file"),
+        (b"just words\n", {}, "the patch names no file"),
     ],
 )
 def test_a_patch_that_does_not_fit_is_refused_with_the_reason(patch: bytes, tree: Tree, said: str) -> None:

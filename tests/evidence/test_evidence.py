@@ -38,7 +38,7 @@ def test_an_altered_outcome_is_broken(tmp_path: Path) -> None:
     run = make_sealed_run(tmp_path)
     run.write_json("checks/unit/outcome.json", {"outcome": "pass", "forged": True})
     assert load_evidence(run).broken == (
-        "checks/unit/outcome.json: altered: its bytes are not those that were sealed"
+        "checks/unit/outcome.json: altered: it changed after the run was sealed"
     )
 
 

@@ -47,7 +47,7 @@ def test_a_run_is_judged_after_its_checks_and_the_verdict_does_not_know(
         "The README says so too.",
     ):
         assert told in question
-    assert "every rule was kept, and what was asked for was not convincingly done" in shown
+    assert "every rule was kept, but what was asked for was not convincingly done" in shown
     assert "task completion 1.0  instruction adherence 2.0  efficiency 3.0" in shown
     jsonschema.validate(line, result_schema())
     assert judged("verify", line["run"]).code == 0
@@ -148,10 +148,10 @@ def test_an_answer_that_was_not_given_fails_and_nobody_is_asked(
     with judged_by(steelyard, PASS) as judged:
         line = judged("run", answering(author, **keys), "--agent", agent, "--json").line
         assert judged("verify", line["run"]).code == 0
-    assert (line["verdict"], line["reward"], line["reason"]) == ("fail", 0.0, "no answer was given")
+    assert (line["verdict"], line["reward"], line["reason"]) == ("fail", 0.0, "the agent gave no answer")
     assert (line["judge"]["verdict"], line["judge"]["why"], judged.questions) == (
         "N/A",
-        "no answer was given",
+        "the agent gave no answer",
         [],
     )
 
@@ -314,7 +314,7 @@ def test_a_contract_that_wants_a_refusal_is_tried_with_nobody_who_does_anything(
     contract = author.write(expected_outcome="refusal", judge={}, oracle={"checks": [{"cmd": "sh check.sh"}]})
     said = steelyard("check", contract, "--reference")
     assert said.code == 2
-    assert "no change at all must pass, and came out as fail" in said.out
+    assert "an empty change must pass, but the result is fail" in said.out
 
 
 def test_a_question_that_only_a_judge_decides_is_tried_with_one(author: Author, steelyard: Steelyard) -> None:
@@ -324,7 +324,7 @@ def test_a_question_that_only_a_judge_decides_is_tried_with_one(author: Author, 
         assert judged("check", contract, "--reference").code == 0
         nobody = judged("check", contract, "--reference", "--no-judge")
     assert (nobody.code, len(judged.questions)) == (3, 1)  # noop gave no answer to ask about
-    assert "nobody was asked about the answer" in nobody.out
+    assert "no model was asked about the answer" in nobody.out
 
 
 def test_a_patch_that_is_graded_is_judged_too(author: Author, steelyard: Steelyard) -> None:

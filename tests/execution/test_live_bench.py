@@ -84,11 +84,11 @@ def test_a_label_that_asks_for_a_fresh_tree_refuses_a_live_one(
 @pytest.mark.parametrize(
     ("keys", "place", "message"),
     [
-        ({"environment": {"sandbox": "local"}}, "bench", "needs a sandbox of its own"),
+        ({"environment": {"sandbox": "local"}}, "bench", "needs an isolated sandbox"),
         (
             {"oracle": {"checks": [{"id": "a", "type": "tests", "cmd": "python3 -m unittest"}]}},
             "oracle.checks[0].type",
-            "no controls",
+            "cannot run controls",
         ),
     ],
 )

@@ -55,8 +55,8 @@ def test_an_agent_reaches_what_the_contract_names_and_checks_do_not(
         oracle={"checks": [check(f"grep -q word said && ! sh say {port} x")]},
     )
     said = steelyard("run", contract, "--agent", f"command:sh say {port} word > said", "--json")
-    assert (said.line["verdict"], said.line["assurance"]["network"]) == ("pass", "doors"), said
-    assert said.line["assurance"]["doors"] == {"agent": allowed_hosts}
+    assert (said.line["verdict"], said.line["assurance"]["network"]) == ("pass", "allow_list"), said
+    assert said.line["assurance"]["allowed_hosts"] == {"agent": allowed_hosts}
     assert said.line["cost"]["usd"] is None
     (one,) = payloads(said.line, "network.connection")
     assert one.pop("opened") > 0
@@ -93,7 +93,7 @@ print([name for _, name in socket.if_nameindex()], socket.create_connection(("{H
     assert said.line["assurance"]["network"] == "none"
     manifest = json.loads(Path(said.line["folder"], "manifest.json").read_bytes())
     assert manifest["environment"]["setup"]["network"] == "fetched"
-    assert manifest["environment"]["setup"]["doors"] == [f"{HOST}:{port}"]
+    assert manifest["environment"]["setup"]["allowed_hosts"] == [f"{HOST}:{port}"]
 
 
 def test_a_check_reaches_what_the_oracle_names_and_the_label_says_so(
@@ -111,7 +111,7 @@ def test_a_check_reaches_what_the_oracle_names_and_the_label_says_so(
     said = steelyard("run", contract, "--agent", f"command:{FIX}! getent hosts {HOST}", "--json")
     assert said.line["verdict"] == "pass", said
     label = said.line["assurance"]
-    assert (label["network"], label["doors"]) == ("doors", {"checks": [f"{HOST}:{port}"]})
+    assert (label["network"], label["allowed_hosts"]) == ("allow_list", {"checks": [f"{HOST}:{port}"]})
     (one,) = payloads(said.line, "network.connection")
     assert (one["by"], one["out_bytes"], one["failed"]) == ("check", 4, None)
     if kind == "bubblewrap":
@@ -119,7 +119,7 @@ def test_a_check_reaches_what_the_oracle_names_and_the_label_says_so(
         refused = steelyard("run", contract, *words)
         assert (refused.line["verdict"], refused.line["refused"]) == (
             "ungraded",
-            "assurance: network doors < none",
+            "assurance: network allow_list < none",
         )
 
 
@@ -202,7 +202,7 @@ def test_setup_that_wants_more_than_its_doors_is_told_which_there_are(
 ) -> None:
     contract = author.write(setup=["getent hosts other.example"], setup_network=["some.example:443"])
     said = steelyard("run", contract, "--agent", "noop")
-    assert "setup reaches nothing but some.example:443" in said.err + said.out
+    assert "setup can reach only some.example:443" in said.err + said.out
 
 
 def test_the_local_sandbox_has_no_doors(author: Author, steelyard: Steelyard) -> None:
@@ -210,7 +210,7 @@ def test_the_local_sandbox_has_no_doors(author: Author, steelyard: Steelyard) ->
     contract = author.write(environment={**LIMITS, "network": ["some.example:443"]})
     said = steelyard("run", contract, "--agent", "noop", "--sandbox", "local")
     assert said.code == 2
-    assert "the local sandbox reaches everything" in said.err + said.out
+    assert "which the local sandbox cannot do" in said.err + said.out
 
 
 def test_steps_each_find_the_door_again(port: int, author: Author, steelyard: Steelyard) -> None:
@@ -246,5 +246,5 @@ def test_a_live_bench_has_the_agents_doors(port: int, author: Author, steelyard:
     )
     said = steelyard("run", contract, "--agent", f"command:{FIX}sh say {port} word", "--json")
     assert (said.line["verdict"], said.line["assurance"]["tree"]) == ("pass", "live"), said
-    assert said.line["assurance"]["doors"] == {"agent": allowed_hosts, "checks": allowed_hosts}
+    assert said.line["assurance"]["allowed_hosts"] == {"agent": allowed_hosts, "checks": allowed_hosts}
     assert len(payloads(said.line, "network.connection")) == 2

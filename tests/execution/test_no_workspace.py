@@ -87,7 +87,7 @@ def test_what_is_not_a_file_is_no_answer(author: Author, steelyard: Steelyard, a
 
 def test_nobody_to_judge_leaves_it_ungraded(author: Author, steelyard: Steelyard) -> None:
     contract = question(author, verified=False)
-    assert "judge: nobody looks at the answer" in steelyard("check", contract).out
+    assert "judge: nothing grades the answer" in steelyard("check", contract).out
     contract = question(author, verified=False, judge={})
     said = steelyard("run", contract, "--agent", "command:echo 42", "--json")
     line = said.line
@@ -130,7 +130,7 @@ def test_the_last_of_several_turns_is_the_answer(author: Author, steelyard: Stee
 def test_a_scorer_is_refused_with_its_line(author: Author, steelyard: Steelyard) -> None:
     said = steelyard("check", question(author, graders=[{"type": "forbid_secrets"}]))
     assert said.code == 2
-    assert "graders[0]: a contract without a workspace has no scorers" in said.out
+    assert "graders[0]: a contract without a workspace allows only `verifier` checks" in said.out
     assert "contract.yaml:" in said.out
 
 

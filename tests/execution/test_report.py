@@ -74,7 +74,7 @@ def test_an_undisturbed_run_has_neither(author: Author, steelyard: Steelyard, sc
     assert told["termination"] == {
         "code": "completed",
         "class": "completed",
-        "rationale": "the agent ended by itself",
+        "rationale": "the agent finished",
         "by": None,
         "alert": None,
         "event": left["seq"],

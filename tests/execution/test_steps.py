@@ -64,7 +64,7 @@ def test_a_step_below_its_minimum_ends_the_sequence(
     line = steelyard("run", stepped(author), "--agent", script("echo second > two.txt\n"), "--json").line
     assert told(line) == [("one", "fail", 0.0), ("two", "not_run", 0.0)]
     assert (line["verdict"], line["acceptance"], line["reward"]) == ("fail", "failure", 0.0)
-    assert line["steps"][1]["why"] == "not run: step one earned 0.00 and needed 1.00"
+    assert line["steps"][1]["why"] == "not run: step one earned 0.00, needed 1.00"
     assert len(payloads(line, "brief")) == 1
     assert steelyard("verify", line["run"]).code == 0
 
@@ -327,7 +327,10 @@ def test_a_first_step_that_is_never_ready_is_the_contracts_fault(
 
 @pytest.mark.parametrize(
     ("files", "told"),
-    [({"given/x/.git/config": ""}, "holds a .git"), ({"given/x": "a file\n"}, "is not a folder with files")],
+    [
+        ({"given/x/.git/config": ""}, "contains a .git"),
+        ({"given/x": "a file\n"}, "is not a folder with files"),
+    ],
 )
 def test_what_cannot_come_with_a_step_is_refused_when_it_is_read(
     author: Author, steelyard: Steelyard, files: dict[str, str], told: str

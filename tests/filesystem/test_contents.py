@@ -91,7 +91,7 @@ def test_a_file_altered_after_the_first_look_of_a_process_is_found(store: Cache)
     folder = store.build("kind", "key", Builder())
     assert [check_contents(folder).wrong for _ in range(3)] == [None] * 3
     keep_times(folder / "tree/lib/5", alter_a_byte)
-    assert check_contents(folder).wrong == "tree/lib/5 is not as it was recorded"
+    assert check_contents(folder).wrong == "tree/lib/5 differs from the record"
 
 
 def test_what_failed_to_be_built_again_stays_as_it_is(store: Cache) -> None:
@@ -115,7 +115,7 @@ def test_names_that_are_no_text_are_recorded(store: Cache) -> None:
     folder = store.build("kind", "key", build)
     assert check_contents(folder).wrong is None
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff")).write_text("y")
-    assert check_contents(folder).wrong == "\\xff is not as it was recorded"
+    assert check_contents(folder).wrong == "\\xff differs from the record"
 
 
 def test_what_its_owner_closed_is_recorded_as_such(ordinary_user: Path) -> None:
@@ -128,4 +128,4 @@ def test_what_its_owner_closed_is_recorded_as_such(ordinary_user: Path) -> None:
     folder = store.build("kind", "key", build)
     assert check_contents(folder).wrong is None
     (folder / "shut").chmod(0o700)
-    assert check_contents(folder).wrong == "shut is not as it was recorded"
+    assert check_contents(folder).wrong == "shut differs from the record"

@@ -134,5 +134,5 @@ def test_an_installed_grader_must_be_a_subclass_of_grader() -> None:
         loaded_type(EntryPoint("mine", "steelyard.graders.checks.command:Command", "steelyard.graders"))
         is Command
     )
-    with pytest.raises(OperatorFault, match=r"the installed grader mine .* is no subclass of Grader"):
+    with pytest.raises(OperatorFault, match=r"the installed grader mine .* is not a subclass of Grader"):
         loaded_type(EntryPoint("mine", "pathlib:Path", "steelyard.graders"))

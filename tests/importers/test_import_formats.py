@@ -597,7 +597,7 @@ def test_a_compose_file_by_another_name_is_a_file_of_the_task(task: Path) -> Non
         Wrong(("cpus = 1", 'skills_dir = "/s"'), ":14:1", "environment.skills_dir", "skills"),
         Wrong(("cpus = 1", 'memory = "1G"'), ":14:1", "environment.memory", "contradicts memory_mb"),
         Wrong(("cpus = 1", 'network_mode = "public"'), ":14:1", "environment.network_mode", "network"),
-        Wrong(("cpus = 1", 'network_mode = "allowlist"\nallowed_hosts = ["*.example"]'), ":15:1", "environment.allowed_hosts", "a door leads to one"),
+        Wrong(("cpus = 1", 'network_mode = "allowlist"\nallowed_hosts = ["*.example"]'), ":15:1", "environment.allowed_hosts", "has a wildcard"),
         Wrong(("cpus = 1", 'network_mode = "allowlist"\nallowed_hosts = ["10.0.0.1"]'), ":15:1", "environment.allowed_hosts", "an address"),
         Wrong(("cpus = 1", 'network_mode = "public"\nallowed_hosts = ["a.example"]'), ":15:1", "environment.allowed_hosts", "contradicts"),
         Wrong(("cpus = 1", 'allow_internet = false\nallowed_hosts = ["a.example"]'), ":15:1", "environment.allowed_hosts", "contradicts allow_internet = false"),

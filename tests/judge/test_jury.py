@@ -92,7 +92,7 @@ def test_one_model_without_a_key_does_not_silence_the_others(court: Sits) -> Non
     assert [one.error for one in judgement.opinions] == [
         "",
         "no key: set OPENAI_API_KEY",
-        "whose model is 'gemini-c'? Say anthropic:NAME or openai:NAME",
+        "unknown provider of the model 'gemini-c'; write anthropic:NAME or openai:NAME",
     ]
 
 
@@ -188,14 +188,17 @@ def test_a_model_that_is_known_to_take_no_temperature_is_given_none(court: Sits)
             {"status": 401, "body": f"wrong key {SECRET}"},
             "HTTP 401: the key in ANTHROPIC_API_KEY was refused",
         ),
-        ({"body": "<html>"}, "not a reply of this kind of model: <html>"),
-        ({"body": "[" * 100_000}, "not a reply of this kind of model: [[["),
-        ({"body": '{"content": [{"type": "text", "text": 3}]}'}, "not a reply of this kind of model"),
-        ({"body": '{"content": null}'}, "not a reply of this kind of model"),
+        ({"body": "<html>"}, "not a reply in the format of this provider: <html>"),
+        ({"body": "[" * 100_000}, "not a reply in the format of this provider: [[["),
+        (
+            {"body": '{"content": [{"type": "text", "text": 3}]}'},
+            "not a reply in the format of this provider",
+        ),
+        ({"body": '{"content": null}'}, "not a reply in the format of this provider"),
         ({"text": ""}, "no JSON object with verdict in it"),
-        ({"text": '{"verdict": "PA', "cut": True}, "the answer was cut off at the limit of tokens"),
+        ({"text": '{"verdict": "PA', "cut": True}, "the answer was cut off at the token limit"),
         ({"endless": True}, "a reply of more than 1 MiB"),
-        ({"headers": {"content-encoding": "gzip"}}, "a packed reply, which was not asked for"),
+        ({"headers": {"content-encoding": "gzip"}}, "a compressed reply, which was not requested"),
         ({"body": "x" * 10, "headers": {"content-length": "9000000"}}, "the connection broke off"),
     ],
 )
@@ -233,7 +236,7 @@ def test_a_server_that_drips_its_headers_is_left_behind() -> None:
         panel = Panel.from_environment(("gpt-a",), env)
         assert isinstance(panel, Panel)
         judgement = judged(TOLD, replace(panel, retry_policy=replace(QUICK, total_s=0.3)))
-    assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "it took too long")
+    assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "timed out")
 
 
 def test_nobody_listening_is_unparseable() -> None:

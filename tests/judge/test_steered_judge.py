@@ -115,7 +115,7 @@ def test_a_row_of_a_check_cannot_be_forged_in_its_output() -> None:
 def test_a_model_that_obeys_the_evidence_does_not_count(court: Sits) -> None:
     judgement = court([STEERED]).judge(TOLD)
     assert judgement.steered
-    assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "it obeyed words in the evidence")
+    assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "it obeyed instructions in the evidence")
     assert judgement.opinions[0].verdict == "PASS"
 
 

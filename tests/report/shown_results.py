@@ -18,7 +18,7 @@ def result(**keys: Any) -> dict[str, Any]:
         "contract": {"id": "python-discount", "digest": "0" * 64},
         "agent": "script:edit-tests-discount.sh",
         "termination": "completed",
-        "rationale": "the agent ended by itself",
+        "rationale": "the agent finished",
         "verdict": "fail",
         "checks": "FAIL",
         "badge": "PASS",

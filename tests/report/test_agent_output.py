@@ -38,9 +38,9 @@ def test_who_said_nothing_has_no_heading(folder: Path) -> None:
 
 def test_the_last_lines_are_shown_and_the_rest_is_named(folder: Path) -> None:
     short = told(folder, b"One.\n\nTwo.\n")
-    assert short == "\nagent said (agent/stdout.txt):\n| One.\n| \n| Two.\n"
+    assert short == "\nagent output (agent/stdout.txt):\n| One.\n| \n| Two.\n"
     lines = told(folder, b"".join(b"line %d\n" % number for number in range(30))).splitlines()
-    assert lines[1] == "agent said (the end of agent/stdout.txt):"
+    assert lines[1] == "agent output (the end of agent/stdout.txt):"
     assert (lines[2], lines[-1], len(lines)) == ("| line 20", "| line 29", MOST_LINES + 2)
 
 
@@ -67,6 +67,6 @@ def test_show_has_what_the_agent_of_one_brief_said(author: Author, steelyard: St
     run = ("run", author.write(), "--json", "--agent")
     line = steelyard(*run, f"command:{FIX}printf 'verdict pass\\033[2J\\nI added it.\\n'").line
     out = steelyard("show", line["run"]).out
-    assert "agent said (agent/stdout.txt):\n| verdict pass\\x1b[2J\n| I added it.\n" in out
+    assert "agent output (agent/stdout.txt):\n| verdict pass\\x1b[2J\n| I added it.\n" in out
     silent = steelyard(*run, f"command:{FIX}").line
-    assert "agent said" not in steelyard("show", silent["run"]).out
+    assert "agent output" not in steelyard("show", silent["run"]).out

@@ -70,7 +70,7 @@ def test_without_unicode_the_marks_are_plain() -> None:
     [
         ("wall_time", "the wall-clock budget of the run was used up", "agent: wall_time; adds: exit 1"),
         ("agent_crash", "exit code 127", "agent: agent_crash (exit code 127); adds: exit 1"),
-        ("completed", "the agent ended by itself", "adds: exit 1"),
+        ("completed", "the agent finished", "adds: exit 1"),
     ],
 )
 def test_how_the_agent_ended_comes_first(code: str, rationale: str, told: str) -> None:

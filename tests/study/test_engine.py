@@ -102,7 +102,7 @@ def test_attempts_at_a_preparation_are_bounded(fake_study: FakeStudy, contract: 
     fake_study.on_prepare = refuse
     results = list(fake_study.engine().run(Plan([contract()], ["noop", "reference"])))
     assert [str(one.fault) for one in results] == [
-        "this machine refused: [Errno 28] No space left on device"
+        "an operation failed on this machine: [Errno 28] No space left on device"
     ] * 2
     assert len(fake_study.prepared) == 3  # three attempts for both trials together
 
@@ -161,7 +161,7 @@ def test_a_defect_in_a_preparation_costs_one_contract(fake_study: FakeStudy, con
 
     fake_study.on_prepare = break_down
     results = list(fake_study.engine().run(Plan([contract("odd"), contract("good")], ["noop"])))
-    assert "a defect in Steelyard: ZeroDivisionError" in str(results[0].fault)
+    assert "internal error in Steelyard: ZeroDivisionError" in str(results[0].fault)
     assert results[1].record.verdict.verdict == "pass"
 
 

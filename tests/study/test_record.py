@@ -53,7 +53,7 @@ def test_a_report_that_was_altered_is_a_break(record: Record) -> None:
     path = record.evidence.folder.file("report.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "verdict": "fail"}))
     assert [str(one) for one in record_breaks(record.evidence.folder)] == [
-        "report.json: altered: its `verdict` is not what the record says"
+        "report.json: altered: its `verdict` differs from the record"
     ]
 
 
@@ -70,11 +70,11 @@ def test_the_manifest_has_the_trial(record: Record) -> None:
 def test_a_grading_by_another_contract_counts_for_nothing(record: Record, contract: Make) -> None:
     other = grade_evidence(contract("other"), load_evidence(record.evidence.folder))
     assert (other.verdict.verdict, other.verdict.status) == ("invalid", "invalid")
-    assert "the run is of contract digest" in other.verdict.reason
+    assert "the run has contract digest" in other.verdict.reason
 
 
 def test_regrading_by_another_contract_is_refused(record: Record, contract: Make) -> None:
-    with pytest.raises(OperatorFault, match="is of contract digest"):
+    with pytest.raises(OperatorFault, match="has contract digest"):
         refuse_to_regrade(contract("other"), record.evidence, None)
 
 

@@ -39,7 +39,7 @@ def test_a_grading_that_failed_does_not_run_the_agent_again() -> None:
 def test_an_error_of_the_system_is_a_fault_of_the_machine() -> None:
     error = OSError(24, "Too many open files")
     assert isinstance(machine_fault(error), InfraFault)
-    assert str(machine_fault(error)) == "this machine refused: [Errno 24] Too many open files"
+    assert str(machine_fault(error)) == "an operation failed on this machine: [Errno 24] Too many open files"
 
 
 def test_a_fault_of_the_machine_stays_what_it_is() -> None:

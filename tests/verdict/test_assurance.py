@@ -134,8 +134,8 @@ def test_without_any_acceptance_check_the_label_is_the_weakest() -> None:
     ("agent", "checks", "network", "allowed_hosts"),
     [
         ("none", "none", "none", {}),
-        (["a.example:1"], "none", "doors", {"agent": ["a.example:1"]}),
-        ("none", ["b.example:2"], "doors", {"checks": ["b.example:2"]}),
+        (["a.example:1"], "none", "allow_list", {"agent": ["a.example:1"]}),
+        ("none", ["b.example:2"], "allow_list", {"checks": ["b.example:2"]}),
         ("host", ["b.example:2"], "host", {"checks": ["b.example:2"]}),
     ],
 )
@@ -147,4 +147,4 @@ def test_a_door_of_agents_or_of_checks_is_on_the_label(
         "configuration": {**MANIFEST["configuration"], "oracle_network": checks},
     }
     label = assure(manifest, [checked()], 0).to_json()
-    assert (label["network"], label.get("doors", {})) == (network, allowed_hosts)
+    assert (label["network"], label.get("allowed_hosts", {})) == (network, allowed_hosts)

@@ -103,7 +103,10 @@ def test_no_judge_forgives_a_violation() -> None:
 
 @given(judgements)
 def test_no_judge_passes_an_answer_that_was_not_given(judge: Judgement) -> None:
-    for given_, why in (("nothing", "no answer was given"), ("too_large", "larger than the import allows")):
+    for given_, why in (
+        ("nothing", "the agent gave no answer"),
+        ("too_large", "larger than the import allows"),
+    ):
         made = decide(GradedRun([], [], NOTHING, "completed", judge=judge, answer_status=given_), ANSWER)  # type: ignore[arg-type]
         assert (made.verdict, made.reward) == ("fail", 0.0)
         assert why in made.reason
@@ -205,5 +208,5 @@ def test_a_run_that_does_not_count_is_not_judged() -> None:
 def test_an_answer_that_steers_its_judge_does_not_get_rid_of_the_verdict(
     judge: Judgement, verdict: str
 ) -> None:
-    addressed = Finding("addresses_judge", "warning", "agent/stdout.txt", "words to whoever judges")
+    addressed = Finding("addresses_judge", "warning", "agent/stdout.txt", "words addressed to a judge")
     assert decide(GradedRun([], [addressed], NOTHING, "completed", judge=judge), ANSWER).verdict == verdict

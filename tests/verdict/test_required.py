@@ -50,8 +50,8 @@ def test_a_verdict_that_is_worth_as_much_stays(text: str) -> None:
         ("control_coverage=0.7", {}, "control_coverage 0.6 < 0.7"),
         ("runner=report_file", {"runner": "candidate"}, "runner candidate < report_file"),
         ("network=none", {"network": "host"}, "network host < none"),
-        ("network=none", {"network": "doors"}, "network doors < none"),
-        ("network=doors", {"network": "host"}, "network host < doors"),
+        ("network=none", {"network": "allow_list"}, "network allow_list < none"),
+        ("network=allow_list", {"network": "host"}, "network host < allow_list"),
         ("oracle=in_process", {"oracle": "something new"}, "oracle something new < in_process"),
     ],
 )

@@ -114,9 +114,9 @@ class Turn:
         if done.exit_code != 0 and self.number > 1 and not done.lost:
             # It was there before: whoever locks or fills his own HOME has not found a way to be tried again.
             said = done.stderr.text.strip() or done.not_started or f"exit code {done.exit_code}"
-            raise AgentFault(f"{name} could not be given to the agent again: {said}")
+            raise AgentFault(f"{name} could not be delivered to the agent again: {said}")
         if done.exit_code != 0:
-            raise InfraFault(f"{name} could not be given to the agent: {done.stderr.text.strip()}")
+            raise InfraFault(f"{name} could not be delivered to the agent: {done.stderr.text.strip()}")
         return os.fsdecode(done.stdout.head + done.stdout.tail)
 
     def run(self, argv: tuple[str, ...]) -> CommandResult:
@@ -225,4 +225,4 @@ def ending_of(finished: CommandResult) -> Ending:
     if finished.exit_code:
         absent = ": a command was not found in the sandbox" if finished.exit_code == NOT_FOUND else ""
         return Ending("agent_crash", f"exit code {finished.exit_code}{absent}", finished)
-    return Ending("completed", "the agent ended by itself", finished)
+    return Ending("completed", "the agent finished", finished)

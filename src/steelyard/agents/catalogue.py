@@ -78,8 +78,8 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     if name not in BUILT_IN and name not in others:
         names = sorted({*BUILT_IN, *others})
         close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
-        raise OperatorFault(f"no agent is called {name!r}; {hint}")
+        hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
+        raise OperatorFault(f"unknown agent {name!r}; {hint}")
     if "=" in text.partition(":")[0]:
         _check_name(own, name)
     agent: Agent = BUILT_IN[name](arg) if name in BUILT_IN else others[name].load()(arg)
@@ -93,5 +93,5 @@ def _check_name(own: str, kind: str) -> None:
         raise OperatorFault(f"--agent {own}={kind}...: {own} is an agent of its own; choose another name")
     if not _NAME.fullmatch(own):
         raise OperatorFault(
-            f"--agent {own}={kind}...: {own!r} is no name for an agent: at most 40 letters, digits and . _ -"
+            f"--agent {own}={kind}...: {own!r} is not a valid name for an agent: use at most 40 letters, digits and . _ -"
         )

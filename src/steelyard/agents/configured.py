@@ -126,7 +126,7 @@ def _value(name: str, environ: Mapping[str, str]) -> str:
 
 def _host(text: str) -> AllowedHost:
     if not _HOST.fullmatch(text):
-        raise OperatorFault(f"--agent-host {text}: say HOST:PORT, for example api.example.com:443")
+        raise OperatorFault(f"--agent-host {text}: write HOST:PORT, for example api.example.com:443")
     try:
         return AllowedHost.of(checked_door(text))
     except ValueError as error:
@@ -152,7 +152,7 @@ def _folder(text: str) -> HostFolder:
         raise OperatorFault(f"--agent-path {given}: {problem}")
     at = at or str(source)
     if not at.startswith("/") or posixpath.normpath(at) != at or at == "/":
-        raise OperatorFault(f"--agent-path {text}: {at} is no absolute path below the root")
+        raise OperatorFault(f"--agent-path {text}: {at} is not an absolute path below the root")
     taken = next((one for one in _TAKEN if is_within(at, one) or is_within(one, at)), None)
     if taken is not None:
         raise OperatorFault(

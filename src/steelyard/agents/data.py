@@ -106,7 +106,7 @@ class Reference(DataAgent):
         if not patches and field == "oracle.reference":
             file = "reference.patch" if contract.spec.answer_path is None else "right.txt"
             where, fix = str(contract.folder / "contract.yaml"), f"reference: {file}, below `oracle:`"
-            raise ContractFault(Problem(where, field, "there is no reference to try", fix))
+            raise ContractFault(Problem(where, field, "the contract has no reference", fix))
         content = b"\n".join(_content(path) for path in patches)
         answer = contract.spec.answer_path
         if answer is not None:

@@ -48,5 +48,5 @@ class StepSolutions(ProcessAgent):
         argv = ("/bin/sh", "-c", _BRING, "bring", f"{ALL}/{turn.number}", SOLUTION)
         brought = turn.sandbox.run(Command(argv, cwd="/", timeout_s=60))
         if brought.exit_code != 0:
-            raise InfraFault(f"the solution could not be brought: {brought.stderr.text.strip()}")
+            raise InfraFault(f"the solution could not be delivered: {brought.stderr.text.strip()}")
         return Solution(self.contract, reference).work(replace(turn, number=1))

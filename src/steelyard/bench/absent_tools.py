@@ -79,7 +79,7 @@ def refuse_absent_tools(environment: Environment) -> None:
 def _problem(environment: Environment, place: str, name: str) -> Problem:
     where = str(environment.contract.folder / "contract.yaml")
     fix = "correct the name, install it in `setup`, or name its toolchain"
-    return Problem(where, place, f"there is no `{name}` on the bench, so nobody could pass", fix)
+    return Problem(where, place, f"`{name}` is not on the bench, so no change could pass", fix)
 
 
 def _named(environment: Environment) -> Iterator[tuple[str, str]]:

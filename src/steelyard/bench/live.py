@@ -49,8 +49,8 @@ class LiveTree:
         argv = ("/bin/sh", "-c", f"umask 022; {script}", "lay", *words)
         done: CommandResult = self.sandbox.run(Command(argv, env=OWN_PATH, stdin=content, timeout_s=LAY_S))
         if done.lost and not self.sandbox.stop().oom_kills:  # what the agent left in it takes up room
-            raise InfraFault(f"the sandbox died while {words[0]} was laid in it")
+            raise InfraFault(f"the sandbox died while {words[0]} was written into it")
         if done.exit_code != 0:
-            how = "it took too long" if done.timed_out else f"exit code {done.exit_code}"
+            how = "timed out" if done.timed_out else f"exit code {done.exit_code}"
             why = done.stderr.text.strip()[-200:] or done.not_started or how
-            raise AgentFault(f"the agent's sandbox does not take {words[0]}: {why}")
+            raise AgentFault(f"{words[0]} could not be written into the agent's sandbox: {why}")

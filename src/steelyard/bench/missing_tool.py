@@ -20,9 +20,7 @@ from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay
 
 NOT_FOUND = 127
-MISSING = (
-    f"exit {NOT_FOUND}, also with the reference: the check starts a command that the bench does not have"
-)
+MISSING = f"exit {NOT_FOUND}, also with the reference: the check starts a command that is not on the bench"
 FORMAT = "steelyard.missing/1"
 EndOn = Callable[
     [tuple[FileOverlay, ...]], tuple[CommandResult, ExitStats]

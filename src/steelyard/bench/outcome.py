@@ -96,7 +96,7 @@ class Outcome:
         """Why these results are not the tests' own, if they are not."""
         tampering = self.reported.tampering if self.reported is not None else ()
         wrong = self.controls.wrong if self.controls is not None else ()
-        return (*tampering, *(f"{one} passes with a wrong expectation" for one in wrong))
+        return (*tampering, *(f"{one} passes with a wrong expected value" for one in wrong))
 
     def to_json(self) -> dict[str, Any]:
         return {

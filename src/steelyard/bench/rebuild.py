@@ -90,7 +90,7 @@ def _showing_hidden(environment: Environment, change: Change, hidden: tuple[str,
     if not made:
         return {}
     links = {path: one.target for path, one in environment.baseline.items() if one.kind == "symlink"} | made
-    why = "leads to where hidden files go; not on the bench"
+    why = "points to where hidden files go; not on the bench"
     return {
         path: Finding("leads_to_hidden", "warning", shown(path), why)
         for path in made
@@ -105,7 +105,7 @@ def _in_place_of_tests(environment: Environment, change: Change, data: OracleDat
         for entry in change.entries
         if entry.old is not None and entry.old.kind == "dir" and entry.new is not None
     ]
-    why = "would take tests of the baseline off the bench; left out"
+    why = "would remove tests of the baseline from the bench; left out"
     return {
         path: Finding("takes_along", "warning", shown(path), why)
         for path in turned
@@ -161,7 +161,7 @@ def _left_behind(
     where = shown(entry.path)
     if setup is not None and any(setup.owns(path) for path in entry.paths):
         return Finding(
-            "setup_layer_changed", "warning", where, "setup made this; the bench has its own, unchanged"
+            "setup_layer_changed", "warning", where, "created by setup; the bench uses its own unchanged copy"
         )
     if steered is not None:
         return _steering_finding(steered)
@@ -173,7 +173,7 @@ def _left_behind(
         along = next((path for path in kept if is_within(path, entry.path)), None)
         if along is not None:
             return Finding(
-                "takes_along", "warning", where, f"would take {shown(along)} off the bench; left out"
+                "takes_along", "warning", where, f"would remove {shown(along)} from the bench; left out"
             )
     return None
 
@@ -202,11 +202,14 @@ def _carried_with_a_word(
             "at_hidden_place",
             "warning",
             shown(entry.path),
-            "where hidden files go; theirs is what the check sees",
+            "a hidden file has this path; the check sees the hidden file",
         )
     if any(may_steer(path) for path in entry.paths) and not _is_listed(entry, listed):
         return Finding(
-            "may_steer_runner", "info", shown(entry.path), "can steer the build or the tests; carried"
+            "may_steer_runner",
+            "info",
+            shown(entry.path),
+            "can steer the build or the tests; kept on the bench",
         )
     return None if _is_listed(entry, listed) else data.word(entry)
 

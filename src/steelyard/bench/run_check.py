@@ -388,7 +388,5 @@ def _ended_badly(end: CommandEnd, timeout_s: float) -> tuple[CheckOutcome, str] 
     if finished.not_started:
         return "error", f"could not start: {finished.not_started}"
     if finished.lost:
-        return (
-            ("fail", "ran out of memory") if exit_stats.oom_kills else ("error", "the sandbox died under it")
-        )
+        return ("fail", "ran out of memory") if exit_stats.oom_kills else ("error", "its sandbox died")
     return None

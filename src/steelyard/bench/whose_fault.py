@@ -53,7 +53,7 @@ def blamed(
     if there.outcome == "error":
         return outcome
     if not outcome.timed_out and again().outcome == "pass":
-        return replace(outcome, why=f"{outcome.why}; a second run passed, so the check is unsteady")
+        return replace(outcome, why=f"{outcome.why}; a second run passed, so the check is flaky")
     why = f"{outcome.why}; with {tree.name} the check decides after {there.observed_s:.1f} s"
     return replace(outcome, outcome="fail", why=why, runs=("fail",), score=0.0)
 

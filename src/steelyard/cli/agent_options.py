@@ -19,7 +19,7 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="give the agent's processes this variable of the environment, a key for example; its value is redacted in "
-        "every record; may be given again",
+        "every record; may be repeated",
     )
     parser.add_argument(
         "--agent-host",

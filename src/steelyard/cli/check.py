@@ -1,7 +1,7 @@
-"""Find mistakes in contracts before anything is spent, all of them at once; exit 0 when there is none (warnings are no mistakes).
+"""Find mistakes in contracts before any agent runs, all of them at once; exit 0 if there are none (warnings do not count).
 
-With --fixtures or --reference the contract's own material is tried on its bench as well; what does not come out as it
-must is a mistake.
+With --fixtures or --reference the contract's own fixtures and reference are also graded on its bench; a result other than
+the required one is a mistake.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from steelyard.sandbox_paths import WORKSPACE
 if TYPE_CHECKING:
     from steelyard.study.self_test import SelfTestResult
 
-HELP = "find mistakes in contracts before anything is spent"
+HELP = "find mistakes in contracts before any agent runs"
 SCHEMA = "steelyard.check/1"
 _NAMED = 3  # hidden files in a note
 
@@ -128,30 +128,32 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CONTRACT",
         nargs="+",
         type=Path,
-        help="a contract, a suite, or a task of Harbor's",
+        help="a contract, a suite, or a Harbor task",
     )
     parser.add_argument(
         "--fixtures",
         action="store_true",
-        help="try the answers in fixtures/pass and fixtures/fail on the verifier",
+        help="run the verifier on the answers in fixtures/pass and fixtures/fail",
     )
     parser.add_argument(
         "--reference",
         action="store_true",
-        help="try the reference, which must pass, and no change, which must fail",
+        help="grade the reference, which must pass, and an empty change, which must fail",
     )
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="for what is tried, instead of the contract's; bubblewrap runs a Harbor task without its image where the Dockerfile allows it",
+        help="for --fixtures and --reference, instead of the contract's; bubblewrap runs a Harbor task without its image where the Dockerfile allows it",
     )
     parser.add_argument(
         "--no-judge",
         action="store_true",
-        help="ask no model, not even for what is tried on a contract that only a judge decides",
+        help="ask no model, not even with --reference for a contract that only a judge decides",
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the runs of what is tried here")
-    parser.add_argument("--json", action="store_true", help="one JSON object a contract")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="keep the runs of --fixtures and --reference here"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object per contract")
     add_task_options(parser)
 
 
@@ -163,7 +165,7 @@ def run(args: argparse.Namespace) -> int:
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
         _tell(checked, as_json=args.json)
     if (args.fixtures or args.reference) and not tried and not code:
-        raise OperatorFault("nothing was tried: no contract here has a verifier with fixtures")
+        raise OperatorFault("nothing to test: no contract here has a verifier with fixtures")
     return code
 
 
@@ -206,8 +208,8 @@ def _told_apart(each: Iterator[Checked]) -> Iterator[Checked]:
         if path == checked.path:
             yield checked
         else:
-            said = f"{checked.id} is the id of {path} too, so nobody can tell their results apart"
-            problem = Problem(str(checked.path), "id", said, "give each its own")
+            said = f"{checked.id} is also the id of {path}, so their results cannot be told apart"
+            problem = Problem(str(checked.path), "id", said, "give each contract its own id")
             yield checked._replace(warnings=[*checked.warnings, problem])
 
 

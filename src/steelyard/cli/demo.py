@@ -1,4 +1,4 @@
-"""Try the bundled contracts with agents that do nothing, know the answer, work honestly, and cheat."""
+"""Run agents on the bundled contracts: some do nothing, some know the answer, some work honestly, some cheat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from steelyard.errors import InfraFault
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Trial
 
-HELP = "try the bundled suite with honest and cheating agents"
+HELP = "run honest and cheating agents on the bundled contracts"
 
 # contract -> (agent, the verdict that it must get)
 EXPECTED = {

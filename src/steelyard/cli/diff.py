@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.raw and args.other is not None:
-        raise OperatorFault("--raw is the patch of one run")
+        raise OperatorFault("--raw needs exactly one run")
     folder = find_run(args.runs, args.run)
     if args.other is None:
         return _show_patch(folder, args)
@@ -70,7 +70,7 @@ def _captured(folder: RunFolder, name: str) -> bytes:
         return folder.read_bytes(name)
     except FileNotFoundError:
         raise OperatorFault(
-            f"{folder.run_id} has no change on record: it ended before its workspace was captured"
+            f"{folder.run_id} has no recorded change: it ended before its workspace was captured"
         ) from None
     except OSError as error:
         raise OperatorFault(f"{folder.run_id}: {name} cannot be read: {error.strerror or error}") from None

@@ -1,4 +1,4 @@
-"""Tell what this machine can enforce, by trying it, and how to mend what it cannot; exit 0 when contracts can run here."""
+"""Test what this machine can enforce, and say how to fix what it cannot; exit 0 if contracts can run here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from steelyard.judge.provider import WIRES, default_models, juror_of
 from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
 
-HELP = "tell what this machine can enforce, and how to mend what it cannot"
+HELP = "report what this machine can enforce, and how to fix what it cannot"
 SCHEMA = "steelyard.doctor/1"
 _COLOURS = {"ok": "green", "limited": "yellow", "missing": "red"}
 
@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clean",
         action="store_true",
-        help="remove what killed runs left: processes, containers, cgroups, temporary folders",
+        help="remove leftovers of killed runs: processes, containers, cgroups, temporary folders",
     )
 
 

@@ -1,7 +1,7 @@
-"""Make contracts of other people's tasks: SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, lists of scorers.
+"""Import tasks of other formats as contracts: SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, lists of scorers.
 
-Each task becomes one contract folder below --out. What a contract cannot say is refused with its file and key, and
-nothing is written for that task; exit 0 when every task became a contract that `steelyard check` accepts.
+Each task becomes one contract folder below --out. A task that a contract cannot express is refused with its
+file and key, and nothing is written for it; exit 0 if every task became a contract that `steelyard check` accepts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Start a new contract: write a first contract.yaml, brief.md and hidden test, to be filled in."""
+"""Start a new contract: write a contract.yaml, a brief.md and a hidden test for you to fill in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--commit", metavar="ID", help="the full commit id; by default what is checked out")
     parser.add_argument("--tree", metavar="DIR", type=Path, help="a folder of files inside FOLDER")
     parser.add_argument("--id", metavar="NAME", help="by default the folder's name")
-    parser.add_argument("--json", action="store_true", help="say what was written as JSON")
+    parser.add_argument("--json", action="store_true", help="list the written files as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     made = args.git is None and args.tree is None
     lines = [
         *(f"wrote {path}" for path in wrote),
-        *([f"made  {args.folder / 'repo'}, for the files that an agent starts from"] if made else []),
+        *([f"made  {args.folder / 'repo'}; put the files there that the agent starts from"] if made else []),
         f"next: fill them in, then steelyard check {args.folder}",
     ]
     sys.stdout.write("\n".join(lines) + "\n")

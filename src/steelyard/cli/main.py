@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 # verb -> what it does; the module is steelyard.cli.<verb>, or as _MODULES says
 VERBS = {
-    "demo": "try the bundled suite with honest and cheating agents",
+    "demo": "run honest and cheating agents on the bundled contracts",
     "init": "write a new contract to start from",
-    "import": "make contracts of SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
-    "check": "find mistakes in a contract, before anything is spent",
-    "run": "try agents on contracts",
+    "import": "import SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
+    "check": "find mistakes in a contract before any agent runs",
+    "run": "run agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
-    "regrade": "grade sealed runs again with today's graders, beside the result of record",
+    "regrade": "grade sealed runs again; the original result still counts",
     "runs": "list runs: when, contract, agent, verdict",
     "show": "show a run: verdict, gates, grades, findings",
     "logs": "print what the agent of a run printed; -f follows it",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",
-    "cache": "show the cache and its size; `cache prune` removes what is old",
-    "doctor": "tell what this machine can enforce, and how to mend what it cannot",
+    "cache": "show the cache and its size; `cache prune` removes old entries",
+    "doctor": "report what this machine can enforce, and how to fix what it cannot",
     "schema": "print the JSON Schema of a contract or of a result line",
     "completion": "print a completion script for bash, zsh or fish",
 }
@@ -76,12 +76,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if received:  # the terminal is gone: what we wrote to it on the way out failed too
             _end_interrupted(received)
         # The last resort: a full or read-only disk, no memory for a process, a folder that vanished.
-        _say(f"this machine refused: {error}")
+        _say(f"an operation failed on this machine: {error}")
         return INFRASTRUCTURE
     except RuntimeError as error:
         if "can't start new thread" not in str(error):
             raise
-        _say("this machine refused: no more threads (see `ulimit -u`)")
+        _say("no more threads can be started on this machine (see `ulimit -u`)")
         return INFRASTRUCTURE
     return code
 
@@ -162,7 +162,7 @@ def _end_interrupted(received: list[int]) -> NoReturn:
         with suppress(ValueError):
             signal.signal(number, signal.SIG_IGN)
     with suppress(OSError, ValueError):
-        _say("interrupted; every sealed run is kept, any other is lost (`steelyard runs`)")
+        _say("interrupted; unfinished runs are lost, every sealed run is kept (`steelyard runs`)")
         sys.stderr.flush()
     code = 128 + (received[0] if received else signal.SIGINT)
     if "steelyard.filesystem.cache" in sys.modules:  # otherwise nothing was begun
@@ -205,8 +205,8 @@ def _without_verb(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="steelyard",
         usage="steelyard VERB [options]",
-        description="Weighs coding agents on whole repositories, against executable contracts.",
-        epilog=f"verbs:\n{verbs}\n\n`steelyard VERB --help` tells more.",
+        description="Evaluates coding agents on whole repositories, against executable contracts.",
+        epilog=f"verbs:\n{verbs}\n\n`steelyard VERB --help` shows the options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -128,7 +128,7 @@ def _prediction(row: Mapping[str, Any], where: str, path: Path) -> Prediction:
     if not isinstance(instance, str) or not instance:
         raise OperatorFault(f"{where}: `instance_id` is missing")
     if "model_patch" not in row or not isinstance(patch, str | None):
-        raise OperatorFault(f"{where}: `model_patch` is missing or no text")
+        raise OperatorFault(f"{where}: `model_patch` is missing or not text")
     name = as_name(model) if isinstance(model, str) else ""
     return Prediction(
         instance, name or as_name(path.stem) or "model", (patch or "").encode("utf-8", "replace")

@@ -1,7 +1,8 @@
-"""Grade sealed runs again with today's graders: a grading is appended, and the first stays the result of record.
+"""Grade sealed runs again with the current graders. A new grading is added; the original result still counts.
 
-No agent runs, and no check: their outcomes are on record. Graders that execute do so on a fresh bench, and models are asked
-only what they did not answer before. The contract is the one that was run, as the cache kept it; `--contract` names another copy.
+No agent and no check runs again: their outcomes are on record. Graders that execute something run on a fresh bench, and
+models are asked only what they did not answer before. The contract is the one that was run, from its copy in the cache;
+`--contract` names another copy.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from steelyard.study.judging import judging_by
 from steelyard.study.record import grading_of
 from steelyard.study.regrade import Regrader, contract_digest, refuse_to_regrade
 
-HELP = "grade sealed runs again with today's graders, beside the result of record"
+HELP = "grade sealed runs again; the original result still counts"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,15 +63,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox",
         choices=["bubblewrap", "docker", "local"],
-        help="for which a task of Harbor's was imported; a run is graded in its own kind of sandbox",
+        help="the sandbox for which a Harbor task was imported; a run is graded in its own kind of sandbox",
     )
     parser.add_argument(
         "--sign",
         type=Path,
         metavar="KEY",
-        help="ed25519 private key (PEM); of a signed run, the one that signed it",
+        help="ed25519 private key (PEM); for a signed run, the same key",
     )
-    parser.add_argument("--no-judge", action="store_true", help="ask no model, whatever keys there are")
+    parser.add_argument("--no-judge", action="store_true", help="ask no model, even if a key is set")
     parser.add_argument("--json", action="store_true", help="one result line for each run")
     add_required(parser)
     add_task_options(parser)
@@ -138,7 +139,7 @@ def _choose(args: argparse.Namespace, contracts: _Contracts) -> _Chosen:
     if not chosen.runs and not chosen.broken and chosen.unavailable:
         raise chosen.unavailable[0]
     if not chosen.runs and not chosen.broken:
-        of = f" is of {_ids(contracts.named)}, with the same digest" if contracts.named else ""
+        of = f" belongs to {_ids(contracts.named)} with the same digest" if contracts.named else ""
         raise OperatorFault(f"no sealed run in {', '.join(args.run)}{of}")
     return chosen
 
@@ -204,13 +205,13 @@ def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
             out.print(Text(one_line(said), "yellow"))
     again = sum(result["grading"]["regrade"] for result in results)
     if again:
-        out.print(Text(f"{_runs(again)} regraded; the original result still counts", "dim"))
+        out.print(Text(f"{_runs(again)} regraded: the original result still counts", "dim"))
     if chosen.others:
-        out.print(Text(f"{_runs(len(chosen.others))} of other contracts; ignored", "dim"))
+        out.print(Text(f"{_runs(len(chosen.others))} of other contracts skipped", "dim"))
     if chosen.unavailable:
-        out.print(Text(f"{_runs(len(chosen.unavailable))} ignored: {chosen.unavailable[0]}", "dim"))
+        out.print(Text(f"{_runs(len(chosen.unavailable))} skipped: {chosen.unavailable[0]}", "dim"))
     if chosen.unsealed:
-        out.print(Text(f"{_runs(len(chosen.unsealed))} running or interrupted; ignored", "dim"))
+        out.print(Text(f"{_runs(len(chosen.unsealed))} running or interrupted (no seal), skipped", "dim"))
 
 
 def _runs(count: int) -> str:

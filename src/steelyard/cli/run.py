@@ -1,4 +1,4 @@
-"""Try agents on contracts: each trial in its own sandbox, each patch graded on a fresh bench."""
+"""Run agents on contracts: each trial in its own sandbox, each patch graded on a fresh bench."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from steelyard.importers.direct import contract_at, find_folders, told_as_typed
 from steelyard.plan.trial import plan_trials
 from steelyard.report.harbor import TrialOfHarbor, write_trial
 
-HELP = "try agents on contracts"
+HELP = "run agents on contracts"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,15 +32,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="CONTRACT",
-        help="a contract's folder, a suite, or a task folder of Harbor's",
+        help="a contract folder, a suite, or a Harbor task folder",
     )
     parser.add_argument(
         "--agent",
         action="append",
         required=True,
         metavar="[NAME=]KIND[:ARG]",
-        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR; NAME is what tables and folders call it; "
-        "may be given again",
+        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR; NAME is its name in tables and folders; "
+        "may be repeated",
     )
     add_agent_options(parser)
     parser.add_argument(
@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--harbor-result",
         type=Path,
         metavar="DIR",
-        help="also write each trial as Harbor leaves one: DIR/RUN/result.json, verifier/, artifacts/",
+        help="also write each trial in Harbor's format: DIR/RUN/result.json, verifier/, artifacts/",
     )
 
 

@@ -59,17 +59,17 @@ def _problem(contract: Contract, one: SelfTestResult) -> Problem:
     because = f": {one.why}" if one.why else ""
     place = "steps" if contract.steps else "oracle"
     where = str(contract.folder / "contract.yaml")
-    field, message, fix = f"{place}.reference", f"must pass, and came out as {one.got}{because}", ""
+    field, message, fix = f"{place}.reference", f"must pass, but the result is {one.got}{because}", ""
     if one.name == "noop":
         field, message = (
             f"{place}.checks",
-            f"no change at all must {one.wanted}, and came out as {one.got}{because}",
+            f"an empty change must {one.wanted}, but the result is {one.got}{because}",
         )
-        fix = "let a check fail on the snapshot as it is" if one.got == "pass" else ""
-        fix = "who refuses changes nothing" if one.wanted == "pass" else fix
+        fix = "add a check that fails on the unchanged snapshot" if one.got == "pass" else ""
+        fix = "an agent that refuses changes nothing" if one.wanted == "pass" else fix
     elif one.name != "reference":
         where, field = str(contract.folder / one.name), ""
-        message = f"must score {one.wanted}, and " + (
+        message = f"must score {one.wanted}, but " + (
             f"got {one.got}" if one.came == "otherwise" else one.why
         )
     return Problem(where, field, "\n".join([message, *said]), fix)

@@ -47,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="which grading of the run, where it was regraded (default 1: the result of record)",
+        help="which grading of a regraded run (default 1: the result of record)",
     )
     add_required(parser)
 
@@ -63,7 +63,7 @@ class _Shown(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     if args.run is None:
         if args.grading != 1:
-            raise OperatorFault("--grading is of one run: say which")
+            raise OperatorFault("--grading needs a RUN")
         return _show_all(args)
     folder = find_run(args.runs, args.run)
     state = _unfinished(folder)
@@ -204,7 +204,7 @@ def _warning(shown: _Shown) -> Text:
     version = _version_of(shown.folder)
     if version not in ("", __version__):
         said = f"{said}\nsteelyard {one_line(version, 40)} graded this run and this is {__version__}: read it with that version"
-    return Text(f"{said}\nthe record below does not verify, so it counts for nothing", "bold red")
+    return Text(f"{said}\nthe results below are not verified and do not count", "bold red")
 
 
 def _version_of(folder: RunFolder) -> str:

@@ -1,4 +1,4 @@
-"""Options for task folders of Harbor's, which `run`, `check` and `grade` take in the place of a contract."""
+"""Options for Harbor task folders, which `run`, `check` and `grade` take in the place of a contract."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from steelyard.importers.task import Options
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "task folders of Harbor's", "a folder with task.toml is imported on the way"
+        "Harbor task folders", "a folder with task.toml is imported automatically"
     )
     add_import_options(group)
 
@@ -29,7 +29,7 @@ def add_import_options(group: argparse._ActionsContainer, formats: str = "") -> 
         metavar="NAME",
         action="append",
         default=[],
-        help=f"a variable of this machine that a task, or a contract with `host_variables`, may have{formats}; "
+        help=f"a variable of this machine that a task, or a contract with `host_variables`, gets{formats}; "
         "may be repeated",
     )
     group.add_argument(
@@ -37,14 +37,14 @@ def add_import_options(group: argparse._ActionsContainer, formats: str = "") -> 
         metavar="GLOB",
         action="append",
         default=[],
-        help=f"paths of the system that are the work, like '/etc/nginx/**'{formats}; may be repeated",
+        help=f"system paths that count as work, like '/etc/nginx/**'{formats}; may be repeated",
     )
 
 
 def _add_network_options(group: argparse._ActionsContainer, formats: str) -> None:
     either = group.add_mutually_exclusive_group()
     either.add_argument(
-        "--offline", action="store_true", help=f"do without the network that a task asks for{formats}"
+        "--offline", action="store_true", help=f"remove the network access that a task asks for{formats}"
     )
     either.add_argument(
         "--network",
@@ -52,7 +52,7 @@ def _add_network_options(group: argparse._ActionsContainer, formats: str) -> Non
         type=_allowed_host,
         action="append",
         default=[],
-        help=f"what a task that asks for the whole internet may reach instead{formats}; may be repeated",
+        help=f"allowed host for a task that asks for the whole internet{formats}; may be repeated",
     )
 
 

@@ -43,9 +43,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sign", type=Path, metavar="KEY", help="ed25519 private key (PEM) that signs each seal"
     )
-    parser.add_argument(
-        "--no-judge", action="store_true", help="ask no model for its opinion, whatever keys there are"
-    )
+    parser.add_argument("--no-judge", action="store_true", help="ask no model, even if a key is set")
     parser.add_argument("--json", action="store_true", help="one result line for each run")
 
 

@@ -19,7 +19,7 @@ from steelyard.filesystem.tree import shown
 from steelyard.study.verify_record import record_breaks
 
 SCHEMA = "steelyard.verify/1"
-_LEFT_OVER = "left by a write that was killed; nothing reads it"
+_LEFT_OVER = "left by an interrupted write; ignored"
 HELP = "verify that the record of a run was not altered"
 
 
@@ -31,9 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--public-key", type=Path, metavar="PEM", help="seal and gradings must be signed by this ed25519 key"
     )
-    parser.add_argument(
-        "--deep", action="store_true", help="also that every blob which the change names is there"
-    )
+    parser.add_argument("--deep", action="store_true", help="also check that every blob of the change exists")
     parser.add_argument("--json", action="store_true", help="one JSON line for each run")
 
 
@@ -83,7 +81,7 @@ def _counted(number: int, noun: str) -> str:
 def _by_whom(seal: Mapping[str, Any], *, trusted: bool) -> str:
     if "signature" not in seal:
         return "not signed: anyone with write access could have forged it"
-    return "signed" if trusted else "signed by the key that it names; --public-key says whose that is"
+    return "signed" if trusted else "signed by the key that it names; check that key with --public-key"
 
 
 def _json_line(folder: RunFolder, breaks: list[Break]) -> str:

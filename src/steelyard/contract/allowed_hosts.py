@@ -21,28 +21,28 @@ def checked_door(text: str) -> str:
     """Raises ValueError that says what to write instead."""
     host, _, port = text.rpartition(":")
     if not 1 <= int(port) <= _LAST_PORT or port.startswith("0"):
-        raise ValueError(f"{port} is no port: 1 to {_LAST_PORT}")
+        raise ValueError(f"{port} is not a port (1 to {_LAST_PORT})")
     if "*" in host:
-        raise ValueError(f"{host} is no host: a door leads to one; name each")
+        raise ValueError(f"{host} has a wildcard; name each host")
     if not host.isascii():
-        raise ValueError(f"say {host} as it is looked up{_in_ascii(host)}")
+        raise ValueError(f"write {host} in its ASCII form{_in_ascii(host)}")
     if host != host.lower():
-        raise ValueError(f"say {host} in lower case: {host.lower()}:{port}")
+        raise ValueError(f"write {host} in lower case: {host.lower()}:{port}")
     if _is_address(host):
-        raise ValueError(f"{host} is an address, and a door is found by a name; say the host's name")
+        raise ValueError(f"{host} is an address; write the host's name")
     if host == "localhost" or host.endswith(".localhost") or host in OWN_NAMES:
-        raise ValueError(f"{host} is the sandbox itself; this machine is {THIS_MACHINE}:{port}")
+        raise ValueError(f"{host} is the sandbox itself; for this machine write {THIS_MACHINE}:{port}")
     if len(host) > _MOST_CHARS or not all(_LABEL.fullmatch(label) for label in host.split(".")):
-        raise ValueError(f"{host[:80]} is no name of a host")
+        raise ValueError(f"{host[:80]} is not a host name")
     return text
 
 
 def checked_doors(allowed_hosts: tuple[str, ...]) -> tuple[str, ...]:
     if not allowed_hosts:
-        raise ValueError("must not be empty; say `none`")
+        raise ValueError("must not be empty; write `none`")
     for number, allowed_host in enumerate(allowed_hosts):
         if allowed_host in allowed_hosts[:number]:
-            raise ValueError(f"{allowed_host} is there twice")
+            raise ValueError(f"{allowed_host} is listed twice")
     return allowed_hosts
 
 

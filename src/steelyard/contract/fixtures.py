@@ -59,7 +59,7 @@ def lay_fixture(contract: Contract, fixture: Fixture, folder: Path) -> None:
         # A link of the snapshot's on the way would lead the copy to wherever its author wished.
         beyond = next((one for one in prefixes(path)[:-1] if _is_no_folder(folder / one)), None)
         if beyond is not None or (place.is_dir() and not place.is_symlink()):
-            said = f"{shown(path)} cannot be laid there: the snapshot has something else in its place"
+            said = f"{shown(path)} cannot be written: the snapshot has something else at this path"
             raise ContractFault(Problem(str(contract.folder / fixture.name), "", said))
         place.parent.mkdir(parents=True, exist_ok=True)
         place.unlink(missing_ok=True)
@@ -71,7 +71,7 @@ def _strays(folder: Path) -> Iterator[Problem]:
     if folder.is_dir():
         for one in sorted(folder.iterdir()):
             if one.is_dir() and one.name not in KINDS and not one.name.startswith("."):
-                message = f"is neither {FOLDER}/pass nor {FOLDER}/fail, so it would not be tried"
+                message = f"is neither {FOLDER}/pass nor {FOLDER}/fail, so it would not be tested"
                 yield Problem(str(one), "", message)
 
 
@@ -97,7 +97,7 @@ def _files(folder: Path, name: str, output: str | None) -> dict[str, ContractFil
     if name not in files:
         return {path.removeprefix(f"{name}/"): file for path, file in files.items()}
     if output is None:
-        raise ValueError("is a file, and no `expected_output_path` says which one it stands for")
+        raise ValueError("is a file, but the check has no `expected_output_path` that says where it belongs")
     return {output: files[name]}
 
 

@@ -151,10 +151,10 @@ def _build_problems(entries: Entries) -> list[Problem]:
         return []
     none = entries.source.data.get("build") == "none"
     if built and none:
-        place, message, fix = built[0], "builds, though the contract says `build: none`", ""
+        place, message, fix = built[0], "is a build check, but the contract has `build: none`", ""
     elif not built and not none and entries.checks and not entries.problems:
         place, message = entries.where_checks_are, "no check is `under: build` or `under: static`"
-        fix = "add one, or say `build: none` beside `oracle:`"
+        fix = "add one, or write `build: none` beside `oracle:`"
     else:
         return []
     return [Problem(entries.source.where(place), dotted(place), message, fix)]
@@ -171,16 +171,16 @@ def _reward_problems(entries: Entries) -> list[Problem]:
     if verifiers == 1:
         return []
     message = (
-        f"the reward is the verifier's, and there are {verifiers}" if verifiers else "there is no verifier"
+        f"there are {verifiers} verifiers to take the reward from" if verifiers else "there is no verifier"
     )
-    return [Problem(entries.source.where(("reward",)), "reward", message, "say exactly one `type: verifier`")]
+    return [Problem(entries.source.where(("reward",)), "reward", message, "use exactly one `type: verifier`")]
 
 
 def _step_reward_problems(entries: Entries, step: str) -> list[Problem]:
     verifiers = sum(entry.type == "verifier" and entry.step == step for entry in entries.checks)
     if verifiers == 1:
         return []
-    message = f"the reward of a step is its verifier's, and {step} has {verifiers or 'none'}"
+    message = f"step {step} has {verifiers or 'no'} verifiers; its reward needs exactly one"
     return [
         Problem(entries.source.where(("reward",)), "reward", message, "one `type: verifier` in each step")
     ]

@@ -95,7 +95,7 @@ class Repository(Strict):
     @model_validator(mode="after")
     def _one_source(self) -> Repository:
         if sum(source is not None for source in (self.git, self.archive, self.tree)) != 1:
-            raise ValueError("say exactly one of git, archive, tree")
+            raise ValueError("set exactly one of git, archive, tree")
         if self.git is not None and self.commit is None:
             raise ValueError("git needs the full commit id in `commit`")
         if self.history == "full" and self.git is None:
@@ -120,7 +120,7 @@ class Secret(Strict):
 
 
 class Ready(Strict):
-    """When an agent may start: `cmd` has ended with 0, in its sandbox. It is asked at most `retries` times, and as
+    """An agent starts when `cmd` has exited with 0 in its sandbox. It is run at most `retries` times, and as
     often as it takes during the start period.
     """
 
@@ -177,16 +177,16 @@ class EnvironmentSpec(Strict):
                 raise ValueError(f"`{given[0]}` needs `sandbox: docker`")
             return self
         if self.user is not None and self.scope != "system":
-            raise ValueError("`user` needs `scope: system`; elsewhere every agent is a user of its own")
+            raise ValueError("`user` needs `scope: system`; otherwise Steelyard chooses the user")
         if self.scope == "system" and self.read_only:
-            raise ValueError("`scope: system` is about what can be written everywhere; `read_only` is not")
+            raise ValueError("`scope: system` and `read_only` exclude each other")
         if (self.image is None) == (self.build is None):
             raise ValueError("`sandbox: docker` needs exactly one of image, build")
         if self.toolchains:
-            raise ValueError("toolchains are this machine's; an image brings its own")
+            raise ValueError("toolchains are those of this machine; a container uses what is in its image")
         if self.image is not None and not self.allow_unpinned and not re.match(PINNED_PATTERN, self.image):
             raise ValueError(
-                "an image is named by its digest (NAME@sha256:... or sha256:...), or say `allow_unpinned: true`"
+                "name the image by its digest (NAME@sha256:... or sha256:...), or set `allow_unpinned: true`"
             )
         return self
 
@@ -198,7 +198,7 @@ def _check_workdir(environment: EnvironmentSpec) -> None:
     if environment.sandbox == "local":
         raise ValueError("`workdir` needs `sandbox: docker` or `sandbox: bubblewrap`")
     if workdir in {"/home", "/home/agent"} or workdir.split("/")[1] in SYSTEM_FOLDERS:
-        raise ValueError(f"{workdir} is the system's; workdir is a folder of its own, like /app")
+        raise ValueError(f"{workdir} is a system folder; choose another, like /app")
 
 
 class Reruns(Strict):
@@ -207,7 +207,7 @@ class Reruns(Strict):
 
 
 class ScriptReference(Strict):
-    """A solution that is a script: run as an agent would be, with its folder at /solution, which no other agent sees."""
+    """A script as a solution: run like an agent, with its folder at /solution, which no other agent sees."""
 
     script: NonEmpty
     env: dict[Variable, str] = Field(default_factory=dict)
@@ -227,7 +227,7 @@ class Oracle(Strict):
 
 
 class Step(Strict):
-    """One part of a sequence over one workspace, with a brief and checks of its own."""
+    """One of several tasks over one workspace, with its own brief and checks."""
 
     name: Name
     brief: NonEmpty | None = None
@@ -242,7 +242,7 @@ class Step(Strict):
     @model_validator(mode="after")
     def _one_brief(self) -> Step:
         if (self.brief is None) == (self.brief_file is None):
-            raise ValueError("say exactly one of brief, brief_file")
+            raise ValueError("set exactly one of brief, brief_file")
         return self
 
 
@@ -272,7 +272,7 @@ class Headroom(Strict):
 
 
 class Budget(Strict):
-    """Caps of one run. Only `wall_s` (with `headroom`) is enforced yet: it ends the run, and the run has failed. The others
+    """Caps of one run. Only `wall_s` (with `headroom`) is enforced yet: a run that reaches it is stopped and fails. The others
     are recorded, and a contract that sets one gets a warning. The thirty minutes and five dollars are policy choices, not
     optima.
     """
@@ -319,7 +319,7 @@ class ContractScore(Strict):
 
 
 class Judge(Strict):
-    """Models that read the run and say what they think of it, beside the checks; without `models` the default one."""
+    """Models that read the run and give an opinion beside the checks; without `models` the default model."""
 
     models: Annotated[tuple[ModelName, ...], Field(max_length=MOST_JURORS)] = ()
     max_diff_bytes: Annotated[int, Field(ge=1, le=10_000_000)] = 100_000
@@ -328,7 +328,7 @@ class Judge(Strict):
     @classmethod
     def _each_once(cls, models: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(models)) < len(models):
-            raise ValueError("a model has one voice: name each once")
+            raise ValueError("a model is listed twice")
         return models
 
 
@@ -394,7 +394,7 @@ class ContractSpec(Strict):
     @model_validator(mode="after")
     def _one_brief(self) -> ContractSpec:
         if not self.steps and (self.brief is None) == (self.brief_file is None):
-            raise ValueError("say exactly one of brief, brief_file")
+            raise ValueError("set exactly one of brief, brief_file")
         return self
 
     @property

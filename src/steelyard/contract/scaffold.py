@@ -14,8 +14,8 @@ from steelyard.errors import OperatorFault
 from steelyard.filesystem.git import GitRefused, git
 
 BRIEF = """\
-Say here what the agent has to do, as you would say it to a colleague who knows the repository.
-Say what must hold afterwards, not how to do it; never mention the hidden tests.
+Write here what the agent has to do, as you would explain it to a colleague who knows the repository.
+State what must hold afterwards, not how to do it; never mention the hidden tests.
 """
 
 HIDDEN = """\
@@ -24,7 +24,7 @@ import unittest
 
 class Acceptance(unittest.TestCase):
     def test_what_must_hold_once_the_task_is_done(self):
-        self.fail("say here what must hold; `steelyard check --reference` then shows that your solution holds it")
+        self.fail("write tests of what must hold; `steelyard check --reference` then runs them on your solution")
 """
 
 CONTRACT = """\
@@ -38,7 +38,7 @@ repository:
 {repository}
 
 environment:
-  # toolchains: {{python: "3.11"}}  # host toolchains to show; without it only /usr is there
+  # toolchains: {{python: "3.11"}}  # toolchains of this machine; without it only /usr is available
   env: {{TZ: UTC}}
 
 # setup:                        # run once and cached, before any agent
@@ -49,10 +49,10 @@ build: none                     # remove this line once a check is `under: build
 oracle:
   checks:                       # all must pass, on a fresh tree with the agent's change
     - id: acceptance
-      type: tests               # each test is looked at; `type: command` has an exit code and no more
+      type: tests               # reports each test; `type: command` reads only an exit code
       cmd: python3 -m unittest tests/test_acceptance.py
       # or: python3 -m pytest, node --test, npx jest, go test ./..., cargo test, ...; `setup` installs what they need
-      inject:                   # hidden files, laid over the change last; agents never see them
+      inject:                   # hidden files, written over the change last; agents never see them
         - {{src: hidden/test_acceptance.py, dest: tests/test_acceptance.py}}
       timeout_s: 600
       weight: 1
@@ -110,7 +110,7 @@ def write_contract(folder: Path, asked: Asked) -> list[Path]:
 
 def _repository(folder: Path, asked: Asked) -> str:
     if asked.git is not None and asked.tree is not None:
-        raise OperatorFault("say --git or --tree, not both")
+        raise OperatorFault("use --git or --tree, not both")
     if asked.git is not None:
         return _git_lines(folder, asked.git, asked.commit)
     if asked.commit is not None:

@@ -59,7 +59,7 @@ def apply_unified(
             return _apply_form(form, baseline, read)
         except ValueError as refused:
             first = first or refused
-    raise first or ValueError("there is no file in the patch")
+    raise first or ValueError("the patch names no file")
 
 
 def _apply_form(
@@ -74,14 +74,14 @@ def _apply_form(
         if source and (before is None or before.kind != "file"):
             raise ValueError(f"{shown(source)} is not a file of the snapshot")
         if not source and path in baseline:
-            raise ValueError(f"{shown(path)} is there already")
+            raise ValueError(f"{shown(path)} exists already")
         content = _applied(section, read(source) if source else b"")
         if source and source != path:
             after[source] = Patched(None)
         mode = section.mode or (before.mode if before else "644")
         after[path] = Patched(None) if section.deleted else Patched(content, mode)
     if not after:
-        raise ValueError("there is no file in the patch")
+        raise ValueError("the patch names no file")
     return after
 
 
@@ -91,7 +91,7 @@ def _applied(section: Section, content: bytes) -> bytes:
     for hunk in section.hunks:
         if hunk.start < at or lines[hunk.start : hunk.start + len(hunk.old)] != hunk.old:
             raise ValueError(
-                f"{shown(section.old or section.new)} is not as line {hunk.start + 1} of it should be"
+                f"{shown(section.old or section.new)} differs from the patch at line {hunk.start + 1}"
             )
         done += lines[at : hunk.start] + hunk.new
         at = hunk.start + len(hunk.old)
@@ -120,7 +120,7 @@ class _Reader:
     def section(self) -> Section | None:
         while self.at < len(self.lines) and not self.line.startswith((b"diff --git ", b"--- ")):
             if self.line.startswith(b"@@ "):
-                raise self._wrong("a hunk of no file")
+                raise self._wrong("a hunk without a file")
             self.at += 1
         if self.at == len(self.lines):
             return None

@@ -20,7 +20,7 @@ def image_of(contract: Contract) -> Image:
         image = build_image(engine(), recipe)
     if image.volumes and declared.scope == "system":
         message = (
-            f"the image has a volume at {shown(image.volumes[0])}, and what is written there is in no change"
+            f"the image has a volume at {shown(image.volumes[0])}; files written there cannot be captured"
         )
         field = "environment.image" if declared.image else "environment.build"
         raise ContractFault(Problem("contract.yaml", field, message, "an image without VOLUME"))

@@ -48,7 +48,7 @@ def _ask(environment: Environment, folder: Path) -> None:
     with environment.backend.start(environment.sandbox_spec()) as sandbox:
         done = sandbox.run(Command(argv, timeout_s=ASK_S))
     if done.exit_code is None:
-        raise InfraFault("the image did not say which package managers it has")
+        raise InfraFault("the package managers of the image could not be listed")
     rows = (line.partition("\t") for line in done.stdout.text.splitlines())
     versions = {name: said[:MOST_CHARS] for name, _, said in rows if name in NAMES}
     (folder / "versions.json").write_bytes(orjson.dumps(versions))

@@ -128,7 +128,9 @@ def build_again(environment: Environment) -> Environment:
     contract = environment.contract
     snapshot = take_snapshot(contract.spec.repository, contract.folder.absolute(), environment.cache)
     if snapshot.root != contract.snapshot.root:
-        raise InfraFault(f"the snapshot of {contract.id} in the cache was altered, and so was its source")
+        raise InfraFault(
+            f"the snapshot of {contract.id} in the cache was altered, and its source has changed too"
+        )
     return prepare_environment(
         replace(contract, snapshot=snapshot), sandbox=environment.sandbox, cache=environment.cache
     )
@@ -139,7 +141,7 @@ def _refuse_local_doors(contract: Contract, kind: str) -> None:
     named = [spec.environment.network, spec.setup_network, spec.oracle.network]
     if kind == "local" and any(not isinstance(said, str) for said in named):
         raise OperatorFault(
-            f"{contract.id} names what may be reached, and the local sandbox reaches everything; use bubblewrap"
+            f"{contract.id} limits the network, which the local sandbox cannot do; use bubblewrap"
         )
 
 
@@ -150,7 +152,9 @@ def _image(contract: Contract, kind: str) -> Image | None:
 
         return image_of(contract)
     if declared.image or declared.build:
-        raise OperatorFault(f"{contract.id} runs in an image, which the {kind} sandbox has not; use docker")
+        raise OperatorFault(
+            f"{contract.id} needs an image, which the {kind} sandbox does not support; use docker"
+        )
     return None
 
 

@@ -179,8 +179,8 @@ def _first_line(command: str) -> str:
 
 def _reaching(said: str | tuple[str, ...]) -> str:
     if said == "none":
-        return "setup runs offline; vendor what it needs, or say `setup_network: host`"
-    return "" if isinstance(said, str) else f"setup reaches nothing but {', '.join(said)}"
+        return "setup runs offline; vendor what it needs, or set `setup_network: host`"
+    return "" if isinstance(said, str) else f"setup can reach only {', '.join(said)}"
 
 
 def _connected(sandbox_spec: SandboxSpec, said: str | tuple[str, ...]) -> SandboxSpec:

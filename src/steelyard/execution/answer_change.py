@@ -34,5 +34,5 @@ def last_words(said: Captured | None, path: str, root: str, blobs: Blobs) -> Cha
     cut = said.size > len(kept) or len(kept) > MOST_SAID_BYTES
     stored = blobs.put_bytes(kept[:MOST_SAID_BYTES])
     entry = ChangeEntry(path, None, Entry("file", "644", stored.size, stored.sha256))
-    why = f"the agent printed {said.size} bytes; its answer is the first {stored.size} that were kept"
+    why = f"the agent printed {said.size} bytes; only the first {stored.size} are its answer"
     return Change(root, (entry,), findings=(Finding("answer_cut", "warning", path, why),) if cut else ())

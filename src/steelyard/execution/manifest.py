@@ -152,7 +152,7 @@ def comparability_class(trial: Trial, facts: Facts, image: str = "") -> str:
         facts.kind,
         sorted(facts.limits.items()),
         spec.environment.model_dump(mode="json", by_alias=True),
-        "doors"
+        "allow_list"
         if AllowedHost.each(spec.environment.network)
         else "host"
         if facts.network == "host"
@@ -249,7 +249,7 @@ def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str
         "image": None if image is None else {"id": image.id, "reference": image.reference},
         "materialise": facts.materialise,
         "overlay": facts.overlay or None,
-        "network": list(reached) if facts.network == "doors" else facts.network,
+        "network": list(reached) if facts.network == "allow_list" else facts.network,
         "run_uid": facts.run_uid,
         "workspace": WORKSPACE,
         "home": HOME,
@@ -304,7 +304,7 @@ def _setup(environment: Environment) -> dict[str, Any] | None:
         "digest": environment.setup.digest,
         "contents": environment.setup.contents,
         "network": environment.setup.network,
-        "doors": [
+        "allowed_hosts": [
             str(allowed_host) for allowed_host in AllowedHost.each(environment.contract.spec.setup_network)
         ],
         "commands": list(environment.contract.spec.setup),

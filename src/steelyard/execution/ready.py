@@ -35,5 +35,5 @@ def unready(sandbox: Sandbox, ready: Ready | None) -> str:
 
 def _told(done: CommandResult) -> str:
     said = (done.stderr.text.strip() or done.stdout.text.strip())[-500:]
-    how = "it took too long" if done.timed_out else f"exit code {done.exit_code}"
+    how = "timed out" if done.timed_out else f"exit code {done.exit_code}"
     return f"{how}{f': {said}' if said else ''}"

@@ -62,9 +62,9 @@ def run_trial(  # noqa: PLR0913  # options, by name
     except InfraFault as fault:
         run.ending = Ending("infrastructure", str(fault))
     except OSError as error:  # a full disk, too many open files: nobody's defect
-        run.ending = Ending("infrastructure", f"this machine refused: {error}")
+        run.ending = Ending("infrastructure", f"an operation failed on this machine: {error}")
     except Exception as defect:  # noqa: BLE001  # a defect of ours costs this run, loudly, and not the others
-        run.ending = Ending("infrastructure", f"a defect in Steelyard: {defect!r}")
+        run.ending = Ending("infrastructure", f"internal error in Steelyard: {defect!r}")
         run.folder.write_bytes("defect.txt", traceback.format_exc().encode(errors="replace"))
     finally:
         live.remove(run)
@@ -87,7 +87,7 @@ def _terminate(run: LiveRun) -> None:
         and reached == "none"
         and not run.agent.resources.hosts
     ):
-        # No network, no door to a model: nothing can have been spent.
+        # No network, so no model was reachable: nothing can have been spent.
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
     alert = run.alerts.get(ending.code)
     run.events.append(

@@ -136,5 +136,5 @@ def _watch(run: LiveRun, message: Message, checks: Sequence[GraderEntry]) -> End
 
 def _not_enough(step: Step, reward: float | None) -> Halt:
     if reward is None:
-        return Halt(f"what step {step.name} is worth is not known", "error")
-    return Halt(f"step {step.name} earned {reward:.2f} and needed {step.min_reward:.2f}")
+        return Halt(f"the reward of step {step.name} is unknown", "error")
+    return Halt(f"step {step.name} earned {reward:.2f}, needed {step.min_reward:.2f}")

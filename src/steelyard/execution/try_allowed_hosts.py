@@ -30,7 +30,7 @@ def try_doors(run: LiveRun) -> None:
     run.doors_tried = True
     away = unreachable(AllowedHost.each(run.trial.contract.spec.oracle.network))
     if away:
-        raise InfraFault(f"what the checks may reach (oracle.network) is not there: {_listed(away)}")
+        raise InfraFault(f"allowed hosts of the checks (oracle.network) cannot be reached: {_listed(away)}")
 
 
 def _listed(away: Mapping[AllowedHost, str]) -> str:

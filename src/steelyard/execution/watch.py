@@ -73,7 +73,7 @@ def messages(run: LiveRun) -> Iterator[Message]:
 
 def converse(run: LiveRun) -> None:
     """Message by message, until all are answered or one answer does not end as it should."""
-    ending = Ending("infrastructure", "nothing was said")
+    ending = Ending("infrastructure", "no message was delivered")
     for message in messages(run):
         ending = attend(run, message)
         if ending.code != "completed" or run.delivery is not None:
@@ -98,7 +98,7 @@ def attend(run: LiveRun, message: Message) -> Ending:
 
 def _delivered(delivery: Delivery) -> str:
     if delivery.applied is None:
-        return "change handed over; no agent ran"
+        return "change applied; no agent ran"
     return f"{'the patch does not apply' if delivery.applied.refused else 'patch applied'}; no agent ran"
 
 

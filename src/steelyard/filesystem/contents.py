@@ -114,10 +114,10 @@ def _difference(folder: Path) -> str | None:
     known = set(recorded.splitlines(keepends=True))
     changed = [path for path, line in found.items() if line not in known]
     if changed:
-        return f"{_named(min(changed))} is not as it was recorded"
+        return f"{_named(min(changed))} differs from the record"
     gone = known - set(found.values())
     if gone:
-        return f"{_named(min(line.split(b' ', 7)[-1].rstrip() for line in gone))} is gone"
+        return f"{_named(min(line.split(b' ', 7)[-1].rstrip() for line in gone))} is missing"
     return "the record of its contents is damaged"
 
 

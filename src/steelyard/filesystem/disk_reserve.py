@@ -45,5 +45,5 @@ def reserved(folder: Path) -> Iterator[Reserve]:
                 file = held.enter_context(tempfile.TemporaryFile(dir=folder))
                 os.posix_fallocate(file.fileno(), 0, FILE_BYTES)
         except OSError as error:
-            raise InfraFault(f"{folder} cannot take a run: {error.strerror}") from error
+            raise InfraFault(f"{folder} cannot hold a run: {error.strerror}") from error
         yield Reserve(held)

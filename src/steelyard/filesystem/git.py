@@ -74,7 +74,7 @@ def git(git_dir: Path, *arguments: str, stdin: bytes = b"") -> bytes:
     )
     if done.returncode != 0:
         words = done.stderr.decode(errors="replace").strip().splitlines()
-        raise GitRefused(words[-1] if words else f"git {arguments[0]} ended with {done.returncode}")
+        raise GitRefused(words[-1] if words else f"git {arguments[0]} exited with {done.returncode}")
     return done.stdout
 
 

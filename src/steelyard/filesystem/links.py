@@ -47,7 +47,7 @@ def _why_bad(path: str, entries: Mapping[str, Entry]) -> str:
         if entry.target.startswith("/"):
             return "is absolute"
         if hops > MOST_HOPS:
-            return "goes round in a circle"
+            return "is part of a loop"
         done.pop()
         todo.extend(entry.target.split("/")[::-1])
     return ""

@@ -70,4 +70,4 @@ def loaded_type(point: EntryPoint) -> type[Grader]:
     kind = point.load()
     if isinstance(kind, type) and issubclass(kind, Grader):
         return kind
-    raise OperatorFault(f"the installed grader {point.name} ({point.value}) is no subclass of Grader")
+    raise OperatorFault(f"the installed grader {point.name} ({point.value}) is not a subclass of Grader")

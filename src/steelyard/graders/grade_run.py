@@ -76,7 +76,7 @@ class _Grading:
         except GraderFault as fault:
             return Graded(entry, self._blamed(entry, str(fault)))
         except Exception as defect:  # noqa: BLE001  # one grader's defect must not take the others along
-            return Graded(entry, self._blamed(entry, f"a defect in the grader: {defect!r}"))
+            return Graded(entry, self._blamed(entry, f"internal error in the grader: {defect!r}"))
 
     def _blamed(self, entry: GraderEntry, why: str) -> Grade:
         """No decision about this change. If there is one about the reference's, or about none, this change is to blame:
@@ -100,7 +100,7 @@ class _Grading:
             return Grade.error(why)
         if there.outcome == "error":
             return Grade.error(why)
-        return Grade.of(False, f"{why}; without this change the grader decides")
+        return Grade.of(False, f"{why}; the grader decides without this change, so the change is at fault")
 
     def _trusted_change(self, blobs: Blobs) -> Change:
         contract = self.contract
@@ -133,7 +133,7 @@ class _Grading:
         addressed = any(one.id == "addresses_judge" for one in self.evidence.findings)
         if not steered and not addressed:
             return grade
-        return Grade.of(False, f"the change provoked this: {grade.why}", data=grade.data)
+        return Grade.of(False, f"caused by the change: {grade.why}", data=grade.data)
 
     @cached_property
     def _outcomes(self) -> dict[str, Outcome]:
@@ -198,6 +198,8 @@ class _Grading:
             found = special_cased_inputs(self.contract, self.evidence.change, self.evidence.blobs)
         except Exception as defect:  # noqa: BLE001  # advice decides nothing, and neither does its defect
             return (
-                Finding("no_advice", "info", "change.json", f"a defect while looking for advice: {defect!r}"),
+                Finding(
+                    "no_advice", "info", "change.json", f"internal error while looking for advice: {defect!r}"
+                ),
             )
         return (*found, *advised)

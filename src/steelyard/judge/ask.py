@@ -48,7 +48,7 @@ def judged(judge_input: JudgeInput, panel: Panel, known: Known | None = None) ->
         return _opinion(judge_input, juror, panel.retry_policy)
 
     def late(juror: Juror) -> Opinion:
-        return _unread(judge_input, juror, "it took too long")
+        return _unread(judge_input, juror, "timed out")
 
     return rule(at_once(panel, opinion, late))
 
@@ -60,7 +60,7 @@ def _opinion(judge_input: JudgeInput, juror: Juror, retry_policy: RetryPolicy) -
     except (NoAnswer, Unreadable) as error:
         return _unread(judge_input, juror, str(error))
     except Exception as defect:  # noqa: BLE001  # a defect here says nothing about the run
-        return _unread(judge_input, juror, f"a defect in the judge: {type(defect).__name__}")
+        return _unread(judge_input, juror, f"internal error in the judge: {type(defect).__name__}")
     return Opinion(
         model=juror.model,
         verdict=answer.verdict,
@@ -119,7 +119,7 @@ def answer_of(
         return read_reply(words.text, wanted), words
     except Unreadable as error:
         if not words.complete:
-            raise Unreadable("the answer was cut off at the limit of tokens") from error
+            raise Unreadable("the answer was cut off at the token limit") from error
         raise
 
 

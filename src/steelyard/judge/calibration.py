@@ -101,12 +101,12 @@ def _missing(found: Calibration, wanted: Thresholds) -> Iterable[str]:
         yield f"{found.table.total} labelled runs, {wanted.labelled} are needed"
     for name, rate in (("passed", found.false_fail), ("failed", found.false_pass)):
         if rate.trials < wanted.of_each:
-            yield f"{rate.trials} runs that people {name}, {wanted.of_each} are needed"
+            yield f"{rate.trials} runs that people marked {name}, {wanted.of_each} are needed"
     if found.kappa.kappa is None or found.kappa.low < wanted.kappa_low:
         yield f"kappa may be as low as {found.kappa.low:.2f}, {wanted.kappa_low:g} is needed"
     if found.false_pass.high > wanted.false_pass_high:
         high = f"{found.false_pass.high:.0%}"
-        yield f"of what people failed it may pass up to {high}, {wanted.false_pass_high:.0%} is allowed"
+        yield f"of the runs that people failed it may pass up to {high}, {wanted.false_pass_high:.0%} is allowed"
     if (found.unreadable.rate or 0.0) > wanted.unreadable:
         yield f"{found.unreadable.rate:.0%} could not be read, {wanted.unreadable:.0%} is allowed"
 
@@ -139,7 +139,7 @@ def _labelled(data: Mapping[str, Any], folder: Path) -> Labelled:
 def _judge_of(run: Path, model: str | None) -> str:
     """What the newest grading that was judged says; of a model of the jury, what that one said."""
     if not run.is_dir():
-        raise ValueError(f"{run} is no run folder")
+        raise ValueError(f"{run} is not a run folder")
     judged = [data for one in read_gradings(RunFolder(run)) if (data := one["verdict"].get("judge"))]
     if not judged:
         raise ValueError(f"{run} was not judged")

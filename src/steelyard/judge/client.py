@@ -80,7 +80,9 @@ def _words(juror: Juror, body: dict[str, Any], ends: float) -> Words:
     try:
         words = juror.wire.words(json.loads(got.body))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise NoAnswer(f"not a reply of this kind of model: {_without(juror.key, got.body)}") from error
+        raise NoAnswer(
+            f"not a reply in the format of this provider: {_without(juror.key, got.body)}"
+        ) from error
     return words._replace(text=_hidden(juror.key, words.text))
 
 
@@ -114,7 +116,7 @@ def _post(juror: Juror, body: dict[str, Any], ends: float) -> _Got:
 
 def _read(response: Any, ends: float) -> _Got:
     if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise NoAnswer("a packed reply, which was not asked for")
+        raise NoAnswer("a compressed reply, which was not requested")
     data = b""
     while chunk := response.read1(_CHUNK):
         data += chunk
@@ -129,7 +131,7 @@ def _read(response: Any, ends: float) -> _Got:
 def _left(ends: float) -> float:
     left = ends - time.monotonic()
     if left <= 0:
-        raise NoAnswer("it took too long")
+        raise NoAnswer("timed out")
     return left
 
 

@@ -101,7 +101,7 @@ def rule(opinions: Sequence[Opinion]) -> Judgement:
     """What the jury says. An opinion that was steered is shown and does not count."""
     read = [one for one in opinions if one.readable]
     if not read:
-        why = _in_one_line(_reasons(opinions)) if opinions else "nobody was asked"
+        why = _in_one_line(_reasons(opinions)) if opinions else "no model was asked"
         return Judgement("UNPARSEABLE" if opinions else "N/A", why, tuple(opinions))
     if len(read) * 2 < len(opinions):
         why = f"{len(read)} of {len(opinions)} answers could be read: {_reasons(opinions)}"
@@ -131,4 +131,4 @@ def _reasons(opinions: Sequence[Opinion]) -> str:
 
 
 def _unreadable(opinion: Opinion) -> str:
-    return "it obeyed words in the evidence" if opinion.steered else opinion.error
+    return "it obeyed instructions in the evidence" if opinion.steered else opinion.error

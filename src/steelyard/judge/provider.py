@@ -92,7 +92,10 @@ def maker_of(model: str) -> ModelMaker | None:
 def juror_of(model: str, env: Mapping[str, str]) -> Juror:
     maker = maker_of(model)
     if maker is None:
-        return Juror(model, missing=f"whose model is {model[:200]!r}? Say anthropic:NAME or openai:NAME")
+        return Juror(
+            model,
+            missing=f"unknown provider of the model {model[:200]!r}; write anthropic:NAME or openai:NAME",
+        )
     wire, name = maker
     key, url = env.get(wire.key_name, "").strip(), env.get(wire.url_name, "").strip() or wire.default_url
     if not key:

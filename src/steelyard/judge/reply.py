@@ -127,13 +127,13 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) < len(pairs):
-        raise _Refused("a key stands twice in one object")
+        raise _Refused("a key occurs twice in one object")
     # Half a character, quoted from what an agent wrote, is no reason to throw an answer away.
     return {key: _HALF.sub("\ufffd", value) if isinstance(value, str) else value for key, value in pairs}
 
 
 def _no_constant(name: str) -> Any:
-    raise _Refused(f"{name} is no number")
+    raise _Refused(f"{name} is not a number")
 
 
 def _first(error: ValidationError) -> str:

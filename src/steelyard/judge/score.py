@@ -49,7 +49,7 @@ def scored(produced: Produced, panel: Panel) -> list[Scoring]:
     return at_once(
         panel,
         lambda juror: _scoring(produced, juror, panel),
-        lambda juror: Scoring(juror.model, error="it took too long"),
+        lambda juror: Scoring(juror.model, error="timed out"),
     )
 
 
@@ -63,7 +63,9 @@ def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
     except Unreadable as error:
         return Scoring(juror.model, answered=True, error=str(error))
     except Exception as defect:  # noqa: BLE001  # what provokes one must not get rid of a bad score by it
-        return Scoring(juror.model, answered=True, error=f"a defect in the judge: {type(defect).__name__}")
+        return Scoring(
+            juror.model, answered=True, error=f"internal error in the judge: {type(defect).__name__}"
+        )
     steered = obeys(put, answer.reasoning, words.text)
     return Scoring(
         juror.model,
@@ -71,7 +73,7 @@ def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
         visible(answer.reasoning),
         steered,
         answered=True,
-        error="it obeyed words in the evidence" if steered else "",
+        error="it obeyed instructions in the evidence" if steered else "",
         tokens_in=words.tokens_in,
         tokens_out=words.tokens_out,
     )

@@ -1,6 +1,6 @@
-"""A run folder -> the last that its agent said, and the file that has the rest of it.
+"""A run folder -> the last output of its agent, and the file with all of it.
 
-    agent said (agent/stdout.txt):
+    agent output (agent/stdout.txt):
     | All tests pass now.
 
 Written by an agent: bounded, escaped, and every line behind a bar, those that a narrow terminal makes of it too.
@@ -28,7 +28,7 @@ def agent_output(folder: Path, console: Console) -> Iterator[Text]:
     text, cut = _end_of(folder / FILE)
     if not text:
         return
-    yield Text(f"\nagent said ({'the end of ' if cut else ''}{FILE}):", "bold")
+    yield Text(f"\nagent output ({'the end of ' if cut else ''}{FILE}):", "bold")
     bar = Text("| ")
     for line in text.expandtabs(4).splitlines():
         yield from behind(bar, shown(line), console, again=bar)

@@ -122,7 +122,7 @@ def _opinion(opinion: Mapping[str, Any], console: Console, *, alone: bool) -> It
         f"{mode}{scores}  {one_line(opinion['at'], 40)}{earlier}",
     )
     if opinion["steered"]:
-        yield Text("  it obeyed words in the evidence, so it does not count", "bold yellow")
+        yield Text("  it obeyed instructions in the evidence, so it does not count", "bold yellow")
     if opinion["error"]:
         yield from behind(Text("  "), one_line(opinion["error"]), console)
     yield from _behind_bars(str(opinion["reasoning"]), console)

@@ -36,7 +36,7 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
         console.print(_gates(result, console.width, unicode=not console.options.ascii_only))
     for line in steps_of(result, unicode=not console.options.ascii_only):
         console.print(line)
-    if result["assurance"]["network"] == "doors":
+    if result["assurance"]["network"] == "allow_list":
         for line in failed_connections(Path(result["folder"])):
             console.print(line)
     _print_session(console, result)
@@ -210,10 +210,10 @@ def _gates(result: Mapping[str, Any], width: int, *, unicode: bool) -> Text:
 
 
 def _network(label: Mapping[str, Any]) -> str:
-    """`none`, or whose doors lead where: `agent api.example:443`."""
+    """`none`, or who may reach what: `agent api.example:443`."""
     named = [
         f"{who} {one_line(allowed_hosts[0])}{f' and {len(allowed_hosts) - 1} more' if len(allowed_hosts) > 1 else ''}"
-        for who, allowed_hosts in label.get("doors", {}).items()
+        for who, allowed_hosts in label.get("allowed_hosts", {}).items()
     ]
     return ", ".join(named) or str(label["network"])
 
@@ -246,7 +246,7 @@ def _trust(label: Mapping[str, Any], verdict: str) -> str:
     if verdict in {"invalid", "error"}:
         return f"{where}; there is no decision that could be faked"
     how = {
-        "split": "the tests run apart from the tested code",
+        "split": "the tests run in another sandbox than the tested code",
         "twin": "controls look for faked results",
     }.get(label["oracle"], _FAKED.get(label.get("runner", ""), "the tested code could fake these results"))
     return f"{where}; {how}"

@@ -269,7 +269,7 @@ def _assurance_schema() -> dict[str, Any]:
         }
     )
     named = {"type": "array", "items": _TEXT}
-    schema["properties"]["doors"] = {  # only where there are some
+    schema["properties"]["allowed_hosts"] = {  # only where there are some
         "type": "object",
         "properties": {"agent": named, "checks": named},
     }

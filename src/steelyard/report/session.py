@@ -52,7 +52,7 @@ _SPEAKERS = {"brief": "user", "agent.message": "agent"}
 
 
 def failed_connections(folder: Path) -> Iterator[Text]:
-    """A door that led nowhere explains a failure that is nobody's: a line for each way in which one failed."""
+    """A host that could not be reached explains a failure that the agent did not cause: a line for each kind of failure."""
     try:
         told = [event.payload for event in read_events(folder / "events.jsonl") if event.type == _CONNECTION]
         times: Counter[tuple[str, str, str]] = Counter()

@@ -92,7 +92,7 @@ def footer(results: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
     yield Text("")
     if any(result.get("workspace") != "none" for result in results):
         undecided = any("error" in (result["gates"] or {}).values() for result in results)
-        yield Text(LEGEND + ("  ! could not be decided" if undecided else ""), "dim")
+        yield Text(LEGEND + ("  ! not decided" if undecided else ""), "dim")
     for folder in dict.fromkeys(Path(result["folder"]).parent for result in results if result["folder"]):
         yield Text(f"evidence in {shown(str(_from_here(folder)))}", "dim")
     if any((result["assurance"] or {}).get("isolation") == "none" for result in results):
@@ -274,7 +274,7 @@ def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
     for why in comparison.incomparable:
-        console.print(Text(f"not comparable: {one_line(why)}", "bold yellow"))
+        console.print(Text(f"the two runs are not comparable: {one_line(why)}", "bold yellow"))
     for name, run in zip(("first", "second"), comparison.runs, strict=True):
         console.print(Text(f"{name:<6} {run}", "dim"))
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -243,13 +243,13 @@ class Facts:
     isolation: Isolation
     materialise: Literal["overlay", "copy"]
     overlay: Literal["root", "userxattr", ""]
-    network: Literal["none", "doors", "host"]
+    network: Literal["none", "allow_list", "host"]
     run_uid: int | None  # None: of a user that the image gives its number
     limits: Mapping[str, Enforced]  # cpu, memory, disk, processes
 
 
-def network_of(spec: SandboxSpec) -> Literal["none", "doors", "host"]:
-    return "doors" if spec.allowed_hosts else spec.network
+def network_of(spec: SandboxSpec) -> Literal["none", "allow_list", "host"]:
+    return "allow_list" if spec.allowed_hosts else spec.network
 
 
 OnOutput = Callable[[Literal["stdout", "stderr"], bytes], None]

@@ -21,7 +21,7 @@ from steelyard.sandboxes.egress.proxy import EgressProxy
 from steelyard.sandboxes.init.wire import Wire
 
 DEATH_S = 10.0
-_LOST = "the sandbox died, so what is left of it is not known"
+_LOST = "the sandbox died, so its final state is unknown"
 
 
 class Lifecycle(ABC):

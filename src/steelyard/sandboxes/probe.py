@@ -117,7 +117,7 @@ def _sandbox() -> str:
         with BubblewrapBackend().start(SandboxSpec(layers=(Path(folder),), limits=_SMALL)) as sandbox:
             text = sandbox.run(Command(("/bin/sh", "-c", _LOOK_INSIDE), timeout_s=30)).stdout.text
     if not text.startswith("1\n"):  # loopback
-        raise InfraFault("a sandbox has more network than its loopback; use a kernel with CONFIG_NET_NS")
+        raise InfraFault("a sandbox has a network beyond its loopback; use a kernel with CONFIG_NET_NS")
     if "Seccomp:\t2" not in text:
         raise InfraFault(
             "a sandbox starts, but without its system call filter; use a kernel with CONFIG_SECCOMP_FILTER"
@@ -155,8 +155,8 @@ def _limit(facts: Facts, name: str) -> Reading:
     words = {
         "cgroup": f"cgroup v{cgroups.host().version}",
         "rlimit": "rlimit",
-        "tmpfs": "tmpfs size, up to 2048 MB; above, a watch over the files",
-        "polled": "rlimit for each process, and the sum looked at five times a second",
+        "tmpfs": "tmpfs size, up to 2048 MB; above that, the files are polled",
+        "polled": "rlimit for each process, and the sum polled five times a second",
         "none": "not enforced",
     }
     strong = how in {"cgroup", "rlimit", "tmpfs"}

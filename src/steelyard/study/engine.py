@@ -58,7 +58,7 @@ def refuse_absent_agent(trial: Trial, environment: Environment) -> None:
     missing = absent(environment, sorted(programs)) if programs else []
     if missing:
         raise OperatorFault(
-            f"agent {agent.name}: there is no `{missing[0]}` in the sandbox of {trial.contract.id}; "
+            f"agent {agent.name}: `{missing[0]}` is not in the sandbox of {trial.contract.id}; "
             "name its toolchain, or use an image that has it"
         )
 
@@ -143,7 +143,7 @@ class _Study:
         except OSError as error:
             fault = machine_fault(error)
         except Exception as defect:  # noqa: BLE001  # a defect of ours costs this trial, loudly, and not the others
-            fault = InfraFault(f"a defect in Steelyard: {defect!r}")
+            fault = InfraFault(f"internal error in Steelyard: {defect!r}")
             fault.__cause__ = defect
         finally:
             self._environments.release(trial)

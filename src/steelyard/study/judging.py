@@ -98,7 +98,7 @@ class Judging:
             return judged(told, panel, known_opinions(evidence.folder))
         except Exception as defect:  # noqa: BLE001  # a judge's defect is no fault of the run's
             # Its text may hold what was sent, keys included.
-            return Judgement.not_applicable(f"a defect in the judge: {type(defect).__name__}")
+            return Judgement.not_applicable(f"internal error in the judge: {type(defect).__name__}")
 
 
 def _unfit(contract: Contract, evidence: Evidence) -> str:
@@ -107,7 +107,7 @@ def _unfit(contract: Contract, evidence: Evidence) -> str:
         given = answer_status(evidence.change, evidence.blobs)
         if why := auto_fail_reason(ended, given, spec.expected_outcome):
             return why
-    return "" if ended == "completed" else f"only a run that was completed is judged: {ended}"
+    return "" if ended == "completed" else f"only completed runs are judged; this one ended with {ended}"
 
 
 def known_opinions(folder: RunFolder) -> dict[tuple[str, str], Opinion]:

@@ -112,7 +112,7 @@ def _why_invalid(contract: Contract, evidence: Evidence) -> str | None:
         return f"infrastructure: {evidence.rationale}"
     recorded = evidence.manifest.get("contract", {}).get("digest")
     if recorded != contract.digest:
-        return f"the run is of contract digest {recorded}, not {contract.digest}"
+        return f"the run has contract digest {recorded}, not {contract.digest}"
     return evidence.broken
 
 

@@ -75,13 +75,13 @@ def refuse_to_regrade(contract: Contract, evidence: Evidence, signer: Path | Non
         raise OperatorFault(f"{run} was altered: {evidence.broken}")
     if contract_digest(evidence) != contract.digest:
         raise OperatorFault(
-            f"{run} is of contract digest {contract_digest(evidence)}, not {contract.digest} ({contract.id}); "
+            f"{run} has contract digest {contract_digest(evidence)}, not {contract.digest} ({contract.id}); "
             "to grade its change by another contract: `steelyard diff --raw` and `steelyard grade --patch -`"
         )
     signature = evidence.folder.read_json(SEAL).get("signature")
     if signature is None:
         return
     if signer is None:
-        raise OperatorFault(f"{run} is signed, and an unsigned grading would break it; say --sign KEY")
+        raise OperatorFault(f"{run} is signed, and an unsigned grading would break it; give --sign KEY")
     if not signs_as(signature, signer):
         raise OperatorFault(f"{run} is signed with another key than {signer}; its gradings need its own")

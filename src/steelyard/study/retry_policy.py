@@ -55,6 +55,6 @@ def machine_fault(error: InfraFault | OSError) -> InfraFault:
     """The same as an InfraFault, with a message that names the machine."""
     if isinstance(error, InfraFault):
         return error
-    fault = InfraFault(f"this machine refused: {error}")
+    fault = InfraFault(f"an operation failed on this machine: {error}")
     fault.__cause__ = error
     return fault

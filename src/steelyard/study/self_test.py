@@ -76,7 +76,7 @@ class SelfTest:
                 if contract.spec.workspace == "none"
                 else "reference: reference.patch, which `git diff` writes of a solution"
             )
-            raise ContractFault(Problem(where, field, "there is no reference to try", fix))
+            raise ContractFault(Problem(where, field, "the contract has no reference", fix))
 
     def _run(self, contract: Contract, agent: str, name: str) -> Record:
         self.on_start(f"{contract.id} x {name}")
@@ -102,19 +102,19 @@ def fixtures_of(contract: Contract) -> list[Fixture]:
     """Raises ContractFault for what cannot be tried, nothing to try included."""
     if contract.spec.steps:
         where = str(contract.folder)
-        raise ContractFault(Problem(where, "steps", "fixtures are for contracts without steps"))
+        raise ContractFault(Problem(where, "steps", "fixtures do not work with steps"))
     asking = verifiers(contract)
     spec = contract.spec
     outputs = {one.output_in(contract.brief, spec.answer_path, spec.environment.root) for one in asking}
     found = find_fixtures(contract, outputs.pop() if len(outputs) == 1 else None)
     if found and not asking:
         raise ContractFault(
-            Problem(str(contract.folder / "fixtures"), "", "there is no verifier to try them on")
+            Problem(str(contract.folder / "fixtures"), "", "there is no verifier that could grade them")
         )
     if asking and not found:
         fix = "put answers into fixtures/pass and fixtures/fail"
         raise ContractFault(
-            Problem(str(contract.folder), "", "a verifier, and no fixture to try it with", fix)
+            Problem(str(contract.folder), "", "the contract has a verifier but no fixtures", fix)
         )
     return found
 
@@ -181,4 +181,6 @@ def _left_out(record: Record) -> str:
     """What of the system was not on the bench may be what is missing there."""
     left = [one.where for one in record.evidence.findings if one.id == "not_carried"]
     more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-    return f"; {left[0]}{more} was not on the bench: `exports`, or `bench: live`" if left else ""
+    return (
+        f"; {left[0]}{more} was not on the bench: add it to `exports`, or use `bench: live`" if left else ""
+    )

@@ -47,7 +47,7 @@ def _report_breaks(evidence: Evidence) -> Iterator[Break]:
     names = stored.keys() | derived.keys() if same else stored.keys() & derived.keys()
     for name in sorted(names):
         if stored.get(name, _ABSENT) != derived.get(name, _ABSENT):
-            yield Break(REPORT, f"altered: its `{name}` is not what the record says")
+            yield Break(REPORT, f"altered: its `{name}` differs from the record")
 
 
 def _recorded(said: Mapping[str, Any]) -> Verdict:

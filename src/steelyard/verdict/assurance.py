@@ -2,7 +2,7 @@
 
 {"isolation": "bubblewrap", "tree": "fresh", "oracle": "twin", "control_coverage": 0.9, "chance": 0.0156,
  "runner": "reporter", "network": "none", "limits": {"cpu": "cgroup", ...}, "findings": 0}
- with doors too: "network": "doors", "doors": {"agent": ["api.example:443"], "checks": [...]}
+ with allowed hosts too: "network": "allow_list", "allowed_hosts": {"agent": ["api.example:443"], "checks": [...]}
 
 `oracle`, `runner` and `control_coverage` are those of the weakest acceptance check that earned anything; where none did,
 `runner` is that of the weakest check.
@@ -33,7 +33,7 @@ class Assurance:
         float | None
     )  # that work which only guesses passes the controls; None where there are none, or nothing decides
     runner: str  # judge | candidate | exit_code | verifier | report_file | reporter
-    network: str  # host | doors | none; of agent and checks, whoever has more
+    network: str  # host | allow_list | none; the wider one of agent and checks
     limits: Mapping[str, str]
     findings: int
     allowed_hosts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # agent, checks -> host:port
@@ -48,7 +48,7 @@ class Assurance:
             "runner": self.runner,
             "network": self.network,
             **(
-                {"doors": {who: list(named) for who, named in self.allowed_hosts.items()}}
+                {"allowed_hosts": {who: list(named) for who, named in self.allowed_hosts.items()}}
                 if self.allowed_hosts
                 else {}
             ),
@@ -91,7 +91,7 @@ def _allowed_hosts(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
 def _network(agents: Any, allowed_hosts: Mapping[str, Sequence[str]]) -> str:
     if agents == "host" or not allowed_hosts:
         return str(agents)
-    return "doors"
+    return "allow_list"
 
 
 def _nothing_earned(manifest: Mapping[str, Any], counting: Sequence[_Earned]) -> str:

@@ -64,7 +64,7 @@ class EvaluationResult(Strict):
     @model_validator(mode="after")
     def _nothing_for_what_cannot_be_read(self) -> EvaluationResult:
         if not self.validity.output_parseable and self.reward > 0:
-            raise ValueError("an output that cannot be parsed has no reward above 0")
+            raise ValueError("an output that cannot be parsed must have reward 0")
         return self
 
 

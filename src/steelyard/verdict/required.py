@@ -22,7 +22,7 @@ _SCALES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "isolation": (("none",), ("bubblewrap", "container"), ("vm",)),
     "tree": (("live",), ("fresh",)),
     "runner": (("judge",), ("candidate",), ("exit_code", "verifier"), ("report_file",), ("reporter",)),
-    "network": (("host",), ("doors",), ("none",)),
+    "network": (("host",), ("allow_list",), ("none",)),
 }
 COVERAGE = "control_coverage"
 
@@ -80,7 +80,7 @@ def _checked(name: str, value: str, word: str) -> str | float:
         return share
     if name not in _SCALES:
         raise OperatorFault(
-            f"--require-assurance {word}: there is no {name!r}; there are {', '.join((*_SCALES, COVERAGE))}"
+            f"--require-assurance {word}: there is no {name!r}; choose from {', '.join((*_SCALES, COVERAGE))}"
         )
     values = [one for group in _SCALES[name] for one in group]
     if value not in values:

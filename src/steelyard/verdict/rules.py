@@ -44,8 +44,8 @@ class VerdictRule(NamedTuple):
     holds: Callable[[Facts], bool]
 
 
-_FAILED, _ERROR = "failed trial, in the rate", "errors: outside the rate, inside its bounds"
-_OPEN = "ungraded: outside the rate, inside its bounds"
+_FAILED, _ERROR = "failed trial, in the rate", "errors: left out of the rate, but part of its bounds"
+_OPEN = "ungraded: left out of the rate, but part of its bounds"
 RULES: tuple[VerdictRule, ...] = (
     VerdictRule(
         "invalid",
@@ -54,13 +54,13 @@ RULES: tuple[VerdictRule, ...] = (
         "any; `infrastructure` always",
         "invalid",
         "null",
-        "invalid: outside the rate, inside its bounds",
+        "invalid: left out of the rate, but part of its bounds",
         lambda facts: facts.is_invalid,
     ),
     VerdictRule(
         "stopped",
         "scorable",
-        "any; the patch is graded and shown as `patch_verdict`",
+        "any; the patch is still graded, as `patch_verdict`",
         "a budget, a loop breaker or safety stopped the run",
         "fail",
         "0",
@@ -70,7 +70,7 @@ RULES: tuple[VerdictRule, ...] = (
     VerdictRule(
         "failed",
         "scorable",
-        "a required grade failed, or a finding is a violation; errors beside it change nothing",
+        "a required grade failed, or a finding is a violation; errors do not matter then",
         "any other",
         "fail",
         "contract",
@@ -80,7 +80,7 @@ RULES: tuple[VerdictRule, ...] = (
     VerdictRule(
         "undecided",
         "scorable",
-        "a required grade is `error` and none failed; or all credit is `error`",
+        "a required grade is `error` and none failed; or every weighted grade is `error`",
         "any other",
         "error",
         "null",
@@ -110,7 +110,7 @@ RULES: tuple[VerdictRule, ...] = (
     VerdictRule(
         "answer without an end",
         "scorable",
-        "an answer that nothing verified: empty, too large, or its agent crashed",
+        "an answer without a verifier: empty, too large, or the agent crashed",
         "any other",
         "fail",
         "0",
@@ -120,7 +120,7 @@ RULES: tuple[VerdictRule, ...] = (
     VerdictRule(
         "answer judged right",
         "scorable",
-        "an answer that nothing verified, and the judge says PASS",
+        "an answer without a verifier; the judge says PASS",
         "`completed`",
         "pass",
         "1",
@@ -130,7 +130,7 @@ RULES: tuple[VerdictRule, ...] = (
     VerdictRule(
         "answer judged wrong",
         "scorable",
-        "an answer that nothing verified, and the judge says FAIL",
+        "an answer without a verifier; the judge says FAIL",
         "`completed`",
         "fail",
         "0",
@@ -140,7 +140,7 @@ RULES: tuple[VerdictRule, ...] = (
     VerdictRule(
         "nothing applied",
         "scorable",
-        "nothing that is required or carries credit applied",
+        "nothing applied that is required or has a weight",
         "any other",
         "ungraded",
         "null",

@@ -37,7 +37,7 @@ def decide_status(
     if missing:
         return Status("invalid", f"no acceptance evidence for {', '.join(missing)}")
     if not checks and CLASS_OF[termination] == "safety":
-        return Status("invalid", "stopped for safety, and nothing was checked")
+        return Status("invalid", "stopped for safety; nothing was checked")
     return Status("scorable")
 
 
@@ -49,9 +49,7 @@ def decide_acceptance(grades: Sequence[Graded]) -> Accepted:
     required = [one for one in grades if one.gates]
     undecided = next((one for one in required if one.grade.outcome == "error"), None)
     if undecided is not None:
-        return Accepted(
-            "acceptance_error", f"{undecided.entry.name} reached no decision: {undecided.grade.why}"
-        )
+        return Accepted("acceptance_error", f"{undecided.entry.name} could not decide: {undecided.grade.why}")
     accepting = [one for one in required if one.entry.under in _ACCEPTING]
     failed = next((one for one in accepting if one.grade.outcome == "fail"), None)
     if failed is not None:

@@ -62,7 +62,7 @@ def _result(step: Step, grades: Sequence[Graded], ended: str | None, rule: str) 
     if reward is None:
         return StepResult(step.name, "error", None, _why(telling), ended)
     if telling is not None or not is_enough(reward, step.min_reward):
-        why = _why(telling) if telling else f"earned {reward:.2f} and needed {step.min_reward:.2f}"
+        why = _why(telling) if telling else f"reward {reward:.2f}, needed {step.min_reward:.2f}"
         return StepResult(step.name, "fail", reward, why, ended)
     return StepResult(step.name, "pass", reward, "every check passed", ended)
 

@@ -203,7 +203,7 @@ def _voided(judge: Judgement | None, findings: Sequence[Finding]) -> str:
     is_addressed = any(finding.id == "addresses_judge" for finding in findings)
     if judge is None or judge.verdict in ("PASS", "FAIL") or not judge.steered or not is_addressed:
         return ""
-    return "the answer addresses whoever judges it, and a judge was steered"
+    return "the answer addresses its judge, and a judge obeyed it"
 
 
 def _held(gates: Mapping[str, Gate], checks: Checks) -> bool | None:
@@ -255,7 +255,7 @@ def _reason(decisive: VerdictRule, said: _Said, rule: Rule) -> str:
 
 def _judged_reason(judge: Judgement | None) -> str:
     if judge is None:
-        return "nobody was asked about the answer"
+        return "no model was asked about the answer"
     return (
         f"judge: {judge.why}" if judge.verdict in ("PASS", "FAIL") else f"judge {judge.verdict}: {judge.why}"
     )

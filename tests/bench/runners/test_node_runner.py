@@ -341,12 +341,12 @@ def test_a_test_file_that_another_process_of_tests_wrote_anew_is_tampering(run: 
             "b.test.js": "require('node:test')('n', () => { throw new Error('no'); });",
         }
     )
-    assert ran.reported.tampering == ("b.test.js: the file was written anew while tests ran",)
+    assert ran.reported.tampering == ("b.test.js: the file was rewritten while tests ran",)
 
 
 def test_a_pass_without_a_body_is_tampering(run: RunNode) -> None:
     ran = run({"src/slug.js": WRONG + CHEATS["makes running tests pass"], "test/slug.test.js": CHECKED})
-    assert any("its body did not end well" in one for one in ran.reported.tampering)
+    assert any("its body did not finish" in one for one in ran.reported.tampering)
 
 
 def test_replaced_methods_that_comparisons_use_are_tampering(run: RunNode) -> None:
@@ -380,14 +380,17 @@ def test_a_file_that_never_ends_stops_the_run(run: RunNode) -> None:
     forever = "require('node:test')('m', () => {}); setInterval(() => {}, 1000);"
     ran = run({"a.test.js": forever, "b.test.js": "require('node:test')('n', () => {});"}, timeout_s=6)
     assert ran.finished.timed_out
-    assert any("ended before its last word: no end" in one for one in ran.reported.problems)
+    assert any("ended before its report was complete: timed out" in one for one in ran.reported.problems)
 
 
 def test_a_problem_quotes_nothing_that_the_tests_threw(run: RunNode) -> None:
     """Problems are in result lines, and what a hidden test throws may name the values that it expected."""
     dies = "process.on('uncaughtExceptionMonitor', () => process.kill(process.pid, 'SIGKILL'));"
     ran = run({"a.test.js": f"{dies} throw new Error('expected 4711');"})
-    assert any("ended before its last word: an error was not caught" in one for one in ran.reported.problems)
+    assert any(
+        "ended before its report was complete: an error was not caught" in one
+        for one in ran.reported.problems
+    )
     assert not [one for one in ran.reported.problems if "4711" in one]
 
 

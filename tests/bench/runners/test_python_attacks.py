@@ -67,7 +67,7 @@ def test_a_process_that_ends_before_its_end_is_no_pass(
 
 def test_it_is_said_that_the_end_was_never_reported(python_bench: PythonBench) -> None:
     reported = python_bench({"shop.py": "import os; os._exit(0)", "test_x.py": TEST}).reported
-    assert "the tests' process ended (exit 0) before it reported its end" in reported.problems
+    assert "the test process ended (exit 0) before it reported its end" in reported.problems
 
 
 SPEAKING = {
@@ -117,7 +117,7 @@ os._exit(0)
     ran = python_bench({"shop.py": code, "test_x.py": TEST})
     assert not ran.finished.not_started
     assert not ran.reported.own_runner
-    assert ran.reported.tampering == (f"the code under test spoke for the runner: {word}",)
+    assert ran.reported.tampering == (f"the code under test sent a record in the runner's name: {word}",)
 
 
 def test_too_many_words_are_no_pass_and_no_hang(python_bench: PythonBench) -> None:
@@ -312,7 +312,7 @@ TAMPERING = {
             "exec(compile(text, '<x>', 'exec'), space)\n"
             "next(o for o in gc.get_objects() if type(o) is PytestPluginManager).register(space['Mine']())"
         ),
-        "a hook of the runner was added by code that no file has",
+        "a hook of the runner was added by code from no file",
     ),
     "a hook in the name of the runner's own file": (
         (
@@ -322,7 +322,7 @@ TAMPERING = {
             "exec(compile(text, c.__file__, 'exec'), space)\n"
             "next(o for o in gc.get_objects() if type(o) is PytestPluginManager).register(space['Mine']())"
         ),
-        "a hook of the runner was added by code that no file has",
+        "a hook of the runner was added by code from no file",
     ),
     "a module written at run time": (
         (
@@ -402,7 +402,7 @@ BESIDE = {
     "a standard module": {
         "argparse.py": "import atexit, os; atexit.register(os._exit, 0)\nraise SystemExit(0)\n"
     },
-    "a part of the runner": {
+    "a part of the installed test runner": {
         "pytest/__init__.py": "raise SystemExit(0)\n",
         "pluggy.py": "raise SystemExit(0)\n",
         "_pytest.py": "raise SystemExit(0)\n",
@@ -457,7 +457,7 @@ def test_an_interpreter_of_the_change_is_not_started(python_bench: PythonBench) 
     ran = python_bench(
         {"test_x.py": TEST}, ".venv/bin/python -m pytest", theirs=frozenset({".venv/bin/python"})
     )
-    assert ran.reported.problems == ("`.venv/bin/python` was brought by the change",)
+    assert ran.reported.problems == ("`.venv/bin/python` comes from the change",)
     assert not ran.finished.not_started
 
 

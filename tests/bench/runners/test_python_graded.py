@@ -68,7 +68,7 @@ def test_an_interpreter_that_the_change_brings_is_never_asked(
         "run", contract("venv/bin/python -m pytest -q"), "--agent", script(fake + MEND), "--json"
     )
     assert said.line["verdict"] == "fail"
-    assert "`venv/bin/python` was brought by the change" in json.dumps(said.line)
+    assert "`venv/bin/python` comes from the change" in json.dumps(said.line)
 
 
 def test_a_bench_without_pytest_is_the_contracts_trouble(
@@ -77,4 +77,4 @@ def test_a_bench_without_pytest_is_the_contracts_trouble(
     said = steelyard("run", contract(setup=[]), "--agent", script(MEND), "--json")
     (grade,) = [one for one in said.line["grades"] if one["name"] == "adds"]
     assert grade["outcome"] == "error"
-    assert "pytest is not installed for `python3` in the bench" in grade["why"]
+    assert "pytest is not installed for `python3` on the bench" in grade["why"]

@@ -68,7 +68,7 @@ def test_a_record_out_of_order_is_wrong(records: list[tuple[str, list[str]]]) ->
 
 def test_who_speaks_for_the_runner_when_the_tree_may_run_is_accused_and_not_heard() -> None:
     story, _ = heard([READY, ("own", ["shop"])])
-    assert story.told()["tampering"] == ["the code under test spoke for the runner: own"]
+    assert story.told()["tampering"] == ["the code under test sent a record in the runner's name: own"]
     assert not story.notes["own"]
 
 

@@ -179,7 +179,7 @@ def test_a_program_may_be_content_with_an_unexpected_success(python_bench: Pytho
         ("raise SystemExit(0)", "`run.py` ran no tests with unittest"),
         (
             "import unittest\nfor _ in range(2): unittest.TextTestRunner().run(unittest.TestSuite())\n",
-            "unittest ran a second suite, and only one can be heard",
+            "unittest ran a second suite; only one is supported",
         ),
     ],
 )
@@ -429,7 +429,7 @@ def test_a_contract_without_pytest_is_told_where_to_install_it(python_bench: Pyt
     python_bench.home.mkdir()
     ran = python_bench({"test_x.py": "def test_x(): pass\n"})
     assert ran.finished.not_started == (
-        "pytest is not installed for `python3` in the bench; install it in `setup`"
+        "pytest is not installed for `python3` on the bench; install it in `setup`"
     )
     script = python_bench({}, "pytest -q")
     assert "pytest" in script.finished.not_started

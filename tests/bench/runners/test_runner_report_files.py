@@ -77,12 +77,12 @@ def test_the_folder_of_a_report_is_new_and_nobody_elses(run: RunTool) -> None:
 
 def test_all_passed_and_an_exit_code_that_says_otherwise_is_a_problem(run: RunTool) -> None:
     reported = run("./ctest", tool(f'echo "{PASSED}" > $2; exit 1')).reported
-    assert reported.problems == ("the report has no failure, and the command ended with exit 1",)
+    assert reported.problems == ("the report has no failure, but the command ended with exit 1",)
 
 
 def test_a_failure_and_an_exit_code_that_says_otherwise_is_a_problem(run: RunTool) -> None:
     reported = run("./ctest", tool(f'echo "{FAILED}" > $2')).reported
-    assert reported.problems == ("s::a did not pass, and the command ended with exit 0",)
+    assert reported.problems == ("s::a did not pass, but the command ended with exit 0",)
 
 
 def test_a_test_that_was_run_again_has_failed_though_its_runner_is_content(run: RunTool) -> None:
@@ -136,7 +136,7 @@ def test_a_pipe_that_takes_the_report_s_place_while_it_is_read_does_not_hang(
     monkeypatch.setattr(reporting, "READ_TIMEOUT_S", 3.0)
     monkeypatch.setattr(reporting, "_READ", 'for f do rm "$f"; mkfifo "$f"; cat "$f"; done')
     reported = run("./ctest", tool(f'echo "{PASSED}" > $2')).reported
-    assert reported.problems == ("the report could not be read to its end",)
+    assert reported.problems == ("the report could not be read completely",)
 
 
 def test_reports_that_are_larger_together_than_may_be_are_a_problem(
@@ -150,7 +150,7 @@ def test_reports_that_are_larger_together_than_may_be_are_a_problem(
 def test_tests_that_never_end_are_a_problem(run: RunTool) -> None:
     ran = run("./ctest", tool(f'echo "{PASSED}" > $2; sleep 60'), timeout_s=1)
     assert ran.finished.timed_out
-    assert ran.reported.problems == ("the tests came to no end: no end",)
+    assert ran.reported.problems == ("the tests did not finish: timed out",)
 
 
 def test_a_step_before_the_tests_that_fails_leaves_no_report(run: RunTool) -> None:
@@ -162,7 +162,7 @@ def test_a_tool_that_the_change_brought_is_not_started(tmp_path: Path) -> None:
     del tmp_path
     suite = Suite("./ctest", argv=("./ctest",), theirs=frozenset({"./ctest"}))
     reported = BY_NAME["ctest"].run(None, suite).reported  # type: ignore[arg-type]  # nothing is to be run
-    assert reported.problems == ("`./ctest` was brought by the change",)
+    assert reported.problems == ("`./ctest` comes from the change",)
 
 
 def test_a_runner_that_cannot_run_a_command_says_so() -> None:

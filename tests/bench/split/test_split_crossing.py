@@ -45,7 +45,7 @@ REASONS = {
     "test_an_object_that_is_not_listed": "list 'shop.core:hidden' under the check's `objects`",
     "test_an_object_that_is_not_listed_is_no_error_of_its_own": "which is not plain data",
     "test_a_method_of_what_arrived_as_data": "arrived as data",
-    "test_data_without_an_end": "levels deep, or in itself",
+    "test_data_without_an_end": "levels deep, or containing itself",
     "test_importing_whatever_there_is": "name what the tests use",
     "test_a_module_of_somebody_else": "not one of the candidate's",
 }

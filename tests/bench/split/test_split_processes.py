@@ -81,7 +81,7 @@ def test_objects_of_a_process_that_ended_are_gone(split: SplitStage) -> None:
         "    candidate.reset()\n    assert cart.size() == 0\n"
     )
     ran = split.run({"shop.py": code}, hidden, objects=("shop:Cart",))
-    assert "was in a process of the candidate's that has ended" in details(ran)
+    assert "belonged to a candidate process that has ended" in details(ran)
 
 
 def test_a_name_that_only_the_change_has_never_replaces_what_is_installed(split: SplitStage) -> None:

@@ -151,7 +151,7 @@ def test_what_the_image_had_there_does_not_change_either(policy: SystemPolicy, p
 
 def test_what_was_left_out_says_what_an_author_can_do(policy: SystemPolicy) -> None:
     (finding,) = split(policy, added(policy, "etc/nginx/nginx.conf")).findings
-    assert "list it in `exports`, or `bench: live`" in finding.why
+    assert "list it in `exports`, or use `bench: live`" in finding.why
 
 
 @pytest.mark.parametrize("path", ["usr", "usr/local/lib", "bin", "opt", "opt/conda", "root", "home/ann", "var", "var/www", "srv", "tests"])  # fmt: skip

@@ -128,13 +128,13 @@ SYSTEM = {"sandbox": "docker", "scope": "system", "image": f"sha256:{'0' * 64}"}
     [
         ({"separate": {"artifacts": [{"source": "/"}]}}, "is an absolute path below the root"),
         ({"separate": {"artifacts": [{"source": "/app/../tests"}]}}, "without `..`"),
-        ({"separate": {"artifacts": [{"source": "/tests/x"}]}}, "is the verifier's own"),
-        ({"separate": {"artifacts": [{"source": "/proc"}]}}, "or the kernel's"),
+        ({"separate": {"artifacts": [{"source": "/tests/x"}]}}, "belongs to the verifier"),
+        ({"separate": {"artifacts": [{"source": "/proc"}]}}, "or the kernel"),
         ({"separate": {"image": "x:1"}}, "by its digest"),
         ({"separate": {"image": f"x@sha256:{'0' * 64}", "build": "grading"}}, "does not exist"),
         ({"separate": {"build": "tests"}}, "not a folder with a Dockerfile"),
         ({"separate": {"colect": []}}, "unknown key"),
-        ({"separate": {}, "reward_path": "/logs/artifacts/reward.txt"}, "has what the agent put there"),
+        ({"separate": {}, "reward_path": "/logs/artifacts/reward.txt"}, "holds files of the agent"),
     ],
 )
 def test_what_a_verifier_apart_cannot_be_told_is_refused(

@@ -31,10 +31,10 @@ def refused(patch: str, tree: Path, *, has_setup: bool = False) -> str:
     ("patch", "why"),
     [
         ("", "is empty"),
-        ("I would write a loop.\n", "no file is named in it"),
-        (CHANGE.replace("three", "drei"), "a.txt is not as the patch has it at line 1"),
+        ("I would write a loop.\n", "it names no file"),
+        (CHANGE.replace("three", "drei"), "a.txt differs from the patch at line 1"),
         (CHANGE.replace("a.txt", "b.txt"), "b.txt is not in the snapshot"),
-        ("--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+x\n", "a.txt is there already"),
+        ("--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+x\n", "a.txt exists already"),
         (CHANGE.replace(" three\n", ""), "can be read: line"),
         (CHANGE.replace("a.txt", "../a.txt"), "is not a path inside the repository"),
     ],

@@ -40,7 +40,7 @@ def test_an_empty_submodule_is_warned_about(writer: Writer, repository: Git) -> 
 def test_a_hidden_file_that_agents_see_is_warned_about(writer: Writer) -> None:
     checks = [{"id": "accept", "cmd": "x", "inject": ["repo/a.py"]}]
     writer.write(repository={"tree": "./repo"}, oracle={"checks": checks})
-    assert "repository.tree: repo/a.py is a file of the graders, and agents see it" in writer.warnings()
+    assert "repository.tree: repo/a.py is used for grading, and agents can read it" in writer.warnings()
 
 
 def test_the_examples_of_the_project_have_no_warnings(writer: Writer) -> None:
@@ -66,7 +66,7 @@ def test_each_cap_that_binds_nothing_is_warned_about_by_name(writer: Writer) -> 
     oracle = {"checks": CHECKS, "reference": "fix.patch"}
     writer.write({"fix.patch": PATCH}, oracle=oracle, budget={**caps, "wall_s": 60})
     expected = [
-        f"budget.{cap}: {cap} is recorded and not enforced yet: only wall_s ends a run" for cap in caps
+        f"budget.{cap}: {cap} is recorded but not enforced yet: only wall_s stops a run" for cap in caps
     ]
     assert sorted(writer.warnings()) == sorted(expected)
     writer.write({"fix.patch": PATCH}, oracle=oracle, budget={"wall_s": 60, "headroom": {"wall_s": 5}})

@@ -29,13 +29,17 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     ({"repository": ...}, "repository", "is missing"),
     ({"oracle": ...}, "oracle", "is missing"),
     ({"oracle": {"mode": "twin"}}, "oracle.checks", "is missing"),
-    ({"answer": "answer.md"}, "answer", "the change is the output"),
+    ({"answer": "answer.md"}, "answer", "with a repository the output is the change"),
     ({"turns": [""]}, "turns[0]", "must not be empty"),
     ({"turns": ["more"] * 101}, "turns", "more than 100"),
     (stepped(step("one"), brief="All of it."), "brief", "each step has a brief of its own"),
     (stepped(step("one"), turns=["And now?"]), "turns", "each step has a brief of its own"),
     (stepped(step("one"), oracle=ACCEPT), "oracle.checks", "each step has checks of its own"),
-    (stepped(step("one"), step("one", checks=[{"id": "other", "cmd": "x"}])), "steps[1].name", "is taken"),
+    (
+        stepped(step("one"), step("one", checks=[{"id": "other", "cmd": "x"}])),
+        "steps[1].name",
+        "two steps have the name",
+    ),
     (stepped(step("one", brief=...)), "steps[0]", "exactly one of brief, brief_file"),
     (stepped(step("one", checks=[])), "steps[0].checks", "must not be empty"),
     (stepped(step("one", min_reward=1.5)), "steps[0].min_reward", "at most 1"),
@@ -51,13 +55,21 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (stepped(step("one"), build=...), "steps", "no check is `under: build`"),
     (QUESTION | {"repository": {"tree": "repo"}}, "repository", "has none"),
     (QUESTION | {"build": "none"}, "build", "has none"),
-    (QUESTION | {"oracle": ACCEPT}, "oracle.checks[0]", "has no scorers"),
-    (QUESTION | {"graders": [{"type": "allowed_paths", "patterns": ["*"]}]}, "graders[0]", "has no scorers"),
-    (QUESTION | {"policy": {"allowed_paths": ["*"]}}, "policy.allowed_paths", "has no scorers"),
+    (QUESTION | {"oracle": ACCEPT}, "oracle.checks[0]", "allows only `verifier` checks"),
+    (
+        QUESTION | {"graders": [{"type": "allowed_paths", "patterns": ["*"]}]},
+        "graders[0]",
+        "allows only `verifier` checks",
+    ),
+    (
+        QUESTION | {"policy": {"allowed_paths": ["*"]}},
+        "policy.allowed_paths",
+        "allows only `verifier` checks",
+    ),
     (QUESTION | {"answer": "../answer"}, "answer", "a name"),
-    (QUESTION | {"judge": None}, "judge", "nobody looks at the answer"),
-    ({"expected_outcome": "refusal"}, "expected_outcome", "only a judge can tell a refusal"),
-    ({"judge": {"models": ["gpt-1", "gpt-1"]}}, "judge.models", "name each once"),
+    (QUESTION | {"judge": None}, "judge", "nothing grades the answer"),
+    ({"expected_outcome": "refusal"}, "expected_outcome", "only a judge can recognise a refusal"),
+    ({"judge": {"models": ["gpt-1", "gpt-1"]}}, "judge.models", "is listed twice"),
     ({"judge": {"models": ["a"]}}, "judge.models[0]", "expected the name of a model"),
     ({"judge": {"models": [f"gpt-{n}" for n in range(16)]}}, "judge.models", "more than 15"),
     ({"judge": {"max_diff_bytes": 0}}, "judge.max_diff_bytes", "at least 1"),
@@ -165,7 +177,10 @@ def test_a_later_message_with_the_solution_in_it_is_told(writer: Writer) -> None
 def test_a_question_that_only_a_judge_decides_is_told(writer: Writer) -> None:
     writer.write(**QUESTION)
     (told,) = writer.warnings()
-    assert told == "workspace: only a judge reads the answer, so without a key for one every run is ungraded"
+    assert (
+        told
+        == "workspace: only a judge grades the answer, so every run is ungraded unless a model key is set"
+    )
 
 
 def test_the_schema_knows_the_shapes() -> None:

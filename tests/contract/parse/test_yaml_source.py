@@ -52,7 +52,7 @@ def test_a_word_means_what_its_author_means(word: str, value: Any) -> None:
 
 
 REFUSED = [
-    ("a: 1\na: 2\n", "c:2:1: the key a is there twice"),
+    ("a: 1\na: 2\n", "c:2:1: the key a occurs twice"),
     ("1: x\n", "c:1:1: the key 1 is not text (put it in quotes)"),
     ("yes: x\n", "c:1:1: the key yes is not text (put it in quotes)"),
     ("? [a]\n: 1\n", "c:1:3: a key must be plain text"),

@@ -111,7 +111,7 @@ def test_every_kind_of_archive_gives_the_same_tree(tmp_path: Path, store: Cache,
 def test_the_sha256_of_the_archive_is_required_and_must_be_right(tmp_path: Path, store: Cache) -> None:
     path = ordinary_tar(tmp_path / "x.tar")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
-    with pytest.raises(ContractFault, match=f"does not say its sha256 .commit: {found}"):
+    with pytest.raises(ContractFault, match=f"does not give its sha256 .commit: {found}"):
         take_snapshot(Repository(archive="x.tar"), tmp_path, store)
     with pytest.raises(ContractFault, match=f"its sha256 is {found}, not 0000"):
         take(path, store, "0" * 64)
@@ -127,7 +127,7 @@ HOSTILE: list[tuple[str, list[tuple[tarfile.TarInfo, bytes]], str]] = [
     ("hard link up", [(member("h", tarfile.LNKTYPE, link="../x"), b"")], "not a file before it"),
     ("symlink out", [(member("l", tarfile.SYMTYPE, link="/etc"), b"")], "the symlink l is absolute"),
     ("symlink up", [(member("l", tarfile.SYMTYPE, link="../x"), b"")], "the symlink l leads out"),
-    ("symlink round", [(member("l", tarfile.SYMTYPE, link="l"), b"")], "goes round in a circle"),
+    ("symlink round", [(member("l", tarfile.SYMTYPE, link="l"), b"")], "is part of a loop"),
     (
         "through a link",
         [(member("l", tarfile.SYMTYPE, link="d"), b""), (member("l/x"), b"x")],
@@ -138,7 +138,7 @@ HOSTILE: list[tuple[str, list[tuple[tarfile.TarInfo, bytes]], str]] = [
         [(member("l", tarfile.SYMTYPE, link="d"), b""), (member("h", tarfile.LNKTYPE, link="l"), b"")],
         "not a file before it",
     ),
-    ("twice", [(member("a"), b"1"), (member("a"), b"2")], "a is there twice"),
+    ("twice", [(member("a"), b"1"), (member("a"), b"2")], "a occurs twice"),
 ]
 
 

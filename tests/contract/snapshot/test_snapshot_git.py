@@ -306,7 +306,7 @@ def test_a_shallow_clone_has_no_full_history(repository: Git, store: Cache, tmp_
     repository.commit({"a": "1\n"})
     commit = repository.commit({"a": "2\n"})
     repository("clone", "-q", "--depth=1", f"file://{repository.folder}", str(tmp_path / "shallow"))
-    assert "is shallow" in refused(tmp_path / "shallow", commit, store, history="full")
+    assert "is a shallow clone" in refused(tmp_path / "shallow", commit, store, history="full")
     assert take(tmp_path / "shallow", commit, store).entries["a"].size == 2
 
 
@@ -400,20 +400,20 @@ def test_a_damaged_snapshot_is_noticed(repository: Git, store: Cache) -> None:
     place = snapshot.tree / "a"
     place.write_text("9\n")
     os.utime(place, (EPOCH_S, EPOCH_S))
-    assert wrong(snapshot) == "tree/a is not as it was recorded"
+    assert wrong(snapshot) == "tree/a differs from the record"
     place.write_text("1\n")
     os.utime(place, (EPOCH_S, EPOCH_S))
     assert wrong(snapshot) is None
     place.chmod(0o600)
-    assert wrong(snapshot) == "tree/a is not as it was recorded"
+    assert wrong(snapshot) == "tree/a differs from the record"
     place.unlink()
-    assert wrong(snapshot) == "tree/a is gone"
+    assert wrong(snapshot) == "tree/a is missing"
 
 
 def test_an_added_file_is_noticed(repository: Git, store: Cache) -> None:
     snapshot = take(repository, repository.commit({"a": "1\n"}), store)
     (snapshot.tree / "more").write_text("x")
-    assert wrong(snapshot) == "tree/more is not as it was recorded"
+    assert wrong(snapshot) == "tree/more differs from the record"
 
 
 def test_an_ordinary_user_owns_its_snapshots(ordinary_user: Path) -> None:

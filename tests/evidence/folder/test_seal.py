@@ -123,7 +123,7 @@ def test_an_edited_event_is_named_with_its_line(run: RunFolder) -> None:
 def test_a_cut_tail_is_named_with_its_line(run: RunFolder) -> None:
     run.events.write_bytes(b"".join(run.events.read_bytes().splitlines(keepends=True)[:-1]))
     [item] = check_seal(run)
-    assert str(item).startswith("events.jsonl: line 8: cut tail")
+    assert str(item).startswith("events.jsonl: line 8: truncated")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_an_edited_verdict_does_not_have_its_digest_and_does_not_follow(tmp_path
     assert check_seal(run) == []
     edit(run, passing)
     assert reasons(run) == [
-        "altered: it does not have the digest it carries",
+        "altered: its content does not match its digest",
         "its verdict does not follow from its grades",
     ]
 
@@ -220,14 +220,14 @@ def test_grades_rewritten_to_match_still_contradict_the_sealed_outcomes(tmp_path
     run = make_run(tmp_path, outcome="fail")
     seal(run)
     append_grading(run, make_grading("pass"))
-    assert reasons(run) == ["it says pass of the check unit, and the sealed outcome is fail"]
+    assert reasons(run) == ["it says pass for the check unit, but the sealed outcome is fail"]
 
 
 def test_a_grading_that_leaves_out_a_failing_check_is_found(tmp_path: Path) -> None:
     run = make_run(tmp_path, outcome="fail")
     seal(run)
     append_grading(run, make_grading("pass", grades=[]))
-    assert reasons(run) == ["it says None of the check unit, and the sealed outcome is fail"]
+    assert reasons(run) == ["it says None for the check unit, but the sealed outcome is fail"]
 
 
 def test_a_grading_by_another_contract_is_found_unless_it_calls_the_run_invalid(run: RunFolder) -> None:
@@ -236,7 +236,7 @@ def test_a_grading_by_another_contract_is_found_unless_it_calls_the_run_invalid(
     append_grading(run, make_grading(contract=other, verdict=verdict, grades=[]))
     assert reasons(run) == []
     append_grading(run, make_grading(contract=other))
-    assert reasons(run) == ["it is by another contract than the run's"]
+    assert reasons(run) == ["it used another contract than the run"]
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"null", b"\xff", b"[" * 100_000, b"{}", b'{"a":' * 1000])
@@ -250,14 +250,14 @@ def test_a_grading_removed_from_the_end_is_found(run: RunFolder) -> None:
         append_grading(run, make_grading())
     run.file("gradings/0002.json").unlink()
     assert [str(item) for item in check_seal(run)] == [
-        "gradings-head.json: 1 grading was removed: it counts 2, and 1 are here"
+        "gradings-head.json: 1 grading was removed: it counts 2, but 1 are here"
     ]
 
 
 def test_a_grading_rewritten_consistently_is_not_the_one_that_the_head_names(run: RunFolder) -> None:
     append_grading(run, make_grading(score=0.5))
     edit(run, lambda data: with_digest({**data, "score": 1.0}))
-    assert reasons(run) == ["grading 1 has other bytes than those that it names"]
+    assert reasons(run) == ["the hash of grading 1 does not match"]
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"null", b"{}", b'{"count": 0}'])
@@ -301,7 +301,7 @@ def test_a_head_by_another_key_than_the_seal_does_not_hold(tmp_path: Path) -> No
 def test_a_file_among_the_gradings_that_is_none_is_named(run: RunFolder, name: str) -> None:
     append_grading(run, make_grading())
     (run.path / name).write_bytes(b"")
-    assert [str(item) for item in check_seal(run)] == [f"{name}: it is no grading"]
+    assert [str(item) for item in check_seal(run)] == [f"{name}: it is not a grading"]
 
 
 def test_a_link_in_the_place_of_the_gradings_is_named(run: RunFolder, tmp_path: Path) -> None:
@@ -337,8 +337,8 @@ def test_gradings_that_were_deleted_are_missed_by_their_report(run: RunFolder) -
     write_report(run)
     grading.unlink()
     assert [str(item) for item in check_seal(run)] == [
-        "gradings-head.json: 1 grading was removed: it counts 1, and 0 are here",
-        "report.json: the grading that it reports is missing",
+        "gradings-head.json: 1 grading was removed: it counts 1, but 0 are here",
+        "report.json: the grading it is made from is missing",
     ]
 
 
@@ -362,7 +362,7 @@ def test_a_folder_that_was_copied_to_the_name_of_another_run_is_found(run: RunFo
     other = RunFolder(tmp_path / "20260307T120000001Z-d-noop-abcdef")
     shutil.copytree(run.path, other.path)
     [item] = check_seal(other)
-    assert str(item) == f"seal.json: the seal is of run {run.run_id}"
+    assert str(item) == f"seal.json: the seal belongs to run {run.run_id}"
 
 
 def test_a_folder_that_was_moved_under_its_own_name_holds(run: RunFolder, tmp_path: Path) -> None:
@@ -375,7 +375,7 @@ def test_a_seal_made_again_around_the_manifest_of_another_run_is_found(tmp_path:
     run = make_run(tmp_path)
     run.write_json("manifest.json", {"run": "another"})
     seal(run)
-    assert [str(item) for item in check_seal(run)] == ["manifest.json: the manifest is of run another"]
+    assert [str(item) for item in check_seal(run)] == ["manifest.json: the manifest belongs to run another"]
 
 
 def write_keys(folder: Path, name: str) -> tuple[Path, Path]:

@@ -117,12 +117,12 @@ def test_another_whole_chain_of_the_same_length_is_not_the_one_that_was_sealed(
             log.append("tool.call", "agent", {"index": index})
     broken = verify_chain(tmp_path / "forged.jsonl", written[1], LINES)
     assert broken is not None
-    assert "another chain" in broken.why
+    assert "replaced" in broken.why
 
 
 @pytest.mark.parametrize(
     ("line", "why"),
-    [(b"not json\n", "not JSON"), (b"{}\n", "edited"), (b'{"hash":"0"}', "cut tail"), (b"\n", "not JSON")],
+    [(b"not json\n", "not JSON"), (b"{}\n", "edited"), (b'{"hash":"0"}', "truncated"), (b"\n", "not JSON")],
 )
 def test_a_line_that_is_no_event_is_named_for_what_it_is(tmp_path: Path, line: bytes, why: str) -> None:
     (tmp_path / "log").write_bytes(line)
@@ -136,7 +136,7 @@ def test_a_line_without_end_is_refused_without_being_held(tmp_path: Path) -> Non
         stream.truncate(MAX_LINE * 4)
     broken = verify_chain(tmp_path / "log")
     assert broken is not None
-    assert "longer than any event" in broken.why
+    assert "longer than an event can be" in broken.why
 
 
 def test_a_forged_line_whose_time_goes_back_is_found(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_whatever_is_not_passed_has_failed(outcome: ResultOutcome) -> None:
 def test_what_is_nowhere_counts_and_is_named() -> None:
     asked = of(["a.py::x", "a.py::y"], {"a.py::x": "passed"})
     assert (asked.absent, asked.share) == (("a.py::y",), 0.5)
-    assert "not among the results: a.py::y" in asked.why
+    assert "not reported: a.py::y" in asked.why
 
 
 def test_an_id_that_is_declared_twice_counts_once() -> None:

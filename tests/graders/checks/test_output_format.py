@@ -38,7 +38,7 @@ def test_what_does_not_parse_is_not_and_says_why(kind: Format, data: bytes) -> N
 
 
 def test_a_file_that_is_not_there_is_not_parseable() -> None:
-    assert look(None, Output("text"), None).errors == ("the output file is not there",)
+    assert look(None, Output("text"), None).errors == ("the output file is missing",)
 
 
 def test_a_schema_is_held_against_the_value() -> None:

@@ -211,7 +211,7 @@ def test_a_test_patch_that_does_not_apply_is_the_contracts_fault(tmp_path: Path)
         examined(tmp_path, PATCH.replace("assert True\n+", "assert False\n+"), patch="tests.patch")
     (problem,) = caught.value.problems
     assert problem.field == "graders[0].patch"
-    assert "does not apply: t/test_x.py is not as line 1" in problem.message
+    assert "does not apply: t/test_x.py differs from the patch at line 1" in problem.message
 
 
 def test_an_id_may_be_in_a_file_that_the_patch_brings(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ TRACES: list[tuple[Trace, Events, str, str]] = [
     (Trace((tool("write"),)), [READ], "fail", "0 write calls"),
     (Trace((tool("write"), tool("read"))), [WRITE, READ], "pass", ""),
     (Trace((tool("write"), tool("search"))), [WRITE, READ], "fail", "0 search calls"),
-    (Trace((tool("execute"),)), [WHOLE], "not_applicable", "no trace"),
-    (Trace((tool("execute"),)), [], "not_applicable", "no trace"),
+    (Trace((tool("execute"),)), [WHOLE], "not_applicable", "were not recorded"),
+    (Trace((tool("execute"),)), [], "not_applicable", "were not recorded"),
     (Trace((tool("execute"),)), [WHOLE, WRITE], "fail", "0 execute calls"),
     (Trace((tool("write"),)), [METERED], "fail", "0 write calls"),
     (Trace(require_no_denied=True), [WRITE, ASKED, ALLOWED], "pass", "permissions denied: 0"),
@@ -68,14 +68,14 @@ TRACES: list[tuple[Trace, Events, str, str]] = [
     (Trace(max_tool_calls=0), [METERED], "pass", "0 of 0 tool calls"),
     (Trace(max_tokens=1000), [METERED], "pass", "1000 of 1000 tokens"),
     (Trace(max_tokens=1000), [METERED, METERED], "fail", "2000 of 1000 tokens"),
-    (Trace(max_tokens=1000), [METERED, UNMETERED], "not_applicable", "tokens not known"),
-    (Trace(max_tokens=1000), [WRITE], "not_applicable", "tokens not known"),
+    (Trace(max_tokens=1000), [METERED, UNMETERED], "not_applicable", "tokens unknown"),
+    (Trace(max_tokens=1000), [WRITE], "not_applicable", "tokens unknown"),
     (Trace(max_cost_usd=0.5), [WRITE, COST], "pass", "0.5 of 0.5 dollars"),
     (Trace(max_cost_usd=0.4), [WRITE, COST], "fail", "0.5 of 0.4 dollars"),
     (Trace(max_cost_usd=0.9), [WRITE, COST, COST], "fail", "1 of 0.9 dollars"),
-    (Trace(max_cost_usd=1), [WRITE], "not_applicable", "dollars not known"),
-    (Trace(max_cost_usd=1, max_tool_calls=0), [WRITE], "fail", "dollars not known"),
-    (Trace(max_cost_usd=1), [COST], "not_applicable", "no trace"),
+    (Trace(max_cost_usd=1), [WRITE], "not_applicable", "dollars unknown"),
+    (Trace(max_cost_usd=1, max_tool_calls=0), [WRITE], "fail", "dollars unknown"),
+    (Trace(max_cost_usd=1), [COST], "not_applicable", "were not recorded"),
 ]
 
 
@@ -104,12 +104,12 @@ EFFICIENCIES: list[tuple[Efficiency, Case, float | None, str]] = [
     (Efficiency(target_cost_usd=0.3), spent(cost=0.4), 0.75, ""),
     (Efficiency(target_tool_calls=5), spent(calls=20), 0.25, ""),
     (Efficiency(target_tokens=1000, target_tool_calls=1), spent(tokens=2000, calls=1), 0.75, ""),
-    (Efficiency(target_cost_usd=1, target_tool_calls=1), spent(calls=2), 0.5, "dollars not known"),
-    (Efficiency(target_cost_usd=1), spent(), None, "dollars not known"),
+    (Efficiency(target_cost_usd=1, target_tool_calls=1), spent(calls=2), 0.5, "dollars unknown"),
+    (Efficiency(target_cost_usd=1), spent(), None, "dollars unknown"),
     (Efficiency(target_tokens=0), spent(tokens=0), 1.0, ""),
     (Efficiency(target_tokens=0), spent(tokens=5), 0.0, ""),
     (Efficiency(target_cost_usd=0.0), spent(cost=0.0), 1.0, ""),
-    (Efficiency(target_cost_usd=1), case({}), None, "no trace"),
+    (Efficiency(target_cost_usd=1), case({}), None, "were not recorded"),
 ]
 
 
@@ -163,13 +163,13 @@ def test_the_defaults(keys: dict[str, Any], under: str, threshold: float, tmp_pa
 
 
 MISTAKES: list[tuple[dict[str, Any], str, str]] = [
-    ({"type": "trace"}, "graders[0]", "asks for nothing: say one of require_tools"),
-    ({"type": "trace", "require_tools": []}, "graders[0]", "asks for nothing"),
+    ({"type": "trace"}, "graders[0]", "checks nothing: set one of require_tools"),
+    ({"type": "trace", "require_tools": []}, "graders[0]", "checks nothing"),
     ({"type": "trace", "require_tools": [{"kind": "fly"}]}, "graders[0].require_tools[0].kind", "'read'"),
     ({"type": "trace", "require_tools": ["write"]}, "graders[0].require_tools[0]", "a mapping"),
     ({"type": "trace", "max_tool_calls": -1}, "graders[0].max_tool_calls", "at least 0"),
     ({"type": "trace", "max_cost_usd": "1"}, "graders[0].max_cost_usd", "a number"),
-    ({"type": "efficiency"}, "graders[0]", "asks for nothing: say target_cost_usd"),
+    ({"type": "efficiency"}, "graders[0]", "checks nothing: set target_cost_usd"),
     ({"type": "efficiency", "target_tokens": 1.5}, "graders[0].target_tokens", "whole number"),
     ({"type": "efficiency", "target_cost_usd": -1}, "graders[0].target_cost_usd", "at least 0"),
 ]

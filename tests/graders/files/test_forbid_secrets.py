@@ -97,7 +97,7 @@ def test_an_added_secret_is_seen_by_kind_and_place(kind: str, tmp_path: Path) ->
         edited(tmp_path, {"a.txt": "one\n"}, {"a.txt": f"one\n{line.format(secret)}\n"})
     )
     assert (grade.outcome, grade.score) == ("fail", 0.0)
-    assert kind in {finding.why.removeprefix("looks like: ") for finding in grade.findings}
+    assert kind in {finding.why.removeprefix("looks like a secret: ") for finding in grade.findings}
     assert all(finding.where.startswith("a.txt:") for finding in grade.findings)
 
 
@@ -205,7 +205,7 @@ def test_a_secret_is_seen_in_a_name_and_not_repeated(tmp_path: Path) -> None:
 def test_what_is_too_large_to_read_is_said(tmp_path: Path) -> None:
     grade = ForbidSecrets().grade(edited(tmp_path, {}, {"a.txt": b"x" * (FILE_BYTES + 5)}))
     assert grade.outcome == "pass"
-    assert "5 bytes not looked at" in grade.why
+    assert "5 bytes not searched" in grade.why
 
 
 def test_findings_are_bounded(tmp_path: Path) -> None:

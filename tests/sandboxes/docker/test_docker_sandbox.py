@@ -149,7 +149,7 @@ def test_files_of_the_image_in_the_workspace_are_refused(start: Start, tree: Tre
     ident = made._container.id  # type: ignore[attr-defined]
     odd = str(found.call("POST", "/commit", {}, {"container": ident})["Id"])
     try:
-        with pytest.raises(ContractFault, match="files of its own in /workspace"):
+        with pytest.raises(ContractFault, match="already has files in /workspace"):
             DockerBackend().start(SandboxSpec(layers=(tree(other="1"),), image=odd, limits=SMALL))
     finally:
         found.call("DELETE", f"/images/{odd}", None, {"force": 1})

@@ -69,7 +69,7 @@ print(socket.gethostbyname("{HOST}"), [name for _, name in socket.if_nameindex()
         refused = "ConnectionRefusedError " * 4
         assert house.says(code.replace("{other}", str(other))) == f"hello {refused}gaierror\n127.0.1.1 ['lo']"
         house.sandbox.stop()
-    assert house.sandbox.facts.network == "doors"
+    assert house.sandbox.facts.network == "allow_list"
     (told,) = house.told
     assert (told.to, told.out_bytes, told.in_bytes, told.failed) == (f"{HOST}:{echoing}", 5, 5, None)
 
@@ -170,7 +170,7 @@ for host, port in (("{HOST}", {nobody}), ("nowhere.invalid", 443)):
     house.sandbox.stop()
     why = {one.to: str(one.failed) for one in house.told}
     assert "refused" in why[f"{HOST}:{nobody}"]
-    assert "not known" in why["nowhere.invalid:443"]
+    assert "cannot be resolved" in why["nowhere.invalid:443"]
 
 
 def test_a_slow_stream_holds_up_neither_others_nor_commands(start: Start, echoing: int) -> None:

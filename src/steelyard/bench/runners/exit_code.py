@@ -36,4 +36,4 @@ def run_in_shell(sandbox: Sandbox, suite: Suite, command: str = "") -> CommandRe
 def how_it_ended(finished: CommandResult) -> str:
     if finished.exit_code is not None:
         return f"exit {finished.exit_code}"
-    return "no end" if finished.timed_out else f"signal {finished.signal}"
+    return "timed out" if finished.timed_out else f"signal {finished.signal}"

@@ -121,7 +121,7 @@ class _Run:
             why = f"node did not start: {how_it_ended(done)} {_last_line(done.stderr)}".strip()
             return _Files([], {}, why, done)
         if _OLD.match(version):
-            return _Files([], {}, f"node {version} is too old: 18.19 is the first that can be watched", done)
+            return _Files([], {}, f"node {version} is too old: 18.19 or newer is needed", done)
         typed = bool(_STRIPS_TYPES.match(version)) or _loads_types(self.command)
         paths = chosen(self.command, below, typescript=typed)
         if len(paths) > MAX_FILES:
@@ -176,7 +176,7 @@ class _Run:
         )
         story = heard(nonce, bytes(told))
         if digest is not None and story.begun is not None and story.begun.digest != digest:
-            story.tampering.append("the file was written anew while tests ran")
+            story.tampering.append("the file was rewritten while tests ran")
         self._understand(path, story, started)
         return replace(started, stdout=Captured())
 
@@ -202,17 +202,17 @@ class _Run:
         if story.problem:
             return story.problem
         if story.begun is None:
-            return f"no witness: {how_it_ended(finished)}"
+            return f"no results: {how_it_ended(finished)}"
         if story.natural is None:
             # What was thrown may quote a hidden test; it is in the output, and this sentence in result lines.
             how = "an error was not caught" if story.uncaught else how_it_ended(finished)
-            return f"ended before its last word: {how}"
+            return f"ended before its report was complete: {how}"
         left = "" if self.command.filters else unfinished(story)
-        return f"{left}: registered and never reported" if left else self._not_whole(story, finished)
+        return f"{left}: registered but never reported" if left else self._not_whole(story, finished)
 
     def _not_whole(self, story: Story, finished: CommandResult) -> str:
         if story.natural and not story.whole and not story.uncaught:
-            return "the file did not run to its end, and nothing was thrown"
+            return "the file did not finish, and nothing was thrown"
         return self._cut_short(story, finished)
 
     def _cut_short(self, story: Story, finished: CommandResult) -> str:
@@ -233,7 +233,7 @@ def _of_the_file(story: Story, finished: CommandResult, file: str) -> list[Resul
     if story.names:
         return []
     if source.registers:
-        return [Result(file, "error", "it has tests, and none was registered", file)]
+        return [Result(file, "error", "it has tests, but none was registered", file)]
     return [Result(file, "passed", "", file)] if source.checks else []
 
 

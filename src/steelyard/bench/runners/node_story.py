@@ -151,9 +151,9 @@ def tampering(story: Story) -> Iterator[str]:
     passed = Counter(event.path[-1] for event in story.events if event.clean)
     for name, count in passed.items():
         if count > good[name]:
-            yield f"{name}: reported as passed, and its body did not end well"
+            yield f"{name}: reported as passed, although its body did not finish"
     if story.hooks_threw and all(event.how == "pass" for event in story.events):
-        yield "a hook failed, and no failure was reported"
+        yield "a hook failed, but no failure was reported"
 
 
 def unfinished(story: Story) -> str:

@@ -78,7 +78,7 @@ class Python:
             return Ran(CommandResult(None, not_started=why), Reported(self.NAME, "reporter", problems=(why,)))
         theirs = next((word for word in (suite.argv[0], command.program) if word in suite.theirs), "")
         if theirs:
-            why = f"`{theirs}` was brought by the change"
+            why = f"`{theirs}` comes from the change"
             return Ran(CommandResult(126), Reported(self.NAME, "reporter", problems=(why,)))
         return self._run(sandbox, suite, command)
 
@@ -208,10 +208,10 @@ def _ending(story: Story, *, collects: bool) -> list[str]:
     code, really = story["end"], story["exit"]
     if code is None:
         how = f"signal {story['signal']}" if really is None else f"exit {really}"
-        return [f"the tests' process ended ({how}) before it reported its end"]
+        return [f"the test process ended ({how}) before it reported its end"]
     if code != really:
         how = f"signal {story['signal']}" if really is None else f"exit {really}"
-        return [f"the tests' process said exit {code} and ended with {how}"]
+        return [f"the test process reported exit {code}, but ended with {how}"]
     if collects:
         return []
     return _agreeing(code, _results(story))
@@ -254,7 +254,7 @@ def _by_node_id(told: Result) -> Result:
 def _not_there(finished: CommandResult, absent: str, suite: Suite) -> CommandResult:
     """The contract's trouble, not the change's: what runs tests is missing on the bench."""
     if absent in {"pytest", "unittest"}:
-        why = f"{absent} is not installed for `{suite.argv[0]}` in the bench; install it in `setup`"
+        why = f"{absent} is not installed for `{suite.argv[0]}` on the bench; install it in `setup`"
     else:
         why = f"`{suite.argv[0]}` in the bench: {absent}"
     return replace(finished, exit_code=None, not_started=why)

@@ -81,7 +81,7 @@ class ReportRunner:
                 CommandResult(None, not_started=why), Reported(self.NAME, "report_file", problems=(why,))
             )
         if asked.program in suite.theirs:
-            why = f"`{asked.program}` was brought by the change"
+            why = f"`{asked.program}` comes from the change"
             return Ran(CommandResult(126), Reported(self.NAME, "report_file", problems=(why,)))
         return run_and_read(self, sandbox, suite, asked, folder)
 
@@ -90,7 +90,7 @@ def run_and_read(runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: As
     finished = sandbox.run(_command(suite, asked, folder))
     read = _read(sandbox, asked.patterns, folder)
     if finished.exit_code is None:
-        problem = f"the tests came to no end: {how_it_ended(finished)}"
+        problem = f"the tests did not finish: {how_it_ended(finished)}"
         return Ran(finished, Reported(runner.NAME, "report_file", problems=(problem,)))
     if read.lost:  # whose fault that was, the bench finds out
         return Ran(read, Reported(runner.NAME, "report_file", problems=("the sandbox died",)))
@@ -114,9 +114,9 @@ def disagreements(finished: CommandResult, results: Sequence[Result]) -> list[st
         and not one.detail.startswith(RERUN)  # the runner let those pass
     ]
     if finished.exit_code == 0 and bad:
-        return [f"{one_line(bad[0].id)} did not pass, and the command ended with exit 0"]
+        return [f"{one_line(bad[0].id)} did not pass, but the command ended with exit 0"]
     if finished.exit_code != 0 and not bad:
-        return [f"the report has no failure, and the command ended with {how_it_ended(finished)}"]
+        return [f"the report has no failure, but the command ended with {how_it_ended(finished)}"]
     return []
 
 
@@ -134,7 +134,7 @@ def _read(sandbox: Sandbox, patterns: tuple[str, ...], folder: str) -> CommandRe
 
 def _files(read: CommandResult) -> list[Found]:
     if read.exit_code is None:
-        raise BadReport("the report could not be read to its end")
+        raise BadReport("the report could not be read completely")
     if read.stdout.size > READ_BYTES:
         raise BadReport(f"the reports are larger than {READ_BYTES >> 20} MB")
     parts = (read.stdout.head + read.stdout.tail).split(b"\0")

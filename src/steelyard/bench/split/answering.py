@@ -27,7 +27,7 @@ END_S = 0.5
 MAX_CALL_S = 60.0
 MAX_ASKS = 1_000_000
 MAX_BYTES = 1 << 30
-UNASKED = "the candidate's process answered without being asked"
+UNASKED = "the candidate's process sent an answer without a request"
 
 
 class Gone(Exception):
@@ -73,8 +73,8 @@ class Account:
             self.asks += 1
             over = self.asks > MAX_ASKS or self.bytes > MAX_BYTES
         if over:
-            self.note("more was said between tests and candidate than a split check allows")
-            raise Gone("more was said than a split check allows")
+            self.note("tests and candidate exchanged more data than a split check allows")
+            raise Gone("more data was exchanged than a split check allows")
 
 
 class Answering:
@@ -98,14 +98,14 @@ class Answering:
             self._account.hung_s += timeout_s
             raise self._ended(f"no answer after {timeout_s:g} s") from None
         except FeedFullError:
-            raise self._ended("the candidate's process does not read what it is asked") from None
+            raise self._ended("the candidate's process does not read requests") from None
         finally:
             self._account.waited_s += time.monotonic() - began
         if said is None:
             raise self._ended("the candidate's process ended before it answered")
         answer = answer_anew(said, number)
         if answer is None:
-            raise self._ended("what the candidate's process said is no answer", trick=True)
+            raise self._ended("the candidate's process sent a malformed answer", trick=True)
         self._account.count(len(said))
         return answer
 
@@ -133,13 +133,13 @@ class Answering:
         if self._talk.heard.empty():
             return
         if self._talk.next_line(0) is None:
-            raise self._ended("the candidate's process ended before it was asked")
+            raise self._ended("the candidate's process ended before the first request")
         raise self._ended(UNASKED, trick=True)
 
     def _ended(self, why: str, *, trick: bool = False) -> Gone:
         """Why there will be no answer; one that was nobody's question is held against the whole run."""
         if self._talk.flooded:
-            why, trick = "the candidate's process said more than anybody asked for", True
+            why, trick = "the candidate's process sent more than was requested", True
         by_itself = self._talk.finished is not None
         self._talk.kill()
         self._keep_account()
@@ -217,9 +217,9 @@ def answer_anew(line: bytes, number: int) -> bytes | None:
 
 def ending(finished: CommandResult | None) -> str:
     if finished is None:
-        return "no end"
+        return "timed out"
     if finished.not_started:
         return finished.not_started
     if finished.exit_code is not None:
         return f"exit {finished.exit_code}"
-    return "its sandbox is gone" if finished.lost else f"signal {finished.signal}"
+    return "its sandbox died" if finished.lost else f"signal {finished.signal}"

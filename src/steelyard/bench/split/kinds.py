@@ -84,7 +84,7 @@ class Kinds:
         of = ask.get("of")
         path = of.get("path") if isinstance(of, dict) else None
         if ask.get("op") == "look" and path and self.found.get(_place(ask), set()) & FUNCTIONS:
-            return f"{place} is a property of a function, which the trusted tree was not asked for"
+            return f"{place} is a property of a function; on the trusted tree the tests did not read it"
         listed = ask.get("as") == "object"
         if kind == "module" and ask.get("name") and not listed and ok.get("name") not in self._imported:
             return f"{place} is a module or an object with functions, which the trusted tree does not have; list it under `objects`"

@@ -55,7 +55,7 @@ def lay_stubs(tester: Sandbox, suite: Suite, scripts: Scripts) -> str:
         return ""
     count = len(scripts.own) + len(scripts.new)
     if count > MAX_SCRIPTS:
-        return f"{count} scripts; a split can stand for {MAX_SCRIPTS}"
+        return f"{count} scripts; the limit for a split is {MAX_SCRIPTS}"
     files = [(name, (INSIDE / source).read_text()) for name, source in FOR_TESTS.items()]
     done = tester.run(
         Command(

@@ -70,7 +70,7 @@ class Connection:
             return
         number = ask.get("id")
         if not isinstance(number, int):
-            self._account.note("a process of the tests asked out of form")
+            self._account.note("a test process sent a malformed request")
             return
         self._reply(self._answered_or_gone(ask, number, line))
 
@@ -81,10 +81,10 @@ class Connection:
         except Gone as gone:
             return orjson.dumps({"id": number, "gone": str(gone)})
         except Exception as error:  # noqa: BLE001  # nothing that a candidate says may end this thread
-            self._account.note(f"the candidate's process said what nobody can read: {type(error).__name__}")
+            self._account.note(f"the candidate's process sent unreadable data: {type(error).__name__}")
             for name in (*self._programs,):
                 self._forget(name)
-            return orjson.dumps({"id": number, "gone": "what the candidate's process said cannot be read"})
+            return orjson.dumps({"id": number, "gone": "the candidate's process sent unreadable data"})
 
     def _answered(self, ask: dict[str, Any], number: int, line: bytes) -> bytes:
         self._account.count(len(line))
@@ -95,7 +95,7 @@ class Connection:
             self._forget(self._language)
             return orjson.dumps({"id": number, "ok": None})
         if op not in CODE | HANDS:
-            return orjson.dumps({"id": number, "refused": f"no such ask: {str(op)[:40]}"})
+            return orjson.dumps({"id": number, "refused": f"unknown request: {str(op)[:40]}"})
         name = self._language if op in CODE else "remote_ops"
         limit_s = call_limit_s(self._candidate.timeout_s)
         asked_s = ask.get("timeout_s", limit_s)
@@ -121,7 +121,7 @@ class Connection:
             with self._account.lock:
                 self._account.programs += 1
             if self._account.programs > MAX_PROGRAMS:
-                raise Gone(f"more than {MAX_PROGRAMS} processes of the candidate's were needed")
+                raise Gone(f"more than {MAX_PROGRAMS} candidate processes were needed")
             spare = self._spare.take(name)
             self._programs[name] = spare or Answering(self._candidate, launch, self._account)
         return self._programs[name]
@@ -176,7 +176,7 @@ class Relay:
         connection = self._connections.get(number)
         if connection is None and rest != b"end":
             if len(self._connections) >= MAX_CONNECTIONS:
-                self.account.note(f"more than {MAX_CONNECTIONS} processes of tests asked")
+                self.account.note(f"more than {MAX_CONNECTIONS} test processes sent requests")
                 return
             connection = Connection(self, lambda text: self._reply(number, text))
             self._connections[number] = connection
@@ -189,7 +189,7 @@ class Relay:
         try:
             connection.asks.put_nowait(line)
         except queue.Full:
-            self.account.note("a process of the tests asked without waiting for answers")
+            self.account.note("a test process sent requests without waiting for answers")
 
     def _reply(self, number: int, text: bytes) -> None:
         with suppress(ValueError, FeedFullError):  # the tests are over, or do not listen

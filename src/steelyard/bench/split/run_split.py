@@ -102,7 +102,7 @@ def _with(account: Account, ran: Ran, timeout_s: float) -> Ran:
         return Ran(CommandResult(None, lost=True), replace(ran.reported, problems=tuple(problems)))
     if finished.timed_out and account.waited_s > timeout_s / 2:
         problems.insert(
-            0, f"the candidate kept the tests waiting for {account.waited_s:.0f} of {timeout_s:g} s"
+            0, f"the tests waited for the candidate for {account.waited_s:.0f} of {timeout_s:g} s"
         )
         finished = replace(finished, timed_out=False, signal=signal.SIGKILL)
     # Standard output was the channel; what the candidate printed takes its place.

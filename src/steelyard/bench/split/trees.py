@@ -95,7 +95,9 @@ def unusable(names: Names) -> str:
     if not both:
         return ""
     if both == [PACKAGE]:
-        return f"the repository has a module named {PACKAGE!r}, as split tests have; use `oracle.mode: twin`"
+        return (
+            f"the repository has a module named {PACKAGE!r}, which split tests need; use `oracle.mode: twin`"
+        )
     return f"the repository provides {both[0]!r}, a part of the test runner; use `oracle.mode: twin`"
 
 

@@ -23,7 +23,7 @@ from steelyard.errors import AgentFault
 from steelyard.sandboxes.base import ExitStats, FileOverlay
 
 FORMAT = "steelyard.split/1"
-ENDED_BADLY = "the suite did not end by itself"
+ENDED_BADLY = "the suite did not finish"
 
 
 class TrustedSplit(NamedTuple):

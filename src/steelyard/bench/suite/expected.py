@@ -26,11 +26,11 @@ from steelyard.bench.suite.result_files import is_load_failure, known_files
 from steelyard.bench.twin.pairs import key_of
 from steelyard.bench.twin.written import WrittenTests
 
-NOT_REPORTED = "not reported, though it is one of the suite's tests"
-NOT_OF_THE_SUITE = "not one of the suite's tests"
-RIVAL = "another test that the declared id may mean has failed"
+NOT_REPORTED = "not reported, although it belongs to the suite"
+NOT_OF_THE_SUITE = "not a test of the suite"
+RIVAL = "another test that matches the declared id failed"
 STARTED_BY_THE_CHANGE = "the tests were started by the change: "  # and the file of the change that did
-OTHER_RUNNER = "the results were told by another runner than on the trusted tree"
+OTHER_RUNNER = "the results come from another runner than on the trusted tree"
 Group = tuple[str, str]
 _BAD = frozenset({"failed", "error"})
 _NUMBER = re.compile(r"\d+")
@@ -243,11 +243,11 @@ def _judged(one: Result, expectation: Expectation) -> Result:
         return one
     there = expectation.known.get(one.id)
     if there is None:
-        ran, why = _never_skips(one, expectation), "skipped, though nothing in its file skips"
+        ran, why = _never_skips(one, expectation), "skipped, although nothing in its file skips it"
     else:
         ran = there.outcome != "skipped" and there.detail != NEVER_RAN
         where = "with the reference" if expectation.has_reference else "on the snapshot"
-        why = f"skipped here and not {where}"
+        why = f"skipped here, but not {where}"
     return replace(one, outcome="failed", detail=f"{why}: {one.detail}") if ran else one
 
 

@@ -46,7 +46,7 @@ from steelyard.sandboxes.base import ExitStats, FileOverlay, Sandbox
 
 MAX_SOURCE_BYTES = 4 << 20
 FORGED = "result forging"
-NO_EXPECTATION = "nothing tells which tests the suite has: missing ones are not noticed"
+NO_EXPECTATION = "it is unknown which tests the suite has, so missing tests are not noticed"
 NO_RESULT_FILES = ResultFiles()
 
 
@@ -157,7 +157,7 @@ def _silent(bench: OracleBench, reported: Reported) -> str:
     heard = {one.file for one in reported.results}
     if not holding or not heard.isdisjoint(holding):
         return ""
-    return f"{holding[0]} was injected, and no test of it ran: is it where the command looks?"
+    return f"{holding[0]} was injected, but none of its tests ran; does the command look there?"
 
 
 def _by_mode(bench: OracleBench) -> Executed:
@@ -302,7 +302,7 @@ def decide(spec: SuiteSpec, tested: Executed) -> Decision:
     """The grader's own decision, unless somebody laid hands on the runner or on the results."""
     reported, controls = tested.ran.reported, tested.controls
     decision = spec.decide(reported)
-    forged = [*reported.tampering, *(f"{one} passes with a wrong expectation" for one in _wrong(controls))]
+    forged = [*reported.tampering, *(f"{one} passes with a wrong expected value" for one in _wrong(controls))]
     if forged:
         return Decision("fail", 0.0, f"{FORGED}: {forged[0]}", decision.failing)
     return decision
@@ -318,7 +318,7 @@ def without_candidates(reported: Reported, work: Sequence[FileOverlay]) -> Repor
     return replace(
         reported,
         results=tuple(
-            replace(one, outcome="skipped", detail="in a file that the candidate wrote or changed")
+            replace(one, outcome="skipped", detail="in a test file that the change added or edited")
             if one.file and one.file in theirs
             else one
             for one in reported.results

@@ -49,7 +49,7 @@ def without_path_hijacks(
         out |= {path for path in more if path not in environment.baseline}
         if not more - environment.baseline.keys():
             break
-    notes = (f"{shown(path)} stands in for a program of the bench, and was left out" for path in sorted(out))
+    notes = (f"{shown(path)} would replace a program of the bench and was left out" for path in sorted(out))
     return Cleared(tuple(one for one in overlays if one.path not in out), tuple(notes)[:MAX_NOTES])
 
 

@@ -217,42 +217,42 @@ class Steering:
             yield Steers(entry.path, "steers the test runner; the bench uses the baseline's")
         installed = next(filter(None, map(self._installed, (*entry.paths, *self._linked(entry)))), None)
         if installed is not None and (not is_system or entry.old is not None):
-            yield Steers(installed, "is installed, not written; the bench uses its own")
+            yield Steers(installed, "is an installed file; the bench uses its own")
         if "vitest" in self._around.runners and any(map(_VITE.search, entry.paths)):
             yield Steers(entry.path, "runs inside the test runner; the bench uses the baseline's")
         if any(path not in self._baseline and self._is_judges(path) for path in entry.paths):
-            yield Steers(entry.path, "is found in place of a library that judges; not on the bench")
+            yield Steers(
+                entry.path, "would be imported instead of a library used for grading; not on the bench"
+            )
         if (
             entry.old is None
             and entry.path.endswith("/package.json")
             and self._shadows.holds_tests(entry.path)
         ):
-            yield Steers(entry.path, "makes a package around the tests; not on the bench")
+            yield Steers(entry.path, "would turn the tests' folder into a package; not on the bench")
         if self._is_git(entry):
-            yield Steers(
-                entry.path, "makes git take its folder for a repository and obey it; not on the bench"
-            )
+            yield Steers(entry.path, "would make git treat its folder as a repository; not on the bench")
         if self._changes_a_part(entry):
             instead = self._merged(entry)
             whose = "the baseline's settings" if instead is not None else "the baseline's"
             yield Steers(entry.path, f"changes what steers the test runner; the bench uses {whose}", instead)
         yield self._shadowing(entry)
         if any(self._shadows.is_of_tests(path) for path in entry.paths) and not self._is_idle(entry):
-            yield Steers(entry.path, "runs before the tests do; the bench uses the baseline's")
+            yield Steers(entry.path, "runs before the tests; the bench uses the baseline's")
 
     def _shadowing(self, entry: ChangeEntry) -> Steers | None:
         if entry.new is None:
             return None
         link = entry.new.kind == "symlink"
         if self._shadows.by_name(entry.path, link=link) or self._node_shadows.of(entry.path):
-            why = "is imported in place of a library, a runner or a test; not on the bench"
+            why = "would be imported instead of a library, a runner or a test; not on the bench"
             return Steers(entry.path, why)
         helper = self._shadows.helper(entry.path, link=link)
         if helper is None:
             return None
         # Of a hidden file the agent is not to learn the name.
         of = shown(helper) if helper in self._baseline else "a file of the tests"
-        why = f"has the name of {of} and could be imported in its place; not on the bench. `runner_files` can allow it"
+        why = f"has the name of {of} and could be imported instead; not on the bench. `runner_files` can allow it"
         return Steers(entry.path, why)
 
     @staticmethod

@@ -228,7 +228,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Which of two equal keys counts is a matter of the parser."""
     table = dict(pairs)
     if len(table) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key occurs twice")
     return table
 
 

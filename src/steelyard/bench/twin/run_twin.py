@@ -38,14 +38,14 @@ from steelyard.bench.twin.trusted import Facts
 
 AskTrusted = Callable[[Mapping[str, bytes]], Reported]
 
-UNSTEADY = "it passed with a wrong expectation, and did not pass again"
-NOT_AGAIN = "it passed, and did not pass again with other tests changed"
+UNSTEADY = "it passed once with a wrong expected value, and failed when repeated"
+NOT_AGAIN = "it passed, and failed when repeated with other tests changed"
 UNHEARD = "no test of the hidden files was reported where it is changed"
 COARSE = "the tests depend on each other, so one run changes all of them and the other none; separate them, or use split"
 READABLE = (
-    "an agent can read the tests that decide, or they have no controls; hide them by `inject`, or use split"
+    "agents can read the deciding tests, or these have no controls; hide them with `inject`, or use split"
 )
-NOTHING_CHANGED = "no expectation of a passed test can be changed"
+NOTHING_CHANGED = "no passed test has an expected value that can be changed"
 MAX_FURTHER = 4  # runs, for the sake of chance
 _BAD = frozenset({"failed", "error"})
 MAX_DRAWS = 32  # without a run, for another change of the same tests

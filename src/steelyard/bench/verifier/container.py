@@ -38,7 +38,7 @@ from steelyard.sandboxes.docker.archive import Taking
 
 FETCHED = Caps(files=200_000, total_bytes=4 << 30, file_bytes=1 << 30)
 TAKEN = archive.Caps(FETCHED.files, FETCHED.file_bytes, FETCHED.total_bytes)
-TOO_LARGE = "the artifacts are larger than a verifier takes"
+TOO_LARGE = "the artifacts are larger than the limit for a verifier"
 MAX_NOTES = 10
 _LOGS = "logs/"
 
@@ -65,7 +65,7 @@ def apart(
     own = _of_the_verifier(environment, separate)
     kept = [one for one in change.entries if not _leads_out(one, separate.collected)]
     notes = [
-        f"/{shown(one.path)} leads out of the artifacts, and was left out"
+        f"/{shown(one.path)} points out of the artifacts and was left out"
         for one in change.entries
         if one not in kept
     ]

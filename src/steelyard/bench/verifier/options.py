@@ -22,7 +22,7 @@ def _collectable(path: str) -> str:
     if plain.startswith(f"{PUBLISHED}/") or plain == PUBLISHED:
         return plain
     if matches(plain[1:], (*PLACES, *KERNEL)) or plain == "/logs":
-        raise ValueError(f"{plain} is the verifier's own, or the kernel's")
+        raise ValueError(f"{plain} belongs to the verifier or the kernel")
     return plain
 
 

@@ -104,10 +104,10 @@ def _rewards(found: Artifacts) -> dict[str, float] | None:
 
 def _reward(found: Artifacts) -> float:
     if LOCKED in (found.reward_json, found.reward_txt):
-        raise _UnusableError("the reward cannot be written over, so the verifier may not have written it")
+        raise _UnusableError("the reward file is not writable, so the verifier may not have written it")
     if UNREAD in (found.reward_json, found.reward_txt):
         raise _UnusableError(
-            "the reward could not be read: no right to, or neither `head` nor `cat` in /usr/bin:/bin"
+            "the reward could not be read: no permission, or neither `head` nor `cat` in /usr/bin:/bin"
         )
     said = []
     if found.reward_json is not None:
@@ -123,7 +123,7 @@ def _reward(found: Artifacts) -> float:
 
 def _text_number(data: bytes) -> float:
     if len(data) > MAX_ARTIFACT_BYTES or not _NUMBER.fullmatch(data):
-        raise _UnusableError("reward.txt does not hold a number, and only that")
+        raise _UnusableError("reward.txt must contain one number and nothing else")
     return _checked(float(data), "reward.txt")
 
 

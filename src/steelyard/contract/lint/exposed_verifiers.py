@@ -44,8 +44,8 @@ def _variables(contract: Contract, where: str) -> Iterator[Problem]:
     for name, what in LEADING.items():
         parts = contract.spec.environment.env.get(name, "/").split(":")
         if any(not part.startswith("/") or any(is_within(part, root) for root in roots) for part in parts):
-            message = f"leads into the workspace, so a verifier may find {what} of the candidate's there"
-            yield Problem(where, f"environment.env.{name}", message, "set it for those who need it")
+            message = f"points into the workspace, so a verifier may load {what} written by the candidate"
+            yield Problem(where, f"environment.env.{name}", message, "set it only where it is needed")
 
 
 def _lines(text: bytes, where: str) -> Iterator[Problem]:
@@ -61,5 +61,5 @@ def _lines(text: bytes, where: str) -> Iterator[Problem]:
                 or rest.startswith("<<")
             )
             if from_here and not isolated:
-                message = "looks for modules in the workspace first, where a candidate may have put one"
+                message = "searches the workspace for modules first, so a module of the candidate can replace a library"
                 yield Problem(f"{where}:{number}", "", message, "python3 -I, or cd / before it")

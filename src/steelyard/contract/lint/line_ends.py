@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 
-CRLF = "has Windows line ends (CR LF), and nothing here can start it; `sed -i 's/\\r$//'` mends it"
+CRLF = "has Windows line endings (CR LF), so it cannot be executed; `sed -i 's/\\r$//'` removes them"
 
 
 def ends_in_crlf(first_line: bytes) -> bool:

@@ -20,7 +20,7 @@ _FETCHES = re.compile(
     rb"|curl|wget|uvx|uv\s+run|uv\s+sync|git\s+clone|npx)(?=\s|$)"
 )
 _STAYS_HERE = re.compile(rb"--no-index|--offline|localhost|127\.0\.0\.1|--version|file://|--no-install")
-FIX = "bring it with the image or `setup`, or open a door in `oracle.network`"
+FIX = "install it in the image or in `setup`, or add its host to `oracle.network`"
 
 
 def fetching_verifiers(contract: Contract) -> list[Problem]:

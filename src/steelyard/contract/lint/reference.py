@@ -17,7 +17,7 @@ from steelyard.filesystem.tree import shown
 
 MAX_BYTES = 4 << 20
 ONLY_GIT_READS = (b"GIT binary patch", b"Binary files ", b"mode 120000", b"mode 160000", b"\ncopy from ")
-FIX = "what `git diff` writes of a solution"
+FIX = "a solution, as `git diff` writes it"
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Standing:
         if section.old and old not in self.names:
             return "" if self.has_setup else f"{shown(section.old)} is not in the snapshot"
         if not section.old and new in self.names:
-            return f"{shown(section.new)} is there already, so the patch cannot make it"
+            return f"{shown(section.new)} exists already, so the patch cannot create it"
         wrong = self._other_lines(section, old) if old in self.names - self.touched else ""
         self.touched |= {old, new}
         self.names = (self.names - {old}) | (set() if section.deleted else {new})
@@ -51,7 +51,7 @@ class Standing:
             return ""
         content = path.read_bytes()
         odd = next((hunk for hunk in section.hunks if b"".join(hunk.old) not in content), None)
-        return "" if odd is None else f"{shown(name)} is not as the patch has it at line {odd.start + 1}"
+        return "" if odd is None else f"{shown(name)} differs from the patch at line {odd.start + 1}"
 
 
 def reference_problems(contract: Contract) -> list[Problem]:
@@ -93,5 +93,5 @@ def _why_form_refused(patch: bytes, standing: Standing) -> str:
     except ValueError as error:
         return f"is not a patch that can be read: {error}"
     if not found:
-        return "is not a patch: no file is named in it" if patch.strip() else "is empty"
+        return "is not a patch: it names no file" if patch.strip() else "is empty"
     return next(filter(None, map(standing.refuses, found)), "")

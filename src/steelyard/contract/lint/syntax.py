@@ -36,7 +36,7 @@ def _each(contract: Contract) -> Iterator[Problem]:
         left -= len(source)
         line = _wrong_line(source, grammar)
         if line:
-            fix = "mend it, or leave it if it is meant so"
+            fix = "correct it, or leave it if this is intended"
             yield Problem(
                 f"{contract.folder / name}:{line}", "", f"is not valid {_LANGUAGES[grammar.language]}", fix
             )

@@ -26,7 +26,7 @@ UNBOUND_CAPS = (
 )
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
 
-ONLY_JUDGED = "only a judge reads the answer, so without a key for one every run is ungraded"
+ONLY_JUDGED = "only a judge grades the answer, so every run is ungraded unless a model key is set"
 ALWAYS_TRUE = frozenset({"true", "/bin/true", ":", "exit 0"})
 SAYS_NOTHING = frozenset({"true", "/bin/true", ":", "echo", "printf"})  # whatever happened before
 PASSES_ON = frozenset(
@@ -48,7 +48,7 @@ def _unbound_caps(source: Source) -> Iterator[tuple[Place, str, str]]:
     budget = written if isinstance(written, dict) else {}
     for name in UNBOUND_CAPS:
         if name in budget:
-            yield ("budget", name), f"{name} is recorded and not enforced yet: only wall_s ends a run", ""
+            yield ("budget", name), f"{name} is recorded but not enforced yet: only wall_s stops a run", ""
 
 
 def warning_problem(entry: GraderEntry, place: Place, warning: LintWarning, source: Source) -> Problem:
@@ -68,11 +68,11 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         if spec.command.strip() in ALWAYS_TRUE:
             yield (
                 place,
-                f"{check.name} always passes, so it asks for nothing",
-                "say the real command",
+                f"{check.name} always passes, so it checks nothing",
+                "write the real command",
             )
         if said := _deaf(spec.command):
-            yield (*place, spec.option), said, "let the exit code be that of the tests"
+            yield (*place, spec.option), said, "end with the command whose exit code counts"
     yield from _exposed_checks(contract)
     yield from _templates(contract)
     yield from _out_of_reach(contract)
@@ -84,12 +84,12 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     tree = contract.spec.repository.tree if contract.spec.repository else None
     for name in contract.files:
         if tree is not None and _below(name, tree):
-            yield ("repository", "tree"), f"{shown(name)} is a file of the graders, and agents see it", ""
+            yield ("repository", "tree"), f"{shown(name)} is used for grading, and agents can read it", ""
 
 
 def _references(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     if contract.spec.workspace == "none" and not contract.checks:
-        yield ("workspace",), ONLY_JUDGED, "a `verifier` check decides without one"
+        yield ("workspace",), ONLY_JUDGED, "a `verifier` check needs no model"
     elif contract.spec.oracle.reference is None and all(step.reference is None for step in contract.steps):
         yield (
             ("steps",) if contract.steps else ("oracle",),
@@ -136,13 +136,13 @@ def _deaf(cmd: str) -> str:
         return ""
     joint, last = words[places[-1]], words[places[-1] + 1 :]
     if joint == "&" and not last:
-        return "nobody waits for what is started with `&`"
+        return "`&` starts the last command in the background, so its exit code is lost"
     program = last[0].rpartition("/")[2] if last else ""
     if joint in {"|", "|&"} and program in PASSES_ON and "pipefail" not in words:
         return f"the exit code is that of `{program}`, not of what comes before the pipe"
     stops = joint == ";" and re.search(r"\bset -\w*e", cmd)
     if joint in {"||", ";"} and not stops and (program in SAYS_NOTHING or last == ["exit", "0"]):
-        return f"`{joint} {' '.join(last)[:40]}` makes every end a success"
+        return f"`{joint} {' '.join(last)[:40]}` makes the command always succeed"
     return ""
 
 
@@ -156,21 +156,25 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         has_hidden = spec is not None and bool(spec.injected)
         # What looks at each test starts Python its own way.
         if check.type == "command" and is_python and has_hidden and not isolated:
-            yield place, "a module planted beside the hidden file can stand in for a library", "python3 -I"
+            yield place, "a module placed beside the hidden file can replace a library", "python3 -I"
 
 
 def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """What `init` wrote is there to be filled in."""
     for place, brief in _told(contract):
         if brief.strip() == BRIEF.strip():
-            yield place, "is still the text that `init` wrote", "say what the agent has to do"
+            yield place, "is still the text that `init` wrote", "describe what the agent has to do"
     for place, check in _placed(contract):
         spec = check.execution
         for number, (source, _) in enumerate(spec.injected if spec is not None else ()):
             file = contract.files.get(source)
             if file is not None and file.mode != "link" and _holds(file.path, HIDDEN):
                 at = (*place, "inject", number)
-                yield at, f"{shown(source)} is still the test that `init` wrote", "say what must hold"
+                yield (
+                    at,
+                    f"{shown(source)} is still the test that `init` wrote",
+                    "write tests of what must hold",
+                )
 
 
 def _holds(path: Path, text: str) -> bool:
@@ -184,7 +188,7 @@ def _out_of_reach(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     for place, check in _placed(contract) if not contract.steps else ():
         score = 1 - check.weight / whole * (1 - check.pass_threshold) if whole else 1.0
         if check.weight and score < needed - ROUNDING:
-            message = f"{check.name} passes at {check.pass_threshold:g}, when the score may be {score:.3g}"
+            message = f"{check.name} passes at {check.pass_threshold:g}, where the score of the run may be only {score:.3g}"
             yield (
                 (*place, "pass_threshold"),
                 f"{message}; the contract needs {needed:g}",
@@ -199,7 +203,7 @@ def _frozen_but_generated(contract: Contract) -> Iterator[tuple[Place, str, str]
                 place = ("graders", number, "paths")
                 yield (
                     place,
-                    f"{path} matches `generated`, so no change to it is ever seen",
+                    f"{path} matches `generated`, so changes to it are ignored",
                     "narrow `generated`",
                 )
 

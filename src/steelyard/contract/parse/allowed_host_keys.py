@@ -15,12 +15,20 @@ def door_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
     environment = environment if isinstance(environment, dict) else {}
     opened = [key for key in KEYS if isinstance(_said(data, key), list)]
     if environment.get("sandbox") == "local":
-        yield from ((key, "the local sandbox has this machine's network", "none") for key in opened)
+        yield from ((key, "the local sandbox cannot restrict the network", "none") for key in opened)
     if environment.get("build") and ("setup_network",) in opened:
-        yield ("setup_network",), "an image is built without doors", "`host` for the build, or `none`"
+        yield (
+            ("setup_network",),
+            "an image build cannot be limited to a list of hosts",
+            "`host` for the build, or `none`",
+        )
     if data.get("bench") == "live" and _said(data, KEYS[0]) != _said(data, KEYS[2]):
         fix = "the same list for both, or `bench: fresh`"
-        yield KEYS[2], "a live bench is the agent's sandbox, with the doors of environment.network", fix
+        yield (
+            KEYS[2],
+            "a live bench uses the agent's sandbox and its allowed hosts (environment.network)",
+            fix,
+        )
 
 
 def _said(data: Any, key: Place) -> Any:

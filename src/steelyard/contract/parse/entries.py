@@ -90,7 +90,9 @@ def resolve_entries(source: Source, catalogue: Catalogue) -> Entries:
     _name_all(entries)
     if _weighs_nothing(entries):
         entries.complain(
-            entries.where_checks_are, "every weight is zero, so nothing carries credit", "weight: 1 on one"
+            entries.where_checks_are,
+            "every weight is zero, so nothing counts for the score",
+            "give one of them `weight: 1`",
         )
     return entries
 
@@ -258,7 +260,7 @@ def _gate_holds(entries: Entries, place: Place, keys: CheckKeys | GraderKeys, *,
     elif keys.required is False and gate:
         entries.complain((*place, "required"), "a gate is always required")
     if gate and keys.weight:
-        entries.complain((*place, "weight"), "a gate carries no credit", "gate: false, or no weight")
+        entries.complain((*place, "weight"), "a gate has no weight", "gate: false, or no weight")
     if gate and keys.pass_threshold not in (None, 1.0):
         entries.complain((*place, "pass_threshold"), "a gate passes at 1.0 only")
     return len(entries.problems) == before
@@ -283,16 +285,17 @@ def _add_policy(entries: Entries) -> None:
 
 def _name_all(entries: Entries) -> None:
     """Names are unique over checks and graders; one that is not given is its type, numbered when taken."""
-    taken: set[str] = set()
+    taken: dict[str, bool] = {}
     for place, entry in entries.found.items():
         if entry.name and entry.name in taken:
             key = "id" if entry.is_check else "name"
-            entries.complain((*place, key), f"the name {entry.name} is taken")
-        taken.add(entry.name)
+            kind = "checks have the id" if entry.is_check and taken[entry.name] else "entries have the name"
+            entries.complain((*place, key), f"two {kind} `{entry.name}`")
+        taken[entry.name] = entry.is_check
     for place, entry in entries.found.items():
         if not entry.name:
             number, name = 1, _in_step(entry.step, entry.type)
             while name in taken:
                 number, name = number + 1, _in_step(entry.step, f"{entry.type}-{number + 1}")
-            taken.add(name)
+            taken[name] = entry.is_check
             entries.found[place] = replace(entry, name=name)

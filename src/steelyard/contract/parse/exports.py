@@ -47,11 +47,11 @@ def export_problems(data: dict[str, Any], *, is_system: bool) -> Iterator[tuple[
 
 def _wrong(pattern: str) -> tuple[str, str] | None:
     if not pattern.startswith("/") or any(part in {"", ".", ".."} for part in pattern.split("/")[1:]):
-        return "is no absolute path", "like /etc/nginx/**"
+        return "is not an absolute path", "like /etc/nginx/**"
     literal = _WILD.split(pattern)[0]
     if any(is_within(pattern, place) for place in NEVER):
-        return "is the verifier's or the kernel's, and never carried", "leave it out"
+        return "belongs to the verifier or the kernel and never reaches the bench", "leave it out"
     folder = posixpath.dirname(literal)
     if literal != pattern and any(is_within(place, folder.rstrip("/")) for place in BROAD):
-        return "would carry what every program reads", "a folder of the work's own, like /etc/nginx/**"
+        return "would transfer files that every program reads", "a narrower folder, like /etc/nginx/**"
     return None

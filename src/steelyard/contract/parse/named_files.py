@@ -146,10 +146,10 @@ def _unbearable(files: Mapping[str, ContractFile]) -> str:
     if not files:
         return "is not a folder with files"
     if any(".git" in name.split("/") for name in files):
-        return "holds a .git, which nobody compares"
+        return "contains a .git, which is never compared"
     size = sum(file.path.lstat().st_size for file in files.values())
     if len(files) > MOST_STEP_FILES or size > MOST_STEP_BYTES:
-        return f"is more than {MOST_STEP_FILES} files or {MOST_STEP_BYTES >> 20} MiB, which is the most for a step"
+        return f"has more than {MOST_STEP_FILES} files or {MOST_STEP_BYTES >> 20} MiB, the limits for a step"
     return ""
 
 
@@ -200,4 +200,4 @@ def _look_at_tree(named: Named, folder: Path, path: Path) -> None:
         raise ValueError("is not a folder")
     for name in (Path(named.source.file).name, *(one for _, one in _references(named.source))):
         if not bad_name(name) and Path(os.path.realpath(folder / name)).is_relative_to(path):
-            raise ValueError(f"holds {name}, which agents must not see")
+            raise ValueError(f"contains {name}, which agents must not see")

@@ -41,7 +41,7 @@ def shape_problems(entries: Entries) -> list[Problem]:
     said += door_problems(data)
     said += _of_whole_systems(data, entries)
     if data.get("expected_outcome") == "refusal" and not is_judged(data):
-        said.append((("expected_outcome",), "only a judge can tell a refusal", JUDGE))
+        said.append((("expected_outcome",), "only a judge can recognise a refusal", JUDGE))
     if data.get("bench") == "live":
         said += _graded_live(data, entries)
     return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
@@ -60,15 +60,15 @@ def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
     """In the agent's own sandbox there is no second tree to hold results against."""
     environment = data.get("environment")
     if isinstance(environment, dict) and environment.get("sandbox") == "local":
-        yield ("bench",), "a live bench needs a sandbox of its own", "bubblewrap or docker"
+        yield ("bench",), "a live bench needs an isolated sandbox", "bubblewrap or docker"
     if data.get("steps"):
-        yield ("bench",), "a next step would find the hidden files of the one before", "bench: fresh"
+        yield ("bench",), "the next step would see the hidden files of this one", "bench: fresh"
     if data.get("workspace") == "none":
         yield ("bench",), f"{NO_WORKSPACE} has no tree", "bench: fresh"
     for place, entry in entries.found.items():
         if entry.is_check and entry.type not in ("command", "verifier"):
             fix = "`type: command` or `verifier`, or `bench: fresh`"
-            yield (*place, "type"), "a live bench has no controls for tests looked at one by one", fix
+            yield (*place, "type"), "a live bench cannot run controls for tests", fix
 
 
 def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:
@@ -77,7 +77,7 @@ def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:
     elif data.get("repository") is None:
         yield ("repository",), "is missing", "or `workspace: none`"
     if data.get("answer") is not None:
-        yield ("answer",), "the change is the output", "only with `workspace: none`"
+        yield ("answer",), "with a repository the output is the change", "only with `workspace: none`"
     if data.get("steps"):
         return
     if data.get("oracle") is None:
@@ -102,7 +102,7 @@ def _whole_system(data: dict[str, Any]) -> Iterator[_Said]:
     if data.get("repository") is not None:
         yield (
             ("repository",),
-            "with `scope: system` the image is what an agent starts from",
+            "with `scope: system` the agent starts from the image",
             "COPY in its Dockerfile",
         )
     if data.get("setup"):
@@ -124,9 +124,9 @@ def _of_steps(data: dict[str, Any]) -> Iterator[_Said]:
     names = [step.get("name") if isinstance(step, dict) else None for step in steps]
     for number, name in enumerate(names):
         if name is not None and name in names[:number]:
-            yield ("steps", number, "name"), f"the name {name} is taken", ""
+            yield ("steps", number, "name"), f"two steps have the name `{name}`", ""
         if oracle.get("reference") and isinstance(steps[number], dict) and steps[number].get("reference"):
-            yield ("steps", number, "reference"), "the oracle has a reference already", "keep one"
+            yield ("steps", number, "reference"), "`oracle.reference` is set already", "keep one"
 
 
 def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
@@ -135,18 +135,22 @@ def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Said
             yield (key,), f"{NO_WORKSPACE} has none", f"leave out `{key}`"
     answer = data.get("answer") or ANSWER
     if any(fnmatchcase(str(answer), pattern) for pattern in _patterns(data)):
-        yield ("answer",), "matches `generated`, so it would never be seen", "another name"
+        yield ("answer",), "matches `generated`, so it would be ignored", "another name"
     looking = is_judged(data) or any(entry.type != NOTE for entry in entries.found.values())
     if not looking and not entries.problems:
-        yield ("judge",), "nobody looks at the answer", f"a `verifier` check, or {JUDGE}"
+        yield ("judge",), "nothing grades the answer", f"a `verifier` check, or {JUDGE}"
     for place, entry in entries.found.items():
         if entry.type == NOTE and not entry.is_check:
             continue
         if entry.type != "verifier":
-            yield place, f"{NO_WORKSPACE} has no scorers", "a `verifier` check looks at the answer"
+            yield (
+                place,
+                f"{NO_WORKSPACE} allows only `verifier` checks and `llm_judge` notes",
+                "a `verifier` check",
+            )
             continue
         if not entry.is_check:
-            yield place, "a verifier of the answer is a check", "put it in oracle.checks"
+            yield place, "the verifier of an answer must be a check", "put it in oracle.checks"
         spec = entry.execution
         expected = spec.output_path if isinstance(spec, ScriptSpec) else None
         if expected not in (None, f"{WORKSPACE}/{answer}"):

@@ -124,7 +124,7 @@ class _Composer(yaml.composer.Composer, _LOADER):  # type: ignore[misc]  # the f
         self.get_event()  # the start of the stream
         root = None if self.check_event(yaml.StreamEndEvent) else self.compose_document()
         if not self.check_event(yaml.StreamEndEvent):
-            raise _fault_at(self.file, self.peek_event(), "a second document", fix="one contract a file")
+            raise _fault_at(self.file, self.peek_event(), "a second document", fix="one contract per file")
         return root
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -189,7 +189,7 @@ class _Reader:
         for name, inner in node.value:
             key = self._key(name)
             if key in found:
-                raise _fault_at(self.file, name, f"the key {shown(key)} is there twice")
+                raise _fault_at(self.file, name, f"the key {shown(key)} occurs twice")
             self.known[id(name)] = (key, 1)
             self.positions[(*place, key)] = _at(self.file, name.start_mark)
             found[key] = self.value(inner, (*place, key))
@@ -211,7 +211,7 @@ class _Reader:
         except ValueError as error:
             raise _fault_at(self.file, node, str(error)) from error
         if isinstance(value, str) and (odd := _ODD.search(value)):
-            what = "a NUL character" if odd[0] == "\0" else "half a character (a lone surrogate)"
+            what = "a NUL character" if odd[0] == "\0" else "an invalid character (a lone surrogate)"
             raise _fault_at(self.file, node, what)
         return value
 

@@ -35,7 +35,7 @@ def check_archive(path: Path, expected: str | None) -> str:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if expected != found:
         said = (
-            "the contract does not say its sha256"
+            "the contract does not give its sha256"
             if expected is None
             else f"its sha256 is {found}, not {expected}"
         )

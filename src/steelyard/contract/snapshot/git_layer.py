@@ -68,7 +68,9 @@ def lay_history(layer: Path, tree: Path, source: Path, commit: str) -> None:
     if (source / "shallow").exists():
         fix = "git fetch --unshallow, or `history: none`"
         raise refusal(
-            "the repository is shallow, its history is not all there", field="repository.history", fix=fix
+            "the repository is a shallow clone: its history is incomplete",
+            field="repository.history",
+            fix=fix,
         )
     git_dir = layer / ".git"
     sha256 = len(commit) == 64
@@ -86,7 +88,7 @@ def lay_history(layer: Path, tree: Path, source: Path, commit: str) -> None:
         )
     if packing.returncode != 0 or unpacked.returncode != 0:
         raise refusal(
-            "the history of the commit is not all there", field="repository.history", fix="`history: none`"
+            "the history of the commit is incomplete", field="repository.history", fix="`history: none`"
         )
     git(git_dir, "update-ref", "refs/heads/main", commit)
     _finish(layer, tree, sha256=sha256)

@@ -100,7 +100,7 @@ class _Writing:
     def _claim(self, path: str) -> None:
         """A name is taken once: two files of one name, or a file under a file, would hide each other."""
         if path in self.entries:
-            raise refusal(f"{shown(path)} is there twice")
+            raise refusal(f"{shown(path)} occurs twice")
         if path in self.folders or path in self.empty:
             raise refusal(f"{shown(path)} is both a file and a directory")
         self._parents(path)

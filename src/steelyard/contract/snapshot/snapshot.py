@@ -193,7 +193,7 @@ def _listed(repository: Repository, path: Path) -> tuple[str, dict[str, Entry]]:
         raise refusal(
             f"the folder's content root is {root}, not {repository.commit}",
             field="repository.commit",
-            fix="say the new one, or leave `commit` out",
+            fix="write the new one, or leave `commit` out",
         )
     return root, entries
 

@@ -65,7 +65,7 @@ class Ledger:
                 "import_cap",
                 "violation",
                 path,
-                f"over the limit of {limit} {cap}; what is over it is not carried",
+                f"over the limit of {limit} {cap}; the rest is not imported",
             )
 
     def admits(self, path: str) -> bool:

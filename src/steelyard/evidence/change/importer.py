@@ -230,11 +230,11 @@ class _Comparison:
         self._entries.append(ChangeEntry(path, old, new))
         if after is not None and after.kind == "file" and after.status.st_nlink > 1:
             self._ledger.note(
-                "hard_link", "info", path, "the file has other names, perhaps outside the workspace"
+                "hard_link", "info", path, "the file has more hard links, perhaps outside the workspace"
             )
         is_out = new is not None and new.kind == "symlink" and escapes(path, new.target)
         if is_out and not self._views.is_system:
-            self._ledger.note("escaping_symlink", "warning", path, "the link may lead out of the workspace")
+            self._ledger.note("escaping_symlink", "warning", path, "the link may point out of the workspace")
 
     @staticmethod
     def _entry(side: TreeEntry, stored: Stored) -> Entry:
@@ -281,7 +281,7 @@ class _Comparison:
 
     def _without_special(self, path: str, side: TreeEntry | None) -> TreeEntry | None:
         if side is not None and side.kind == "special":
-            self._ledger.note("special_file", "warning", path, "a FIFO, socket or device is not carried")
+            self._ledger.note("special_file", "warning", path, "a FIFO, socket or device is not imported")
             return None
         return side
 
@@ -291,9 +291,7 @@ class _Comparison:
         path = f"{at.path}/{_GIT}" if at.path else _GIT
         kind = self._side(self._views.workspace, at.path, _GIT).kind
         if at.path and _GIT not in old:
-            self._ledger.note(
-                "nested_repository", "info", path, "a repository inside the repository; its .git is left out"
-            )
+            self._ledger.note("nested_repository", "info", path, "a nested repository; its .git is left out")
         elif not at.path and kind != "dir":
             self._ledger.note("replaced_repository", "warning", path, f".git is now a {kind}; it is left out")
 
@@ -305,7 +303,7 @@ class _Comparison:
             if why := odd_name(name):
                 self._ledger.note("odd_name", "warning", path, why)
             if name in twins:
-                why = f"where case or composition is ignored it is the same as {shown(twins[name])}"
+                why = f"on a file system that ignores case or composition this is the same name as {shown(twins[name])}"
                 self._ledger.note("odd_name", "warning", path, why)
 
     def _note_mode(self, path: str, before: TreeEntry | None, after: TreeEntry) -> None:
@@ -317,14 +315,14 @@ class _Comparison:
                 "special_mode",
                 "warning",
                 path,
-                f"mode {stat.S_IMODE(mode):04o}; special bits are not carried",
+                f"mode {stat.S_IMODE(mode):04o}; special bits are not imported",
             )
         if shut_out(mode) and not shut_out(was):
             self._ledger.note(
                 "unreadable_mode",
                 "info",
                 path,
-                f"mode {stat.S_IMODE(mode):04o} shuts out its owner; read all the same",
+                f"mode {stat.S_IMODE(mode):04o} denies its owner access; read all the same",
             )
 
 

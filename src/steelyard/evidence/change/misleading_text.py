@@ -99,9 +99,9 @@ def _in_file(entry: ChangeEntry, blobs: Blobs) -> Iterator[Finding]:
 def _addresses(text: str, *, about_verdicts: bool) -> Iterator[tuple[int, str]]:
     """Where the added lines of a file speak to a judge, and how; a file that had verdicts before may have more of them."""
     looks = (
-        ("words to whoever judges", _judge_addressed_at),
+        ("words addressed to a judge", _judge_addressed_at),
         ("a line that looks like the judge's verdict", _never if about_verdicts else _verdict_at),
-        ("it pretends to end the text that a judge is shown", _fake_end_at),
+        ("it imitates the end of the text shown to a judge", _fake_end_at),
     )
     for why, look in looks:
         at = look(text)
@@ -156,9 +156,7 @@ def _in_words(said: Iterable[Path]) -> Iterator[Finding]:
     for path in said:
         text = _ends(path)
         if _ANSWER.search(text) or _FENCE.search(text) or _judge_addressed_at(text) is not None:
-            why = (
-                "reads like an injection: the agent's output has a verdict in it, or words to whoever judges"
-            )
+            why = "reads like an injection: the agent's output has a verdict in it, or words addressed to a judge"
             yield Finding("addresses_judge", "warning", f"{path.parent.name}/{path.name}", why)
 
 

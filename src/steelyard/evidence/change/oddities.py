@@ -18,7 +18,7 @@ def odd_name(name: str) -> str:
         return "the name has control, bidirectional or invisible characters"
     # Other file systems, and git itself, take these for the repository's own folder.
     if stands_for_git(name):
-        return "the name stands for .git on other file systems"
+        return "the name means .git on other file systems"
     return ""
 
 

@@ -55,7 +55,7 @@ def render_patch(change: Change, blobs: Blobs) -> Rendered:
     carried, comments = _sort_out(change, blobs)
     diff = _diff(carried, blobs) if carried else Rendered(b"", {})
     if diff is None:
-        comments.append("# nothing is in this patch: git could not render it; change.json has everything")
+        comments.append("# this patch is empty: git could not render it; change.json has the whole change")
         diff = Rendered(b"", {})
     header = "".join(f"{line}\n" for line in comments).encode()
     return Rendered(header + diff.patch, diff.renames)
@@ -65,7 +65,7 @@ def _sort_out(change: Change, blobs: Blobs) -> _Sorted:
     """What git can carry, and comments on the rest."""
     result, size = _Sorted([], []), 0
     if not change.complete:
-        result.comments.append("# not the whole change: the workspace was over a limit of the import")
+        result.comments.append("# incomplete: the workspace was over a limit of the import")
     for entry in change.entries:
         why = _obstacle(entry, blobs)
         size += 0 if why else sum(side.size for side in (entry.old, entry.new) if side)
@@ -81,7 +81,7 @@ def _sort_out(change: Change, blobs: Blobs) -> _Sorted:
 def _obstacle(entry: ChangeEntry, blobs: Blobs) -> str:
     sides = [side for side in (entry.old, entry.new) if side is not None]
     if all(side.kind == "dir" for side in sides):
-        return "an empty directory appeared" if entry.new else "the directory is gone"
+        return "an empty directory appeared" if entry.new else "the directory was removed"
     if any(stands_for_git(part) for path in entry.paths for part in path.split("/")):
         return "git refuses the name"
     for side in sides:

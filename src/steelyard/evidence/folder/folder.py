@@ -58,7 +58,9 @@ class RunFolder:
             for name in (AGENT, CHECKS, BLOBS, GRADINGS):
                 (folder.path / name).mkdir(mode=0o700)
         except OSError as error:
-            raise InfraFault(f"the run folder {folder.path} could not be made: {error.strerror}") from error
+            raise InfraFault(
+                f"the run folder {folder.path} could not be created: {error.strerror}"
+            ) from error
         return folder
 
     @property
@@ -160,7 +162,7 @@ def find_named(root: Path, name: str) -> list[RunFolder]:
     found = find_runs(folder) if folder.is_dir() and not _is_run(folder) else []
     found = found or [find_run(root, name)]
     if not _is_run(found[0].path):
-        raise OperatorFault(f"{name} is no run, and there is none in it")
+        raise OperatorFault(f"{name} is not a run folder and contains none")
     return found
 
 
@@ -185,7 +187,7 @@ def find_run(root: Path, prefix: str) -> RunFolder:
         return RunFolder(Path(prefix).resolve())
     if not runs:
         raise OperatorFault(
-            f"no run in {root} is called {prefix}; `steelyard runs` lists them (--runs DIR looks elsewhere)"
+            f"no run in {root} matches {prefix}; `steelyard runs` lists them (--runs DIR searches another folder)"
         )
     names = ", ".join(run.run_id for run in runs[:5])
     raise OperatorFault(f"{prefix} matches {len(runs)} runs: {names}; write more of the id")
@@ -194,7 +196,7 @@ def find_run(root: Path, prefix: str) -> RunFolder:
 def _last(root: Path) -> RunFolder:
     runs = find_runs(root)
     if not runs:
-        raise OperatorFault(f"there are no runs in {root} yet (--runs DIR looks elsewhere)")
+        raise OperatorFault(f"there are no runs in {root} yet (--runs DIR searches another folder)")
     return runs[-1]
 
 

@@ -90,5 +90,5 @@ def _ending(folder: RunFolder, head: str) -> Summary:
     """How the run ended, from the end of its log."""
     events = last_events(folder.file(EVENTS), head, "termination")
     if isinstance(events, ChainBreak) or events[-1].type != "termination":
-        raise ValueError("its end is not known")
+        raise ValueError("it is unknown how it ended")
     return summarise_events(reversed(events))

@@ -197,17 +197,17 @@ class GradingChain:
                 yield "missing"
             return
         except _DAMAGED:
-            yield "altered: it is not the head of gradings"
+            yield "altered: it is not a head of gradings"
             return
         yield from faults
         if head["seal"] != self._seal["digest"]:
-            yield "it is of another seal"
+            yield "it belongs to another seal"
         elif len(self.gradings) < count:
-            yield f"{_counted(count - len(self.gradings))} removed: it counts {count}, and {len(self.gradings)} are here"
+            yield f"{_counted(count - len(self.gradings))} removed: it counts {count}, but {len(self.gradings)} are here"
         elif self._digests[count - 1] != last:
-            yield f"grading {count} has other bytes than those that it names"
+            yield f"the hash of grading {count} does not match"
         elif len(self.gradings) > count + 1:
-            yield f"it counts {count} gradings, and {len(self.gradings)} are here"
+            yield f"it counts {count} gradings, but {len(self.gradings)} are here"
 
 
 def _counted(number: int) -> str:
@@ -218,11 +218,11 @@ def _strangers(folder: RunFolder) -> Iterator[Fault]:
     """Everything in `gradings/` that no grading is, and a link in its place."""
     root = folder.file(GRADINGS)
     if root.is_symlink() or (root.exists() and not root.is_dir()):
-        yield Fault(GRADINGS, "not a folder: a link or a file was planted")
+        yield Fault(GRADINGS, "not a folder, but a link or a file")
         return
     for path in sorted(root.iterdir()) if root.is_dir() else ():
         if not _NUMBERED.fullmatch(path.name) and not is_leftover(path):
-            yield Fault(f"{GRADINGS}/{shown(path.name)}", "it is no grading")
+            yield Fault(f"{GRADINGS}/{shown(path.name)}", "it is not a grading")
 
 
 def is_leftover(path: Path) -> bool:
@@ -255,13 +255,13 @@ def _misplaced(grading: Mapping[str, Any], name: str, number: int, seal: str, pr
     if name != f"{number:04d}.json" or grading["number"] != number:
         return f"grading {number} is missing"
     if grading["seal"] != seal:
-        return "it judges another seal"
-    return "" if grading["previous"] == previous else "it does not follow the grading before it"
+        return "it grades another seal"
+    return "" if grading["previous"] == previous else "it does not continue the grading before it"
 
 
 def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Path | None) -> Iterator[str]:
     if not has_its_digest(grading):
-        yield "altered: it does not have the digest it carries"
+        yield "altered: its content does not match its digest"
     signature, sealed_by = grading.get("signature"), seal.get("signature")
     if signature is None:
         if public_key is not None or sealed_by is not None:
@@ -284,13 +284,13 @@ def _contradictions(grading: Mapping[str, Any], sealed: Sealed) -> Iterator[str]
     if verdict["status"] == "invalid":  # perhaps because of the contract, and without any grades
         return
     if sealed.contract not in (None, grading["contract"]["digest"]):
-        yield "it is by another contract than the run's"
+        yield "it used another contract than the run"
     said = {grade["name"]: grade["outcome"] for grade in grades if grade["check"]}
     for name in sorted({*said, *sealed.outcomes}):
         outcome = sealed.outcomes.get(name)
         # A grader may fail to decide on any outcome; it may not decide otherwise.
         if said.get(name) not in (outcome, "error") or name not in said:
-            yield f"it says {said.get(name)} of the check {name}, and the sealed outcome is {outcome}"
+            yield f"it says {said.get(name)} for the check {name}, but the sealed outcome is {outcome}"
 
 
 def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> bool:
@@ -321,11 +321,11 @@ def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: Se
         yield "altered: it is not a report"
         return
     if not gradings:
-        yield "the grading that it reports is missing"
+        yield "the grading it is made from is missing"
     # Any grading, not the newest: a run may be killed between a grading and its report.
     elif said not in [(one["verdict"]["status"], one["verdict"]["acceptance"]) for one in gradings]:
-        yield "altered: its status is that of no grading"
+        yield "altered: no grading has its status"
     if run != folder.path.absolute().name:
-        yield "it is of another run"
+        yield "it belongs to another run"
     if checks != sealed.outcomes:
-        yield "altered: its checks are not the sealed outcomes"
+        yield "altered: its checks differ from the sealed outcomes"

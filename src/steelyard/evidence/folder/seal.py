@@ -157,7 +157,7 @@ def _seal_break(sealed: Mapping[str, Any], public_key: Path | None) -> str:
     if not members >= _MEMBERS:
         return "altered: it is not a seal"
     if members - _MEMBERS - {"signature"}:
-        return "altered: it has members that no seal has"
+        return "altered: it has unknown members"
     if (
         sealed["schema"] != SCHEMA
         or not isinstance(sealed["files"], dict)
@@ -165,7 +165,7 @@ def _seal_break(sealed: Mapping[str, Any], public_key: Path | None) -> str:
     ):
         return f"altered: it is not a {SCHEMA}"
     if not has_its_digest(sealed):
-        return "altered: it does not have the digest it carries"
+        return "altered: its content does not match its digest"
     signature = sealed.get("signature")
     if signature is None:
         return "not signed" if public_key else ""
@@ -175,13 +175,13 @@ def _seal_break(sealed: Mapping[str, Any], public_key: Path | None) -> str:
 def _identity_breaks(folder: RunFolder, run: object) -> Iterator[Break]:
     """A passing record that was copied to the name of a failing run is whole, and still a lie."""
     if run != folder.path.absolute().name:
-        yield Break(SEAL, f"the seal is of run {shown(str(run))}")
+        yield Break(SEAL, f"the seal belongs to run {shown(str(run))}")
     try:
         recorded = folder.read_json(MANIFEST).get("run", run)
     except (OSError, ValueError, AttributeError):
         return  # the manifest's own bytes are held against the seal
     if recorded != run:
-        yield Break(MANIFEST, f"the manifest is of run {shown(str(recorded))}")
+        yield Break(MANIFEST, f"the manifest belongs to run {shown(str(recorded))}")
 
 
 def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) -> Iterator[Break]:
@@ -189,16 +189,16 @@ def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) ->
     for found in _sealed_files(folder.path):
         digest = unseen.pop(found.name, None)
         if not found.regular:
-            yield Break(shown(found.name), "not a plain file: a link or a device was planted")
+            yield Break(shown(found.name), "not a plain file, but a link or a device")
         elif digest is None:
             if found.path.parent != folder.path or not is_leftover(found.path):
-                yield Break(shown(found.name), "it was not there when the run was sealed")
+                yield Break(shown(found.name), "added after the run was sealed")
         elif (
             found.name != EVENTS
             and (deep or not found.name.startswith(f"{BLOBS}/"))
             and digest != _sha256(found.path)
         ):
-            yield Break(shown(found.name), "altered: its bytes are not those that were sealed")
+            yield Break(shown(found.name), "altered: it changed after the run was sealed")
     for name in sorted(unseen):
         yield Break(shown(name), "missing")
 
@@ -218,7 +218,7 @@ def leftovers(folder: RunFolder) -> list[str]:
 def _empty_folders(root: Path) -> Iterator[Break]:
     """They hold nothing, and no run left them: sealing removes its own."""
     for name in _empty(root):
-        yield Break(shown(name), "an empty folder that was not there when the run was sealed")
+        yield Break(shown(name), "an empty folder added after the run was sealed")
 
 
 def _empty(root: Path) -> Iterator[str]:

@@ -71,11 +71,9 @@ def verify_chain(path: Path, head: str | None = None, count: int | None = None) 
     if isinstance(chain, ChainBreak):
         return chain
     if count is not None and chain.length < count:
-        return ChainBreak(
-            chain.length + 1, f"cut tail: the seal says {count} events, {chain.length} are here"
-        )
+        return ChainBreak(chain.length + 1, f"truncated: {count} events were sealed, {chain.length} are here")
     if head is not None and chain.head != head:
-        return ChainBreak(max(chain.length, 1), "another chain: it does not end in the head that was sealed")
+        return ChainBreak(max(chain.length, 1), "replaced: the log does not end with the sealed hash")
     return None
 
 
@@ -97,7 +95,7 @@ def last_events(path: Path, head: str, back_to: str) -> list[Event] | ChainBreak
         if found[-1].type == back_to:
             break
         wanted = tail["prev"]
-    return found or ChainBreak(1, "another chain: it does not end in the head that was sealed")
+    return found or ChainBreak(1, "replaced: the log does not end with the sealed hash")
 
 
 def _hash_of(line: bytes) -> bytes:
@@ -118,7 +116,7 @@ def _measure(stream: BinaryIO, most: int | None) -> Chain | ChainBreak:
     for line in iter(lambda: stream.readline(MAX_LINE), b""):
         number += 1
         if most is not None and number > most:
-            return ChainBreak(number, f"inserted: the seal says {most} events")
+            return ChainBreak(number, f"inserted: only {most} events were sealed")
         tail = _TAIL.search(line, max(0, len(line) - _TAIL_BYTES))
         why = _misshapen(line) if tail is None else _fault(line, tail, number, prev, last)
         if tail is None or why:
@@ -129,11 +127,11 @@ def _measure(stream: BinaryIO, most: int | None) -> Chain | ChainBreak:
 
 def _fault(line: bytes, tail: re.Match[bytes], number: int, prev: bytes, last: int) -> str:
     if _hash_of(line) != tail["hash"]:
-        return "edited: its bytes do not have the hash it carries"
+        return "edited: its content does not match its hash"
     if int(tail["seq"]) != number:
         return _misplaced(int(tail["seq"]), number)
     if tail["prev"] != prev:
-        return "wrong prev: it does not follow the line before it"
+        return "wrong prev: it does not continue the line before it"
     if int(tail["t"]) <= last:
         return "time not monotone: it is not later than the line before it"
     return ""
@@ -141,12 +139,12 @@ def _fault(line: bytes, tail: re.Match[bytes], number: int, prev: bytes, last: i
 
 def _misshapen(line: bytes) -> str:
     if not line.endswith(b"\n"):
-        return "longer than any event" if len(line) == MAX_LINE else "cut tail: the line has no end"
+        return "longer than an event can be" if len(line) == MAX_LINE else "truncated: the line is incomplete"
     try:
         orjson.loads(line)
     except ValueError:
         return "not JSON"
-    return "edited: not in the stored form of an event"
+    return "edited: not a well-formed event"
 
 
 def _misplaced(seq: int, number: int) -> str:

@@ -20,8 +20,8 @@ class Summary:
     """Sums over one trace. A run that never said how it ended was ended by the machine."""
 
     termination: str = "infrastructure"
-    rationale: str = "the run left no word on how it ended"
-    stopped_by: str | None = None  # "budget wall_s", "operator SIGINT"; None: the agent ended by itself
+    rationale: str = "the run did not record how it ended"
+    stopped_by: str | None = None  # "budget wall_s", "operator SIGINT"; None: the agent finished
     patch_refused: str = ""
     cost_usd: float | None = None
     types: Counter[str] = field(default_factory=Counter)

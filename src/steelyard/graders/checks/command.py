@@ -23,7 +23,7 @@ class Command(Grader):
 
     Why: the project's own test command is the plainest oracle there is.
     Example: `{type: command, cmd: "python3 -m unittest -q", timeout_s: 300}`
-    Fooled by: code under test that makes its own process exit 0; an exit code is all that is read.
+    Fooled by: code under test that makes its own process exit 0; only the exit code is read.
     """
 
     TYPE = "command"

@@ -51,12 +51,12 @@ def runner_warnings(spec: SuiteSpec, tree: Path) -> Iterator[LintWarning]:
     suite = without_package_manager(through_npm(suite_of(spec), tree), tree)
     if spec.runner and spec.runner not in OF_ANY_COMMAND and not BY_NAME[spec.runner].claims(suite):
         fits = runner_for(suite).NAME
-        instead = f"; it is one of {fits}" if fits != "exit_code" else ""
+        instead = f"; it fits {fits}" if fits != "exit_code" else ""
         yield LintWarning(
             "runner", f"`{suite.command}` is not a command of {spec.runner}{instead}", fatal=True
         )
         return
     runner = runner_for(suite, spec.runner)
     if spec.report and runner.NAME != "junit":
-        said = f"is not read: {runner.NAME} tells its results in its own way"
+        said = f"is not read: {runner.NAME} reports its results itself"
         yield LintWarning("junit_xml", said, fatal=bool(spec.runner))

@@ -56,7 +56,7 @@ class Asked:
     @property
     def why(self) -> str:
         said = f"{len(self.passed)} of {self.total} passed"
-        for word, ids in (("not passed", self.failed), ("not among the results", self.absent)):
+        for word, ids in (("not passed", self.failed), ("not reported", self.absent)):
             said += f"; {word}: {some(ids)}" if ids else ""
         return said
 

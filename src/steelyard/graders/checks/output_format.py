@@ -30,7 +30,7 @@ class Output:
     schema: NonEmpty | None = None  # a JSON Schema among the contract's files
 
 
-MISSING_OUTPUT = "the output file is not there"
+MISSING_OUTPUT = "the output file is missing"
 
 
 class Looked(NamedTuple):
@@ -60,7 +60,7 @@ def _parse(text: str, kind: Format) -> Any:
         return json.loads(text)
     if kind == "yaml":
         if re.search(r"(^|\s)[&*][^\s]", text):
-            raise ValueError("anchors and aliases are not taken")  # a few lines of them are gigabytes
+            raise ValueError("anchors and aliases are not accepted")  # a few lines of them are gigabytes
         return yaml.safe_load(text)
     if kind == "csv":
         return _rows(text)

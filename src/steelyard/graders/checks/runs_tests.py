@@ -24,7 +24,7 @@ from steelyard.graders.files.paths import PathInside
 from steelyard.graders.grade import Grade
 
 PYTEST = "python3 -m pytest -q -p no:cacheprovider"
-ONLY_AN_EXIT_CODE = "nothing reports this command's tests one by one, so no declared id can be found"
+ONLY_AN_EXIT_CODE = "this command reports no single tests, so declared ids cannot be found"
 
 
 def _known(runner: str) -> str:
@@ -89,15 +89,16 @@ class ReadsResults(Grader):
 class RunsTests(ReadsResults):
     """passed / (passed + failed + errors) of the tests that `cmd` runs, or of the declared `ids`.
 
-    With `ids`, each must be reported once, as passed: what is missing or skipped has failed. `*` in an id stands for
-    anything, brackets for themselves, and the file may be left out where only one has such a test. Without, skipped
-    tests do not count, and no test at all is a failure. Tests that the candidate wrote or changed are not on the bench
-    (`test_files` says which files are tests; the default is by their names). `pass_threshold` says which part is
-    enough to pass; the score is the part. A timeout is an error. `candidate` and `objects` are for split oracles.
+    With `ids`, each must be reported once, as passed: a missing or skipped test fails. `*` in an id matches anything,
+    brackets are literal, and the file may be left out if only one file has such a test. Without `ids`, skipped tests
+    do not count, and it is a failure if no test runs. Tests that the change added or edited are not on the bench
+    (`test_files` says which files are tests; by default their names decide). The score is the passed part;
+    `pass_threshold` is the part that is enough to pass. A timeout is an error. `candidate` and `objects` are for
+    split oracles.
 
-    Why: a suite says more than an exit code, and a part of the work deserves a part of the credit.
+    Why: a suite says more than an exit code, and partial work can get partial credit.
     Example: `{type: tests, cmd: "node --test test/", inject: [{src: hidden/a.test.js, dest: test/a.test.js}]}`
-    Fooled by: code that recognises the tests and cheats only then, unless the oracle is split.
+    Fooled by: code that recognises the tests and cheats only there, unless the oracle is split.
     """
 
     TYPE = "tests"
@@ -157,7 +158,9 @@ class RunsTests(ReadsResults):
             return Decision("error", 0.0, ONLY_AN_EXIT_CODE)
         asked = ask(self.ids, reported.results)
         if asked.unclear:
-            return Decision("error", 0.0, f"several tests are called {some(asked.unclear)}; say the file")
+            return Decision(
+                "error", 0.0, f"several tests are called {some(asked.unclear)}; add the file name"
+            )
         return Decision("pass" if asked.everything else "fail", asked.share, asked.why, asked.failing)
 
 
@@ -165,7 +168,7 @@ class RunsTests(ReadsResults):
 class Pytest(RunsTests):
     """`tests` for Python: the same with pytest as the command.
 
-    Why: most Python projects have it, and it needs no further word.
+    Why: most Python projects use it.
     Example: `{type: pytest, inject: [hidden/test_x.py], weight: 4}`
     Fooled by: what fools `tests`.
     """

@@ -63,19 +63,19 @@ class Resolved(NamedTuple):
 
 @dataclass(frozen=True)
 class SweBench(ReadsResults):
-    """The part of `fail_to_pass` that passes; nothing, and no pass for the run, unless all of `pass_to_pass` does.
+    """The part of `fail_to_pass` that passes; 0, and the run fails, if any `pass_to_pass` test fails.
 
-    The command is `cmd_prefix` and the files (or modules) of the ids. Each id must be reported once, as passed: what is
-    missing or skipped has failed. Ids are those of pytest or of unittest (`test_x (pkg.mod.Case)`), `*` stands for
-    anything; what `fail_to_pass` names, no wildcard of `pass_to_pass` asks for. What SWE-bench made of ids is understood:
-    `test_x[one` for `test_x[one two]`, `test_x[/z]` for `test_x[/y/z]`, a docstring's first line; every test that may be
-    meant must pass. `patch` is a test patch of the contract's, applied to the snapshot exactly; the tests are then as it
-    leaves them. `junit_xml` names the report that the command writes, for runners that are not known. `data` in the grade
-    has the `resolution` (`full`, `partial`, `no`) and every id.
+    The command is `cmd_prefix` followed by the files (or modules) of the ids. Each id must be reported once, as passed: a
+    missing or skipped test fails. Ids are those of pytest or of unittest (`test_x (pkg.mod.Case)`), and `*` matches
+    anything; a wildcard of `pass_to_pass` does not match tests that `fail_to_pass` names. Ids as SWE-bench shortens them
+    are understood: `test_x[one` for `test_x[one two]`, `test_x[/z]` for `test_x[/y/z]`, the first line of a docstring;
+    every test that may be meant must pass. `patch` is a test patch of the contract, applied exactly to the snapshot.
+    `junit_xml` names the report that the command writes, for unknown runners. `data` in the grade has the `resolution`
+    (`full`, `partial`, `no`) and every id.
 
-    Why: a fix is a test that turns green while no other turns red.
+    Why: a fix makes a failing test pass and breaks no other.
     Example: `{type: swebench, patch: tests.patch, fail_to_pass: ["tests/test_x.py::test_bug"], pass_to_pass: ["tests/test_x.py::*"]}`
-    Fooled by: what fools `tests`, and tests that ask for less than the issue does.
+    Fooled by: what fools `tests`, and tests that check less than the issue asks for.
     """
 
     TYPE = "swebench"
@@ -144,7 +144,7 @@ class SweBench(ReadsResults):
         found = self.resolve(reported)
         unclear = (*found.fail_to_pass.unclear, *found.pass_to_pass.unclear)
         if unclear:
-            return Decision("error", 0.0, f"several tests are called {some(unclear)}; say the file")
+            return Decision("error", 0.0, f"several tests are called {some(unclear)}; add the file name")
         outcome: Literal["pass", "fail"] = "pass" if found.resolution == "full" else "fail"
         failing = (*found.fail_to_pass.failing, *found.pass_to_pass.failing)
         return Decision(outcome, found.score, found.why, failing)

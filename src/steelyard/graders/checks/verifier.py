@@ -62,16 +62,17 @@ class Verifier(Grader):
     """`script` writes a reward between 0 and 1 to `reward_path`; that is the score, as written.
 
     It runs in /workspace on a fresh bench, with its folder of the contract at /tests (read-only), an empty /logs and the
-    variables of `env`, which no agent sees; with `scope: system` as root, or as the image's `user` that is named. Every
-    process is dead before the reward is read. A missing or broken reward is an error and not a zero. With `separate` it has a
-    system of its own: a fresh container of another image, with the declared `artifacts` of the agent's and nothing else. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a
-    regular expression, a JSON Schema): a reward above 0 for an output that does not parse is refused. Golden answers
-    beside the contract, in `fixtures/pass` and `fixtures/fail`, try the script (`steelyard check --fixtures`) and
-    decide nothing else.
+    variables of `env`, which no agent sees; with `scope: system` as root, or as the named `user` of the image. All
+    processes are killed before the reward is read. A missing or malformed reward is an error, not a zero. With
+    `separate` the verifier runs in its own container: fresh, of another image, with the declared `artifacts` of the
+    agent and nothing else. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a regular
+    expression, a JSON Schema): a reward above 0 for an output that does not parse is rejected. Golden answers in
+    `fixtures/pass` and `fixtures/fail` beside the contract test the script (`steelyard check --fixtures`) and have no
+    other effect.
 
-    Why: some results need more than tests: numbers within a tolerance, a document, several answers with weights.
+    Why: some results cannot be tested simply: numbers within a tolerance, a document, several answers with weights.
     Example: `{type: verifier, script: tests/test.sh, expected_output_path: /workspace/answer.json, output: {format: json}}`
-    Fooled by: code of the candidate's that the script itself starts and that writes the reward while the script runs.
+    Fooled by: candidate code that the script starts and that writes the reward while the script runs.
     """
 
     TYPE = "verifier"
@@ -119,9 +120,9 @@ class Verifier(Grader):
         if self.separate is not None and (wrong := _unsound(self.separate, material)):
             return (LintWarning("separate", wrong, fatal=True),)
         if self.separate is not None and is_within(self.reward_path, PUBLISHED):
-            return (LintWarning("reward_path", f"{PUBLISHED} has what the agent put there", fatal=True),)
+            return (LintWarning("reward_path", f"{PUBLISHED} holds files of the agent", fatal=True),)
         if self.output is not None and self.expected_output_path is None:
-            return (LintWarning("expected_output_path", "say which file `output` is about", fatal=True),)
+            return (LintWarning("expected_output_path", "name the file that `output` describes", fatal=True),)
         if self.fixtures.fail_at_most >= self.fixtures.pass_at_least:
             return (LintWarning("fixtures", "`fail_at_most` must be below `pass_at_least`", fatal=True),)
         return ()
@@ -187,14 +188,14 @@ class Verifier(Grader):
         path = self.expected_output_path or _last_path(case.brief)
         there = path is None or case.final_tree().kind(_inside(path, case.root)) is not None
         # Nothing was declared of it, so nothing follows from it but a word.
-        return Looked(parseable=True, schema_valid=True, errors=() if there else (f"{path} is not there",))
+        return Looked(parseable=True, schema_valid=True, errors=() if there else (f"{path} is missing",))
 
 
 def _unsound(separate: SeparateVerifier, material: Material) -> str:
     if separate.image and separate.build:
-        return "say one of image, build"
+        return "set one of image, build"
     if separate.image and not separate.allow_unpinned and not re.match(PINNED_PATTERN, separate.image):
-        return "an image is named by its digest, or say `allow_unpinned: true`"
+        return "name the image by its digest, or set `allow_unpinned: true`"
     if separate.build and f"{separate.build.rstrip('/')}/Dockerfile" not in material.files:
         return f"{separate.build} is not a folder with a Dockerfile"
     return ""

@@ -14,12 +14,12 @@ from steelyard.graders.grade import Grade
 class Efficiency(Grader):
     """The mean of min(1, target / actual) over the targets that are given and whose actual value is known.
 
-    Passes at 0.8 unless `pass_threshold` says otherwise. A target of 0 is met by 0 alone. What the trace does not tell
-    is left out; when nothing is left, or there is no trace at all, the grade is not applicable.
+    Passes at 0.8 by default (`pass_threshold`). A target of 0 is met only by 0. Values that are not recorded are left
+    out; if nothing is left, or there is no trace, the grade is not applicable.
 
-    Why: where everybody is right, the spending tells them apart.
+    Why: among agents that all solve the task, the cheaper one is better.
     Example: `{type: efficiency, target_cost_usd: 0.30, target_tokens: 20000, weight: 2}`
-    Fooled by: work that nobody metered.
+    Fooled by: work that is not metered.
     """
 
     TYPE = "efficiency"
@@ -34,7 +34,7 @@ class Efficiency(Grader):
 
     def __post_init__(self) -> None:
         if self.target_cost_usd is None and self.target_tokens is None and self.target_tool_calls is None:
-            raise ValueError("asks for nothing: say target_cost_usd, target_tokens or target_tool_calls")
+            raise ValueError("checks nothing: set target_cost_usd, target_tokens or target_tool_calls")
 
     def grade(self, case: Case) -> Grade:
         trace = case.trace
@@ -48,7 +48,7 @@ class Efficiency(Grader):
         known = [
             (name, target, used) for name, target, used in asked if target is not None and used is not None
         ]
-        unknown = [f"{name} not known" for name, target, used in asked if target is not None and used is None]
+        unknown = [f"{name} unknown" for name, target, used in asked if target is not None and used is None]
         if not known:
             return Grade.not_applicable("; ".join(unknown))
         said = [f"{used:g} {name}, target {target:g}" for name, target, used in known]

@@ -14,7 +14,7 @@ from steelyard.graders.grade import Grade
 ToolKind = Literal["read", "write", "execute", "search", "network", "other"]
 Count = Annotated[int, Field(ge=0)]
 Dollars = Annotated[float, Field(ge=0)]
-NO_TRACE = "there is no trace of how the agent worked"
+NO_TRACE = "the agent's tool calls were not recorded"
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Trace(Grader):
-    """Everything that is asked holds: tools of each kind in `require_tools`, no permission denied, budgets kept.
+    """All conditions hold: tools of each kind in `require_tools` were used, no permission was denied, budgets were kept.
 
-    Budgets may be used up to the last call, token and cent. What the trace does not tell (tokens, costs, permissions of
-    an agent that reports none) is left out; when nothing is left, or there is no trace at all, the grade is not
-    applicable.
+    A budget may be used up completely. Values that are not recorded (tokens, costs or permissions that the agent does not
+    report) are left out; if nothing is left, or there is no trace, the grade is not applicable.
 
     Why: an agent that never ran the tests was lucky.
     Example: `{type: trace, require_tools: [{kind: execute}], require_no_denied: true, max_tool_calls: 30}`
-    Fooled by: a call that does nothing; one is enough.
+    Fooled by: one call that does nothing.
     """
 
     TYPE = "trace"
@@ -59,7 +58,7 @@ class Trace(Grader):
     def __post_init__(self) -> None:
         budgets = (self.max_tool_calls, self.max_tokens, self.max_cost_usd)
         if not self.require_tools and not self.require_no_denied and all(cap is None for cap in budgets):
-            raise ValueError(f"asks for nothing: say one of {', '.join(one.name for one in fields(self))}")
+            raise ValueError(f"checks nothing: set one of {', '.join(one.name for one in fields(self))}")
 
     def grade(self, case: Case) -> Grade:
         if not case.trace.traced:
@@ -91,7 +90,7 @@ class Trace(Grader):
             ("dollars", self.max_cost_usd, trace.cost_usd),
         ):
             if limit is not None and used is None:
-                parts.append(Part(None, f"{name} not known"))
+                parts.append(Part(None, f"{name} unknown"))
             elif limit is not None and used is not None:
                 parts.append(Part(used <= limit, f"{used:g} of {limit:g} {name}"))
         return parts

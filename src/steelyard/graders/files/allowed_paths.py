@@ -18,7 +18,7 @@ class AllowedPaths(Grader):
 
     Why: an agent that edits its own CI has not solved the task.
     Example: `{type: allowed_paths, patterns: ["src/**", "tests/**"]}`
-    Fooled by: nothing inside the repository; what happens outside is the sandbox's business.
+    Fooled by: nothing inside the repository; changes outside are the task of the sandbox.
     """
 
     TYPE = "allowed_paths"

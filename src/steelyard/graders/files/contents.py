@@ -38,15 +38,15 @@ Regex = Annotated[NonEmpty, AfterValidator(_compiles)]
 
 @dataclass(frozen=True)
 class Files(Grader):
-    """The part that holds of: each file of `expect_dir` is in the tree, byte for byte; each of `patterns` is somewhere.
+    """The share of these that hold: each file of `expect_dir` is in the tree, byte for byte; each of `patterns` occurs.
 
-    Modes do not matter, and no link is followed: a link is equal to a link. Patterns are Python's regular expressions,
-    with `^` and `$` at lines, searched for in every text file of the repository as the candidate leaves it (2 MiB of
-    each, changed files first), not in what setup installed. Nothing of the candidate's runs.
+    Modes do not matter, and links are compared as links. Patterns are Python regular expressions in which `^` and `$`
+    match at lines. They are searched in every text file of the final repository (2 MiB of each, changed files first),
+    not in files that setup installed. No code of the candidate runs.
 
-    Why: "write the migration" has an answer that can be compared, and "with a retry" a word that must be there.
+    Why: the answer to "write the migration" can be compared, and "with a retry" implies a word that must occur.
     Example: `{type: files, expect_dir: expected, patterns: ["retry", "^## Upgrading"]}`
-    Fooled by: the word in a comment, or in a file that nobody reads.
+    Fooled by: the word in a comment, or in an unused file.
     """
 
     TYPE = "files"
@@ -59,7 +59,7 @@ class Files(Grader):
 
     def __post_init__(self) -> None:
         if self.expect_dir is None and not self.patterns:
-            raise ValueError("asks for nothing: say expect_dir, patterns or both")
+            raise ValueError("checks nothing: set expect_dir, patterns or both")
 
     @property
     def _folder(self) -> str:
@@ -79,7 +79,7 @@ class Files(Grader):
         total = expected + len(self.patterns)
         held = total - len(wrong) - len(absent)
         why = f"{held} of {total} hold"
-        why += f"; not as expected: {listed(wrong)}" if wrong else ""
+        why += f"; different: {listed(wrong)}" if wrong else ""
         why += f"; nowhere: {listed(absent)}" if absent else ""
         return Grade.share(held / total, why, findings=findings)
 
@@ -101,7 +101,7 @@ class Files(Grader):
         done = search(self.patterns, list(files.values()))
         absent = [pattern for number, pattern in enumerate(self.patterns) if number not in done.found]
         if absent and done.unread:
-            raise GraderFault(f"the tree is too large to say that {shown(absent[0])} is nowhere in it")
+            raise GraderFault(f"the tree is too large to be searched completely for {shown(absent[0])}")
         return absent, _slow(done, list(files))
 
 
@@ -127,5 +127,5 @@ def _texts(case: Case) -> dict[str, Path]:
 
 
 def _slow(done: Searched, names: list[str]) -> tuple[Finding, ...]:
-    why = "a pattern was given up here: matching it takes for ever"
+    why = "matching a pattern takes too long in this file; skipped"
     return tuple(Finding("slow_to_search", "warning", shown(names[number]), why) for number in done.slow[:20])

@@ -12,7 +12,7 @@ from steelyard.graders.grade import Grade
 
 @dataclass(frozen=True)
 class FileExists(Grader):
-    """`path` exists in the final tree; a symlink counts as what it leads to, inside the tree only.
+    """`path` exists in the final tree; a symlink counts as its target, if that is inside the tree.
 
     Why: "add a migration" means that there is a migration.
     Example: `{type: file_exists, path: docs/migration.md, kind: file}`

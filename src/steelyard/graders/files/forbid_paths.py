@@ -12,7 +12,7 @@ from steelyard.graders.grade import Grade
 
 @dataclass(frozen=True)
 class ForbidPaths(Grader):
-    """No changed path matches one of `patterns`, whatever its case, and no symlink stands in for one.
+    """No changed path matches one of `patterns`, in any case, and no symlink points to one.
 
     Why: workflows, secrets and release scripts are not part of a bug fix.
     Example: `{type: forbid_paths, patterns: [".github/**", "**/secrets/**"]}`

@@ -17,7 +17,7 @@ class MaxFilesChanged(Grader):
 
     Why: a one-line bug does not need forty files.
     Example: `{type: max_files_changed, limit: 5}`
-    Fooled by: one huge file; pair it with an envelope of lines.
+    Fooled by: one huge file; combine it with an envelope of lines.
     """
 
     TYPE = "max_files_changed"

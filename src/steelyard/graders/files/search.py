@@ -95,9 +95,9 @@ def search(patterns: Sequence[str], files: Sequence[Path], total_s: float = TOTA
         )
         answer = json.loads(done.stdout)
     except subprocess.TimeoutExpired as error:
-        raise GraderFault(f"the search for patterns did not end in {total_s:g} s") from error
+        raise GraderFault(f"the search for patterns timed out after {total_s:g} s") from error
     except (subprocess.CalledProcessError, ValueError) as error:
-        raise GraderFault("the search for patterns broke off") from error
+        raise GraderFault("the search for patterns crashed") from error
     return Searched(
         {int(number): Occurs(*place) for number, place in answer["found"].items()},
         tuple(answer["slow"]),

@@ -20,7 +20,7 @@ class TestsUnmodified(Grader):
 
     Why: an agent that edits the test has graded itself.
     Example: `{type: tests_unmodified, paths: [tests/test_cart.py]}`
-    Fooled by: a new file that steers the runner; that is a finding of its own, and it stays off the bench.
+    Fooled by: a new file that steers the runner; that is a separate finding, and the file is not on the bench.
     """
 
     TYPE = "tests_unmodified"
@@ -41,7 +41,7 @@ class BaselineUnmodified(Grader):
 
     `paths` are files of the snapshot, each by its full name: neither patterns nor folders.
 
-    Why: scaffolding that the task builds on is part of the question, not of the answer.
+    Why: the scaffolding of a task is part of the question, not of the answer.
     Example: `{type: baseline_unmodified, paths: [Makefile, scripts/check.sh]}`
     Fooled by: another file that takes over the frozen one's role.
     """

@@ -13,12 +13,12 @@ from steelyard.graders.grade import Grade
 class LlmJudge(Grader):
     """`rubric` is a note that goes to the [judge](judge.md) together with the run; by itself it decides nothing.
 
-    Its grade is always not applicable: what the judge makes of it is in the judgement. `required: true` is accepted,
-    tells the judge that the note is one, and does not gate.
+    Its grade is always not applicable; the judgement has the result. `required: true` tells the judge that the note is
+    required, and does not gate.
 
-    Why: some requirements can only be read, not run.
+    Why: some requirements need a reader, not a test.
     Example: `{type: llm_judge, rubric: "The error message names the file that could not be read."}`
-    Fooled by: nothing, for it says nothing; the judge may be.
+    Fooled by: whatever fools the judge.
     """
 
     TYPE = "llm_judge"

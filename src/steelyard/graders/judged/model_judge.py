@@ -26,16 +26,16 @@ _FILE = re.compile(r"[\w.\-/]+\.(md|markdown|txt|rst)")
 class ModelJudge(Grader):
     """The mean of the scores, 0 to 1, that `model` or each of `models` gives the change by `rubric`.
 
-    `rubric` is a text, or a file of the contract (`*.md`, `*.txt`, `*.rst`). A model is told rubric, brief and diff,
-    and not how the checks came out. Passes at 0.7 unless `pass_threshold` says otherwise. Without a key, or where
-    nobody could be reached, the grade is not applicable. A model that answers, but not as asked, or that obeys the
-    change instead of the rubric, is left out; where fewer than half are left the grade is an error: it fails nothing,
-    is tagged, and leaves the score. A change that steers a model or addresses it gets 0 instead. Which models there are, and which is asked if none is named, is on
-    the page of the [judge](judge.md).
+    `rubric` is a text, or a file of the contract (`*.md`, `*.txt`, `*.rst`). A model reads rubric, brief and diff, but
+    not the results of checks. Passes at 0.7 by default (`pass_threshold`). Without a key, or if no model can be
+    reached, the grade is not applicable. A model whose answer is malformed, or that obeys the change instead of the
+    rubric, is left out; if fewer than half are left the grade is an error: it fails nothing, is tagged, and is not in the
+    score. If the change steers or addresses a model, the grade is 0 instead. The page of the [judge](judge.md) lists
+    the models and the default.
 
-    Why: open-ended quality has readers and no test.
+    Why: open-ended quality cannot be tested, only read.
     Example: `{type: model_judge, rubric: ./graders/rubric.md, model: claude-opus-4-8, pass_threshold: 0.7}`
-    Fooled by: a change that is written for the model that reads it; keep its weight small beside the checks'.
+    Fooled by: a change that is written for the model that reads it; keep its weight small.
     """
 
     TYPE = "model_judge"
@@ -50,10 +50,12 @@ class ModelJudge(Grader):
 
     def __post_init__(self) -> None:
         if self.model is not None and self.models:
-            raise ValueError("model and models say the same: keep one")
+            raise ValueError("set model or models, not both")
         for name in self.named_models:
             if maker_of(name) is None:
-                raise ValueError(f"whose model is {name!r}? Say anthropic:NAME or openai:NAME")
+                raise ValueError(
+                    f"unknown provider of the model {name!r}; write anthropic:NAME or openai:NAME"
+                )
 
     @property
     def named_models(self) -> tuple[str, ...]:

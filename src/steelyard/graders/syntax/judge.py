@@ -46,9 +46,9 @@ def judge(old: Claim, new: Claim) -> Change | None:  # noqa: PLR0911  # one rule
 def _raises(old: Claim, new: Claim) -> Change | None:
     was, now = set(words(old.left) + words(old.right)), set(words(new.left) + words(new.right))
     if now & WIDEST and not was & WIDEST:
-        return Change("assertion_loosened", "any exception will do now")
+        return Change("assertion_loosened", "any exception is accepted now")
     if (was < now and old.right == new.right) or (old.right and not new.right and old.left == new.left):
-        return Change("assertion_loosened", "more kinds of exception will do now")
+        return Change("assertion_loosened", "more kinds of exception are accepted now")
     if old.extra and not new.extra:
         return Change("assertion_loosened", "the message of the exception no longer matters")
     if old.extra != new.extra and old.left == new.left:

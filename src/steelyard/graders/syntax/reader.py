@@ -28,7 +28,7 @@ from steelyard.grammars import Grammar
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_GENERATOR = "it is a generator now, and nothing runs its body"
+_GENERATOR = "it is a generator now, so its body never runs"
 _RUNS_COROUTINES = re.compile(
     r"asyncio|anyio|trio|tornado|gen_test|twisted|inlineCallbacks|async_test|curio|aio"
 )
@@ -116,7 +116,7 @@ class Reader:
         if role == "nested":
             return scope._replace(nested=text_of(place.match["name"][0])) if scope.unit is not None else None
         if role == "unawaited":
-            return scope.never("nothing waits for it") if self._is_unawaited(node, scope) else None
+            return scope.never("it is not awaited") if self._is_unawaited(node, scope) else None
         if role == "assert":
             self._condition(place, scope, negated=False)
         elif role == "assignment":

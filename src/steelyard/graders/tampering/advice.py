@@ -26,7 +26,7 @@ def advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
     try:
         return _advice(case, entries) if case.change.complete else ()
     except Exception as defect:  # noqa: BLE001  # advice must cost nobody the gate that it is said with
-        return (Finding("no_advice", "info", "", f"a defect in looking at the tests: {defect!r}"),)
+        return (Finding("no_advice", "info", "", f"internal error while comparing tests: {defect!r}"),)
 
 
 def _advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:

@@ -124,7 +124,7 @@ class _Reading:
             return None
         size = min(entry.size, READ_BYTES, max(0, self.may_read))
         if size < entry.size:
-            self._note("partly_read", path, f"only the first {size} bytes were looked at")
+            self._note("partly_read", path, f"only the first {size} bytes were read")
         self.may_read -= size
         if not size:
             return b""

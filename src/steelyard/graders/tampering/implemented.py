@@ -46,15 +46,15 @@ class _Seen(NamedTuple):
 class Implemented(Grader):
     """Code was written: some changed source file is more than comments, docstrings, stubs, dead code and layout.
 
-    Python, JavaScript, TypeScript, Go, Rust, Java and Ruby are read as syntax trees; of other languages, and of files
-    that do not parse, the lines are compared that are not comments. `pass`, `...`, `raise NotImplementedError`,
-    `todo!()`, `throw new Error("not implemented")` and, where there was no more before, `return None` are stubs; so is
-    what is only declared. A deletion counts where code is left, a deleted file does not. Test files, documents and
-    configuration are not looked at, unless `files` (paths or patterns) lists them.
+    Python, JavaScript, TypeScript, Go, Rust, Java and Ruby are read as syntax trees; in other languages, and in files
+    that do not parse, lines that are not comments are compared. `pass`, `...`, `raise NotImplementedError`,
+    `todo!()`, `throw new Error("not implemented")` and, unless more code was there before, `return None` are stubs; so
+    are mere declarations. A deletion counts if code is left in the file; a deleted file does not. Test files, documents
+    and configuration are ignored, unless `files` (paths or patterns) lists them.
 
-    Why: a run that wrote nothing must not live on the credit of tests that passed before.
+    Why: a run that wrote nothing must not get credit for tests that passed before.
     Example: `{type: implemented, files: ["src/cart.py"]}`
-    Fooled by: code that does nothing useful; only tests can tell.
+    Fooled by: code that does nothing useful; only tests detect that.
     """
 
     TYPE = "implemented"
@@ -79,7 +79,7 @@ class Implemented(Grader):
             return Grade.of(False, "no source file was changed")
         return Grade.of(
             False,
-            f"nothing but comments, stubs or layout in {listed([one.path for one in sources])}{_lines(by_line)}",
+            f"only comments, stubs or layout changed in {listed([one.path for one in sources])}{_lines(by_line)}",
         )
 
     def _sources(self, case: Case) -> list[ChangeEntry]:

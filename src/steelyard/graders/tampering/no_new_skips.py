@@ -15,13 +15,13 @@ from steelyard.graders.tampering.weakening import ChangedTestsGrader
 class NoNewSkips(ChangedTestsGrader):
     """No test is skipped, expected to fail or left out that was not before: markers, calls, options, `.only`.
 
-    Net over all changed test files: a test that moves takes its marker along. Python, JavaScript, TypeScript, Go,
-    Rust, Java and Ruby are read as syntax trees, other languages line by line. A skip on a condition counts and is
-    called conditional. Not applicable when no file that matches `test_globset` changed.
+    It counts the net effect over all changed test files, so a test may move together with its marker. Python, JavaScript, TypeScript, Go,
+    Rust, Java and Ruby are read as syntax trees, other languages line by line. A conditional skip counts and
+    is reported as such. Not applicable when no file that matches `test_globset` changed.
 
     Why: a failing test that is skipped looks like a passing run.
     Example: `{type: no_new_skips}`
-    Fooled by: a condition in a plugin, a runner's configuration, or a marker that is put together at run time.
+    Fooled by: a condition in a plugin, a runner's configuration, or a marker that is built at run time.
     """
 
     TYPE = "no_new_skips"

@@ -43,7 +43,7 @@ def special_cased_inputs(contract: Contract, change: Change, blobs: Blobs) -> tu
     first: dict[str, Finding] = {}
     for path, line, literal in found:
         if literal in suspicious and literal not in first:
-            why = f"`{shown(literal[:60])}` is in the hidden files and nowhere that an agent may look"
+            why = f"`{shown(literal[:60])}` occurs in the hidden files and in no file that the agent can read"
             first[literal] = Finding(SPECIAL_CASED, "warning", f"{shown(path)}:{line}", why)
     return tuple(first.values())[:MAX_FINDINGS]
 

@@ -22,7 +22,7 @@ from steelyard.importers.reading import fault
 from steelyard.importers.task import Options
 
 PORTS = (443, 80)  # a task names hosts; what is fetched comes by these
-OPENS = "--network HOST:PORT opens a door to each host that it needs, --offline does without"
+OPENS = "--network HOST:PORT allows each host that it needs, --offline removes the network"
 LISTS = 'say `network_mode = "allowlist"` in its place'
 ALONE = "neither its agent nor its verifier has a network here"
 NO_HOSTS = 'its {} says `network_mode = "allowlist"` without `allowed_hosts`, and reaches nothing here'
@@ -171,5 +171,7 @@ def _listed(asked: _Asked, source: Source, options: Options) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(allowed_hosts))
     if len(found) > MOST_DOORS:
         place = (*asked.place[:-1], "allowed_hosts")
-        raise fault(source.where(place), dotted(place), f"more than {MOST_DOORS} doors, two for each host")
+        raise fault(
+            source.where(place), dotted(place), f"more than {MOST_DOORS} allowed hosts, two for each name"
+        )
     return found

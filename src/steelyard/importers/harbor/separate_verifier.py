@@ -58,7 +58,9 @@ class ConvertedVerifier(NamedTuple):
                 raise fault(self.source.where(("verifier", "collect")), "verifier.collect", said)
             return {}
         if self.options.sandbox == "bubblewrap":
-            raise fault(f"{self.folder}/task.toml", "verifier.environment", f"a verifier apart {NEEDS}")
+            raise fault(
+                f"{self.folder}/task.toml", "verifier.environment", f"a verifier in its own container {NEEDS}"
+            )
         place, environment = self._environment()
         env = resolved(environment.env, (*place, "env"), self.source, self.options)
         own = self._image()

@@ -1,7 +1,7 @@
 """Problems of a contract that was made of a Harbor task -> the words of whoever wrote the task.
 
-oracle.reference: there is no reference to try  ->  solution/solve.sh: there is no solution to try
-... open a door in `oracle.network`             ->  ... open what it needs by `--network HOST:PORT`
+oracle.reference: the contract has no reference  ->  solution/solve.sh: the task has no solution
+... add its host to `oracle.network`             ->  ... allow its host with `--network HOST:PORT`
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _OF_STEPS = {
 }
 # Phrases, in order.
 PHRASES = (
-    ("bring it with the image or `setup`", "bring it with the image"),
-    ("open a door in `oracle.network`", "open what it needs by `--network HOST:PORT`"),
+    ("install it in the image or in `setup`", "install it in the image"),
+    ("add its host to `oracle.network`", "allow its host with `--network HOST:PORT`"),
     ("(oracle.network)", "(`--network HOST:PORT`)"),
-    ("there is no reference to try", "there is no solution to try"),
+    ("the contract has no reference", "the task has no solution"),
     ("no reference solution, so", "no solution/solve.sh, so"),
     ("a build is offline unless `setup_network: host`", "a build is offline here"),
 )

@@ -58,7 +58,7 @@ class BubblewrapBackend:
         overlay = launcher().overlay
         if overlay.startswith(NO_NAMESPACES):
             raise InfraFault(
-                f"this user may not make namespaces ({overlay.removeprefix(NO_NAMESPACES)}); {_USERNS_FIX}"
+                f"this user may not create namespaces ({overlay.removeprefix(NO_NAMESPACES)}); {_USERNS_FIX}"
             )
         root = os.geteuid() == 0
         copied = bool(overlay) or (spec.rename == "full" and not root)
@@ -177,7 +177,7 @@ def _greet(started: Started, groups: list[Path]) -> Init:
     try:
         first = receive(started.sock, 4096)
     except OSError as error:
-        raise InfraFault(f"a sandbox did not come up: {error}; run `steelyard doctor`") from error
+        raise InfraFault(f"a sandbox did not start: {error}; run `steelyard doctor`") from error
     if not first.data:
         said = os.pread(started.stderr, 4000, 0).decode(errors="replace").strip()
         raise InfraFault(f"bubblewrap did not start: {said or 'no message'}; run `steelyard doctor`")
@@ -186,7 +186,7 @@ def _greet(started: Started, groups: list[Path]) -> Init:
     hello = wire.hello(first.data, START_TIMEOUT_S)
     if hello is None or hello.protocol != PROTOCOL:
         raise InfraFault(
-            "steelyard's init speaks another protocol; run `pip install --force-reinstall steelyard`"
+            "steelyard's init program has another protocol version; run `pip install --force-reinstall steelyard`"
         )
     os.close(started.stderr)
     return Init(wire, first.sender, os.pidfd_open(first.sender), groups)
@@ -199,7 +199,7 @@ def _await_word(started: Started) -> None:
         waiting.register(descriptor, select.POLLIN)
     heard = waiting.poll(int(START_TIMEOUT_S * 1000))
     if [descriptor for descriptor, _ in heard] == [started.bwrap]:
-        raise InfraFault("bubblewrap was killed before its sandbox came up")
+        raise InfraFault("bubblewrap was killed before its sandbox started")
 
 
 def _abandon(started: Started, name: str, groups: list[Path]) -> None:

@@ -132,7 +132,7 @@ class Launcher:
             socket.send_fds(self._sock, [b"start"], [memory, theirs.fileno()])
         except OSError as error:
             ours.close()
-            raise LauncherGoneFault("the sandbox launcher is gone") from error
+            raise LauncherGoneFault("the sandbox launcher has died") from error
         finally:
             os.close(memory)
             theirs.close()
@@ -193,7 +193,7 @@ def _await_ground(sock: socket.socket, order: Order) -> Started:
     if problem["errno"] == errno.ENOSPC and order.uppers is None:
         # The quota is the box's own, so what does not fit is what was to be laid down: nobody's machine failed.
         raise AgentFault("the change does not fit the disk of its sandbox")
-    raise InfraFault(f"cannot make a sandbox: {problem['error']}; run `steelyard doctor`")
+    raise InfraFault(f"cannot start a sandbox: {problem['error']}; run `steelyard doctor`")
 
 
 def _allow_open_files() -> None:

@@ -170,7 +170,7 @@ def _await_death(bwrap: int, init: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         signal.pidfd_send_signal(bwrap, signal.SIGKILL)  # its init goes with it: --die-with-parent
     if not are_gone(bwrap, init, DEATH_S):
-        raise InfraFault(f"a sandbox outlived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted")
+        raise InfraFault(f"a sandbox survived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted")
 
 
 def are_gone(bwrap: int, init: int, patience_s: float) -> bool:

@@ -53,7 +53,7 @@ class DockerBackend:
     def start(self, spec: SandboxSpec) -> DockerSandbox:
         found = engine()
         if not spec.image:
-            raise InfraFault("a container needs an image; say `environment.image` or `environment.build`")
+            raise InfraFault("a container needs an image; set `environment.image` or `environment.build`")
         _sweep_once(found)
         facts = self.facts(spec)
         ticket = admission().enter(
@@ -89,7 +89,7 @@ def _start(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratch:
         remove_container(found, container.id)
     if spec.scope == "system":
         raise InfraFault(
-            "what an agent changes in a whole system can be seen by root on the engine's machine only; run as root"
+            "with `scope: system` only root on the engine's machine can read the agent's changes; run as root"
         )
     return _started(found, spec, facts, ticket, scratch)
 
@@ -115,7 +115,7 @@ def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratc
             message = f"the image has no user {spec.user}"
             raise ContractFault(Problem("contract.yaml", "environment.user", message)) from error
         if isinstance(error, OSError):
-            raise InfraFault(f"the workspace could not be laid: {error.strerror}") from error
+            raise InfraFault(f"the workspace could not be written: {error.strerror}") from error
         raise
 
 
@@ -134,7 +134,7 @@ def _create(found: Engine, spec: SandboxSpec, token: str) -> str:
 
 def _put(found: Engine, ident: str, spec: SandboxSpec, scratch: Path) -> None:
     if spec.read_only:
-        raise InfraFault("nothing can be laid under a read-only root from here; run as root")
+        raise InfraFault("only root can write files into a container with a read-only root; run as root")
     with tempfile.TemporaryFile() as tar:
         put_overlays(found, ident, spec, scratch, tar)
 

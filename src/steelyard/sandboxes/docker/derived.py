@@ -100,7 +100,7 @@ def _check_empty(engine: Engine, container: str, image: str, place: str) -> None
     with archive(engine, container, f"{place}/.") as tar:
         is_empty = sum(1 for _ in zip(tar, range(2), strict=False)) < 2
     if not is_empty or found.get("linkTarget"):
-        message = f"the image {image[:19]} has files of its own in {place}"
+        message = f"the image {image[:19]} already has files in {place}"
         fix = "put them elsewhere, or into the repository"
         raise ContractFault(Problem("contract.yaml", "environment.image", message, fix))
 

@@ -65,7 +65,7 @@ def find_image(engine: Engine, reference: str) -> Image:
         found = _inspect(engine, reference)
     if found is None:
         fix = "a digest alone cannot be fetched: `docker load` the image, or write NAME@sha256:..."
-        raise _fault("image", f"there is no image {reference} here", fix)
+        raise _fault("image", f"the image {reference} is not on this machine", fix)
     return found
 
 
@@ -132,7 +132,7 @@ def build_image(engine: Engine, recipe: Recipe) -> Image:
         _build(engine, recipe, plain, tag)
         found = _inspect(engine, tag)
     if found is None:
-        raise InfraFault(f"the container engine built {tag} and does not have it; run `steelyard doctor`")
+        raise InfraFault(f"the container engine built {tag} but does not have it; run `steelyard doctor`")
     return found
 
 
@@ -144,7 +144,7 @@ def _check_bases(dockerfile: str) -> None:
             continue
         base, *named = [word for word in words[1:] if not word.startswith("--")] or [""]
         if base.lower() not in stages and not is_pinned(base):
-            message = f"FROM {base} is not pinned: tomorrow it may be another image"
+            message = f"FROM {base} is not pinned by a digest, so it may change"
             raise _fault("build", message, "FROM NAME@sha256:..., or `allow_unpinned: true`")
         if len(named) == 2:
             stages.add(named[1].lower())

@@ -159,7 +159,7 @@ class DockerSandbox(Lifecycle):
             container.reach.kill()
         if not container.reach.is_gone(DEATH_S):
             raise InfraFault(
-                f"a container outlived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted"
+                f"a container survived SIGKILL for {DEATH_S:.0f} s; its workspace cannot be trusted"
             )
 
     def _has_no_room(self) -> bool:

@@ -43,12 +43,12 @@ def _addresses(allowed_host: AllowedHost) -> list[str]:
     try:
         found = socket.getaddrinfo(allowed_host.host, allowed_host.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise OSError(errno.EHOSTUNREACH, f"{allowed_host.host} is not known: {error}") from error
+        raise OSError(errno.EHOSTUNREACH, f"{allowed_host.host} cannot be resolved: {error}") from error
     every = list(dict.fromkeys(str(one[4][0]) for one in found))
     allowed = [address for address in every if is_elsewhere(address)]
     if every and not allowed:
         raise OSError(
-            errno.EACCES, f"{allowed_host.host} is {every[0]}, which no name but {THIS_MACHINE} may lead to"
+            errno.EACCES, f"{allowed_host.host} resolves to {every[0]}, which only {THIS_MACHINE} may"
         )
     return allowed
 

@@ -66,7 +66,7 @@ class EgressProxy:
             self._open = False
             answer = None if self._wire.gone else self._wire.ask(b"u", b"", _ANSWER_S)
             refused = frames.unpack_counts(answer) if answer else []
-            self._end_all("open when the doors were shut")
+            self._end_all("still open when the network was shut")
             self._tell_more(dict(zip(self._allowed_hosts, refused, strict=False)))
 
     def _let_end(self) -> None:
@@ -83,7 +83,7 @@ class EgressProxy:
         error = struct.unpack("<i", answer)[0] if answer else 0
         if error or not answer:
             why = os.strerror(error) if error else "no answer"
-            raise InfraFault(f"no door to {allowed_host} could be opened in the sandbox: {why}")
+            raise InfraFault(f"{allowed_host} could not be made reachable in the sandbox: {why}")
 
     def _attend(self) -> None:
         """Between commands somebody has to listen too: a process in the background may talk to a door."""

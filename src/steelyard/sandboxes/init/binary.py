@@ -40,7 +40,7 @@ def _compiled_into_cache() -> Path:
 def _compile(folder: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        raise InfraFault(f"steelyard's init is not built and there is no C compiler; {_FIX}")
+        raise InfraFault(f"steelyard's init program is not built, and there is no C compiler; {_FIX}")
     command = [compiler, *COMPILE, "-o", str(folder / "init"), str(SOURCE)]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)

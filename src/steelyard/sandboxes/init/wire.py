@@ -287,7 +287,7 @@ class Wire:
         self._wait(lambda: job.done and number in self._answers, _AFTER_KILL_S)
         dead = self._answers.pop(number, None) is not None
         if not dead and not self.gone:
-            raise InfraFault(f"a command outlived SIGKILL for {_AFTER_KILL_S:.0f} s; the sandbox is unusable")
+            raise InfraFault(f"a command survived SIGKILL for {_AFTER_KILL_S:.0f} s; the sandbox is unusable")
 
     def _send(self, data: bytes) -> None:
         """Send all of it. While init is busy talking, listen, or both sides would wait for ever."""

@@ -151,9 +151,9 @@ def _ran(told: Any, limit_s: float) -> Ran:
         [told["exit_code"], told["signal"]] if isinstance(told, dict) and set(told) == names else [""]
     )
     if not all(one is None or type(one) is int for one in ended):
-        raise CandidateGone("the answer of candidate.run makes no sense")
+        raise CandidateGone("the answer to candidate.run is malformed")
     if told["timed_out"] is True:
-        raise TimeoutError("no end after %g s" % limit_s)
+        raise TimeoutError("timed out after %g s" % limit_s)
     return Ran(ended[0], _bytes(told["stdout"]), _bytes(told["stderr"]), ended[1])
 
 
@@ -173,7 +173,7 @@ def _bytes(told: Any) -> bytes:
 
 def _checked(value: Any, kind: type) -> Any:
     if type(value) is not kind:
-        raise CandidateGone("the candidate's answer makes no sense")
+        raise CandidateGone("the candidate's answer is malformed")
     return value
 
 

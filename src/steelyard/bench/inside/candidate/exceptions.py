@@ -102,7 +102,7 @@ def _require_few_kinds(names: List[Name]) -> None:
     known = {_standard(*name) for name in names} - {None, Exception}
     lowest = [one for one in known if not any(other is not one and issubclass(other, one) for other in known)]
     if len(lowest) > MAX_KINDS:
-        raise Malformed("an exception of more kinds than any is")
+        raise Malformed("an exception with too many bases")
 
 
 def exception(raised: Any) -> BaseException:

@@ -69,7 +69,7 @@ class Link:
         except Malformed as error:
             raise CandidateGone("the candidate's answer is %s" % error) from None
         if answer.pop("id", None) != self._last or len(answer) != 1:
-            raise CandidateGone("the candidate's answer is not one")
+            raise CandidateGone("the candidate's answer is malformed")
         return answer
 
     def _next_generation(self) -> None:
@@ -101,6 +101,6 @@ def refusal(label: str, why: Any) -> CannotCross:
     if "not plain data" not in said:
         return CannotCross("%s: %s" % (label, said))
     return CannotCross(
-        "%s gave %s. If the tests are to use it where it is, list %r under the check's `objects`"
+        "%s gave %s. If the tests need the object itself, list %r under the check's `objects`"
         % (label, said, label)
     )

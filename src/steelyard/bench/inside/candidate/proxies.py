@@ -236,7 +236,7 @@ def _class_name(of: Any) -> Tuple[str, str]:
 
 def number(value: Object) -> int:
     if value._generation != LINK.generation:
-        raise CandidateGone("%s was in a process of the candidate's that has ended" % value._name)
+        raise CandidateGone("%s belonged to a candidate process that has ended" % value._name)
     return value._number  # type: ignore[no-any-return]
 
 
@@ -257,8 +257,8 @@ def look(owner: Ref, name: str, label: str, receiver: Optional[Object] = None) -
         if kind in ("data", "object"):
             return decoded(about["value"], label, receiver)
     except (KeyError, TypeError, Malformed) as error:
-        raise CandidateGone("the candidate's answer makes no sense: %s" % str(error)[:200]) from None
-    raise CandidateGone("the candidate's answer makes no sense: %s" % str(kind)[:40])
+        raise CandidateGone("the candidate's answer is malformed: %s" % str(error)[:200]) from None
+    raise CandidateGone("the candidate's answer is malformed: %s" % str(kind)[:40])
 
 
 def call(ref: Ref, label: str, args: Any, kwargs: Dict[str, Any], receiver: Optional[Object]) -> Any:
@@ -302,9 +302,9 @@ def asked(op: str, label: str, **fields: Any) -> Any:
     try:
         error = exception(answer["raised"])
     except (Malformed, KeyError, TypeError, ValueError) as lie:
-        raise CandidateGone("the candidate's answer makes no sense: %s" % str(lie)[:200]) from None
+        raise CandidateGone("the candidate's answer is malformed: %s" % str(lie)[:200]) from None
     if isinstance(error, SystemExit) and not (op == "call" and _is_caught()):
-        raise CandidateGone("%s raised SystemExit, and not in a test of pytest or unittest" % label)
+        raise CandidateGone("%s raised SystemExit outside of a pytest or unittest test" % label)
     if fields.get("what") == "next" and is_stop_iteration(error):  # an iterator may end, nothing else
         raise StopIteration(*error.args)
     raise error

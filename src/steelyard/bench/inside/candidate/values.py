@@ -106,7 +106,7 @@ def to_line(frame: Dict[str, Any]) -> bytes:
     try:
         line = json.dumps(frame, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        raise CannotCross("a text with half a character (a lone surrogate)") from None
+        raise CannotCross("a text with an invalid character (a lone surrogate)") from None
     if len(line) >= MAX_FRAME:
         raise CannotCross("%d bytes; at most %d go through at once" % (len(line), MAX_FRAME))
     return line + b"\n"
@@ -144,7 +144,7 @@ class _Encoder:
 
     def encode(self, value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
-            raise CannotCross("data more than %d levels deep, or in itself" % MAX_DEPTH)
+            raise CannotCross("data nested more than %d levels deep, or containing itself" % MAX_DEPTH)
         self._left -= 1
         if self._left < 0:
             raise CannotCross("more than %d values at once" % MAX_ITEMS)

@@ -46,7 +46,7 @@ function asked(fields) {
   let got = receiveMessageOnPort(port);
   for (; got === undefined; got = receiveMessageOnPort(port)) Atomics.wait(flag, 0, before, 1000);
   const answer = got.message === null ? { id: last, gone: 'the split ended' } : JSON.parse(got.message);
-  if (answer.id !== last) fail(new Gone("the candidate's answer is not one"));
+  if (answer.id !== last) fail(new Gone("the candidate's answer is malformed"));
   return answer;
 }
 
@@ -96,7 +96,7 @@ function guarded(make) {
   try {
     return make();
   } catch (error) {
-    return fail(error instanceof CannotCross ? error : new Gone(`the candidate's answer is not one: ${error.message}`));
+    return fail(error instanceof CannotCross ? error : new Gone(`the candidate's answer is malformed: ${error.message}`));
   }
 }
 
@@ -237,7 +237,7 @@ function stood(known, ref, label, receiver) {
     case 'data': return guarded(() => content(known.value, label));
     case 'object': return guarded(() => handle(known.value?.v, label, receiver, false));
   }
-  return fail(new Gone("the candidate's answer is not one"));
+  return fail(new Gone("the candidate's answer is malformed"));
 }
 
 // A module, or an object of one that holds functions: its names are the candidate's to say, their use is an ask.

@@ -31,7 +31,7 @@ function encode(value, other) {
   let items = 0;
 
   function walk(one, depth) {
-    if (depth > MAX_DEPTH) throw new CannotCross(`data deeper than ${MAX_DEPTH}, or in a circle`);
+    if (depth > MAX_DEPTH) throw new CannotCross(`data deeper than ${MAX_DEPTH}, or containing itself`);
     if (++items > MAX_ITEMS) throw new CannotCross(`more than ${MAX_ITEMS} values`);
     switch (typeof one) {
       case 'undefined': return tagged('undefined', null);

@@ -96,7 +96,7 @@ class Watcher:
         sys.meta_path.remove(self.early)
         if self.gate.opened:
             for name in parts_of_the_runner(self.settings):
-                say("problem", "the tree's `" + name + "` is a part of the runner that is installed")
+                say("problem", "the tree's `" + name + "` would replace a part of the installed test runner")
         else:
             self.origins.remember(code for _, _, _, code, _ in self.tripwire.runner)
             self.before_the_tree("")
@@ -315,13 +315,13 @@ class Watcher:
         named = self.named_plugins()
         for found, function in self.hooks:
             if found.function is not function:
-                yield "somebody in the place of " + str(found.plugin_name)
+                yield "something that replaced " + str(found.plugin_name)
         for found in self.critical_hooks():
             if any(found is one for one, _ in self.hooks):
                 continue
             where = self.origins.file(code_of(found.function))
             if not where or (is_within(where, self.root) and not self.may_have_hooks(where, named)):
-                yield where[len(self.root) + 1 :] or "code that no file has"
+                yield where[len(self.root) + 1 :] or "code from no file"
 
     def may_have_hooks(self, where, named):
         return is_installed(where) or os.path.basename(where) == "conftest.py" or where in named

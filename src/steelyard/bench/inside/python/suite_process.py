@@ -201,7 +201,7 @@ def drive(config, parts, descriptor, leave=_exit):
         code = share["run_tests"](config, say, origins)
     except BaseException as error:
         traceback.print_exc()
-        say("problem", config["runner"] + " broke down: " + share["text_of"](error))
+        say("problem", config["runner"] + " crashed: " + share["text_of"](error))
         leave(70)
     for stream in (sys.__stdout__, sys.__stderr__):
         with contextlib.suppress(Exception):

@@ -67,17 +67,17 @@ class Story:
     def hear(self, kind, words):
         """None, or what is wrong with it."""
         if self.end is not None:
-            return "the tests' process spoke after its end"
+            return "the test process sent a record after its end"
         if kind in EARLY and self.ready:
-            self.notes["tampering"].append("the code under test spoke for the runner: " + kind)
-            return "the tests' process said `" + kind + "` when code of the tree could already run"
+            self.notes["tampering"].append("the code under test sent a record in the runner's name: " + kind)
+            return "the test process sent `" + kind + "` when code of the tree could already run"
         if kind in self.notes and len(words) == 1:
             self.notes[kind].extend(words if len(self.notes[kind]) < MAX_NOTES else [])
             return None
         hear = self.records.get((kind, len(words)))
         if hear is not None and hear(*words):
             return None
-        return "the tests' process sent a record out of order: " + kind[:40]
+        return "the test process sent a record out of order: " + kind[:40]
 
     def is_ready(self):
         before, self.ready = self.ready, True
@@ -253,9 +253,9 @@ def take(story, ours, child, budget):
     if pids != [child]:
         return True  # a process that the tests started; it has nothing to say
     budget[0] -= len(data)
-    wrong = "the tests' process said too much" if budget[0] < 0 else None
+    wrong = "the test process sent too much data" if budget[0] < 0 else None
     if wrong is None and flags & CUT:
-        wrong = "the tests' process sent a record that is too long"
+        wrong = "the test process sent a record that is too long"
     if wrong is None:
         words = data.decode("utf-8", "replace").split("\0")
         wrong = story.hear(words[0], words[1:])

@@ -222,7 +222,7 @@ def hook_of_the_tree(hook, origins):
     code = code_of(hook) or code_of(vars(type(hook)).get("__call__"))
     if code is None:
         return ""
-    where = origins.file(code) or "code that no file has"
+    where = origins.file(code) or "code from no file"
     return "" if is_installed(where) or is_within(where, origins.standard) else where
 
 

@@ -89,7 +89,7 @@ class Watching(unittest.TextTestRunner):
         state = Watched.state
         if state.found is not None:  # a test that runs tests
             if state.over:
-                say("problem", "unittest ran a second suite, and only one can be heard")
+                say("problem", "unittest ran a second suite; only one is supported")
             return super().run(test)
         by = Watched.stack.started_by(sys._getframe(1))
         if by:
@@ -205,7 +205,7 @@ class Watched(unittest.TextTestResult):
         number, outcome, detail = self.now
         self.now = None
         look(self, test)
-        say("finish", number, outcome or "error", detail if outcome else "it told no outcome")
+        say("finish", number, outcome or "error", detail if outcome else "it reported no outcome")
 
     def look_again(self, test, intact=None, say=None):
         """What the code under test may have made of the runner, of the test and its module, and of this result."""

@@ -25,7 +25,7 @@ from steelyard.evidence.change.change import ChangeEntry
 from steelyard.filesystem.tree import is_within, prefixes
 
 MAX_BYTES = 1 << 20
-IN_THE_WAY = "is where the verifier copies its own files to; left out"
+IN_THE_WAY = "the verifier copies its own files to this path; left out"
 _MODULES = {
     "pyyaml": ["yaml"],
     "pillow": ["PIL"],

@@ -38,12 +38,10 @@ _PROJECT = re.compile(
 )
 DATA = "oracle_data_changed"
 NAMED = "data_named_by_test"
-_OWN = "is data of the tests; the bench uses the baseline's. `runner_files` can allow it"
-_OWN_NEW = "is data of the tests, and new; not on the bench. `runner_files` can allow it"
-_BY_A_TEST = (
-    "is named by a test and by nothing else; the bench uses the baseline's. `runner_files` can allow it"
-)
-_BOTH = "is named by a test; carried, since it is also the product's"
+_OWN = "is test data; the bench uses the baseline's file. `runner_files` can allow it"
+_OWN_NEW = "is new test data; not on the bench. `runner_files` can allow it"
+_BY_A_TEST = "is named only by a test; the bench uses the baseline's file. `runner_files` can allow it"
+_BOTH = "is named by a test, and the product uses it too; kept on the bench"
 
 Belongs = Literal["recorded", "folder", "named", "both", "no"]
 

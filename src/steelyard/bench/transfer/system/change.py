@@ -39,9 +39,9 @@ from steelyard.sandboxes.base import FileOverlay
 MAX_READ_BYTES = 1 << 20
 MOST_FINDINGS = 20
 DEEPEST = 6
-FIX = "list it in `exports`, or `bench: live`"
-MERGED = "changes what steers the test runner; carried with the image's settings"
-BY_NAME = "name it in `exports` without a wildcard if it is the work"
+FIX = "list it in `exports`, or use `bench: live`"
+MERGED = "changes settings of the test runner; those settings are the image's on the bench"
+BY_NAME = "name it in `exports` without a wildcard if it is part of the work"
 
 # Ours, or the engine's: no agent's work, and no word about it.
 OURS = (
@@ -195,9 +195,9 @@ class SystemPolicy:
     def _reasons(self, entry: ChangeEntry, steered: Steers | None) -> Iterator[tuple[str, str]]:
         path = entry.path
         if matches(path, PLACES):
-            yield "at_hidden_place", "where the verifier has its own; left out"
+            yield "at_hidden_place", "a path that the verifier uses; left out"
         if matches(path, KERNEL):
-            yield "system_changed", "is the kernel's; left out"
+            yield "system_changed", "belongs to the kernel; left out"
         if self.targets.stopped_by(entry, path):
             yield "at_hidden_place", IN_THE_WAY
         if f"/{path}" in self.exports:
@@ -206,7 +206,7 @@ class SystemPolicy:
         if not is_exported:
             yield from self._of_place(entry)
         if _turned(entry) and self.places.stands_above(path):
-            yield "takes_along", "would take along what of the system is below it; left out"
+            yield "takes_along", "would remove system files below it; left out"
         fix = BY_NAME if is_exported else FIX
         own = (*_of_start_up(path), *self._of_programs(entry), *self._of_python(entry), *self._of_git(entry))
         for slug, why in own:
@@ -218,7 +218,7 @@ class SystemPolicy:
     def _of_place(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
         why = self.places.why_not(entry.path)
         if why is None and "/" not in entry.path and not self._may_be_at_the_top(entry):
-            why = "is no folder and lies at the root, and the brief does not name it"
+            why = "is a file in `/` that the brief does not name"
         if why is not None:
             yield "not_carried", f"{why}; left out ({FIX})"
 
@@ -234,32 +234,32 @@ class SystemPolicy:
         folder, _, name = entry.path.rpartition("/")
         programs, old = self.places.programs, entry.old
         if name == "pyvenv.cfg" and any(place.rpartition("/")[0] == folder for place in programs):
-            yield "system_shadowed", "would move Python's library"
+            yield "system_shadowed", "would redirect Python's library"
         if folder not in programs:
             return
         is_data = old is not None and old.kind == "file" and old.mode == "644"
         if old is not None and not (is_data and folder == self.places.workdir):
-            yield "system_changed", "a program of the image; its own is on the bench"
+            yield "system_changed", "a program of the image; the bench uses the image's"
         if matches(name, TOOLS) or (old is None and name in self.places.installed.programs):
-            yield "system_shadowed", "would be found in the place of another program"
+            yield "system_shadowed", "would be found instead of another program"
 
     def _of_python(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
         path = entry.path
         name = path.rpartition("/")[2]
         if _STANDARD_LIBRARY.match(path):
-            yield "system_changed", "is of Python's own library"
+            yield "system_changed", "belongs to Python's standard library"
         package = _PACKAGES.fullmatch(path)
         if any(map(_CUSTOMIZE.fullmatch, path.split("/")[-2:])):
-            yield "start_up_changed", "every Python runs it"
+            yield "start_up_changed", "every Python process runs it"
         if package is not None and package["name"] in _RUNNERS:
-            yield "steers_runner", "is the program that grades"
+            yield "steers_runner", "is a program used for grading"
         # However its lines are divided, and whatever is before them.
         if package is not None and name.endswith(".pth") and self._says(entry, rb"import"):
-            yield "start_up_changed", "every Python runs it"
+            yield "start_up_changed", "every Python process runs it"
         if name == "entry_points.txt" and self._says(entry, rb"pytest11"):
-            yield "steers_runner", "every pytest would load it"
+            yield "steers_runner", "every pytest process would load it"
         if self._shadows(entry):
-            yield "steers_runner", "would be imported in the place of a library"
+            yield "steers_runner", "would be imported instead of a library"
 
     def _shadows(self, entry: ChangeEntry) -> bool:
         """Python looks into the current folder first, for some ways of starting it. A file that was asked for is meant."""
@@ -330,7 +330,7 @@ def _of_start_up(path: str) -> Iterator[tuple[str, str]]:
     if matches(path, START_UP):
         yield "start_up_changed", "runs before other programs"
     if matches(path, TOOL_SETTINGS):
-        yield "steers_runner", "steers the tools that grade"
+        yield "steers_runner", "steers the tools used for grading"
 
 
 def _led_astray(entry: ChangeEntry, links: Mapping[str, str]) -> Left | None:

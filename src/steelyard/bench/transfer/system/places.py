@@ -39,9 +39,9 @@ _OF_REPOSITORIES = frozenset({".git", ".gitignore", ".gitattributes", ".github"}
 # Of the verifier, and of the kernel: nothing of a change goes there.
 PLACES = ("tests", "tests/*", "logs", "logs/*", "opt/steelyard", "opt/steelyard/*")
 KERNEL = ("dev", "dev/*", "proc", "proc/*", "sys", "sys/*")
-OF_SYSTEM = "is the system's, where programs look by themselves"
+OF_SYSTEM = "is in a system folder that programs read by default"
 OF_PREFIX = "belongs to programs that are on PATH"
-OF_HOME = "is a home's setting, which programs read by themselves"
+OF_HOME = "is a setting in a home folder that programs read by default"
 
 
 @dataclass(frozen=True)
