@@ -98,7 +98,8 @@ def test_an_installed_wheel_runs_a_contract_without_a_compiler(
     installed_wheel: Path, without_compiler: dict[str, str], tmp_path: Path
 ) -> None:
     (example,) = installed_wheel.glob("lib/python*/site-packages/steelyard/examples/perl-tally")
-    line = [installed_wheel / "bin/steelyard", "run", example, "--agent", "reference", "--no-judge", "--json"]
+    line: list[str | Path] = [installed_wheel / "bin/steelyard", "run", example]
+    line += ["--agent", "reference", "--no-judge", "--json"]
     line += ["--sandbox", "bubblewrap" if shutil.which("bwrap") else "local"]
     done = subprocess.run(
         line, cwd=tmp_path, env=without_compiler, capture_output=True, text=True, check=False
