@@ -19,7 +19,7 @@ import orjson
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
 from steelyard.bench.missing_tool import NOT_FOUND
 from steelyard.bench.runners.catalogue import runner_for
-from steelyard.bench.suite.run_tests import suite_of
+from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.bench.transfer.path_hijacks import is_in_tree
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, Problem

@@ -10,7 +10,7 @@ from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.suite.package_scripts import missing_script, without_package_manager
-from steelyard.bench.suite.run_tests import suite_of
+from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf
 

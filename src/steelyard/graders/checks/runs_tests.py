@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field
 from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.suite.reported import Reported
-from steelyard.bench.suite.run_tests import suite_of
 from steelyard.bench.suite.suite import Decision
+from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.model import NonEmpty
 from steelyard.filesystem.tree import Entry, shown

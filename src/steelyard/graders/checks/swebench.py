@@ -14,8 +14,8 @@ from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.suite.declared_ids import dotted_name
 from steelyard.bench.suite.reported import Reported
-from steelyard.bench.suite.run_tests import suite_of
 from steelyard.bench.suite.suite import Decision
+from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.bench.transfer.hidden_files import patched_files
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.id_files import file_of
