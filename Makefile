@@ -5,7 +5,7 @@ SANDBOX ?= bubblewrap
 export SANDBOX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test attacks check fix docs picture bench soak lock clean run-env dev-env
+.PHONY: help demo test attacks check fix docs picture bench soak lock wheel clean run-env dev-env
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,8 +45,11 @@ soak: dev-env ## kill runs with SIGKILL at random moments, and look for anything
 lock: dev-env ## resolve the dependencies again (UPGRADE=1: to the newest)
 	@scripts/lock.sh
 
+wheel: dev-env ## build dist/steelyard-*.whl, which needs no compiler where it is installed
+	@$(BIN)/python -m hatchling build -t wheel
+
 clean: ## remove what make made; runs in .steelyard stay
-	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/steelyard/sandboxes/init/init
+	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/steelyard/sandboxes/init/init src/steelyard/sandboxes/init/init.source
 
 run-env:
 	@scripts/bootstrap.sh run

@@ -1,7 +1,12 @@
-"""init.c -> src/steelyard/sandboxes/init/init, whenever the package is built or installed from source."""
+"""init.c -> init and init.source in src/steelyard/sandboxes/init, whenever the package is built or installed from source.
+
+init            the static program
+init.source     the SHA-256 of init.c, by which an installation sees that the program is the source's
+"""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sysconfig
@@ -19,10 +24,8 @@ class InitBuildHook(BuildHookInterface[Any]):
         if self.target_name != "wheel":
             return  # a source distribution carries the source
         self._compile(Path(self.root, "src/steelyard/sandboxes/init"))
-        # The binary is static: any Python 3 of this platform will do, but no other platform.
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{platform}"
+        build_data["tag"] = f"py3-none-{platforms(sysconfig.get_platform())}"
 
     def _compile(self, folder: Path) -> None:
         compiler = shutil.which("cc") or shutil.which("gcc")
@@ -34,3 +37,15 @@ class InitBuildHook(BuildHookInterface[Any]):
         if done.returncode != 0:
             raise SystemExit(f"steelyard: init.c does not compile; {_FIX}\n{done.stderr}")
         fresh.rename(folder / "init")
+        digest = folder / "init.source.new"
+        digest.write_text(hashlib.sha256((folder / "init.c").read_bytes()).hexdigest() + "\n")
+        digest.rename(folder / "init.source")
+
+
+def platforms(host: str) -> str:
+    """linux-x86_64 -> manylinux_2_17_x86_64.musllinux_1_1_x86_64: the program is static and asks nothing of a libc."""
+    system, _, machine = host.partition("-")
+    machine = machine.replace("-", "_").replace(".", "_")
+    if system != "linux":
+        return f"{system}_{machine}"
+    return f"manylinux_2_17_{machine}.musllinux_1_1_{machine}"

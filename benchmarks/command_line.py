@@ -38,6 +38,31 @@ def command_line(workshop: Workshop) -> Iterator[Measured]:
     yield Measured.of("cli", "steelyard show RUN", rounds, ratio("show RUN", "python -c pass"), target=12)
 
 
+def whole_process(workshop: Workshop) -> Iterator[Measured]:
+    """`steelyard run` of a trivial contract as a user types it, warm: what it costs beside the trial itself."""
+    contract = workshop.contract("whole", {"README.md": "nothing\n"}, "true")
+    out = workshop.folder / "whole-runs"
+    agent = ("--agent", "command:true", "--no-judge", "--out", str(out))
+
+    def one_trial() -> None:
+        result = run_trial(contract, "command:true", out=out)
+        assert result["verdict"] == "pass", result
+
+    variants = {
+        "steelyard run": typed(STEELYARD, "run", str(contract.folder), *agent),
+        "the trial alone": timed(one_trial),
+        "python -c pass": typed(sys.executable, "-c", "pass"),
+    }
+    rounds = measure(variants, workshop.rounds(20))
+    yield Measured.of(
+        "process",
+        "steelyard run as a whole process, less the trial, against `python -c pass`",
+        rounds,
+        lambda one: (one["steelyard run"] - one["the trial alone"]) / one["python -c pass"],
+        target=12,
+    )
+
+
 def table_of_runs(workshop: Workshop) -> Iterator[Measured]:
     contract = workshop.contract("many", {"README.md": "nothing\n"}, "true")
     made = RunFolder(Path(run_trial(contract, "noop", out=workshop.folder / "one")["folder"]))
@@ -69,4 +94,4 @@ def _copied(made: RunFolder, root: Path, run_id: str) -> None:
     folder.write_json(REPORT, made.read_json(REPORT))
 
 
-ROWS = {"cli": command_line, "show": table_of_runs}
+ROWS = {"cli": command_line, "process": whole_process, "show": table_of_runs}

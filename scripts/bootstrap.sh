@@ -92,6 +92,7 @@ stamp=.venv/.steelyard-$want
 ready() {
     [ "${SANDBOX:-}" = local ] || command -v bwrap >/dev/null 2>&1 || return 1
     [ -f "$stamp" ] && [ -x .venv/bin/steelyard ] && [ -x src/steelyard/sandboxes/init/init ] || return 1
+    [ -f src/steelyard/sandboxes/init/init.source ] || return 1
     [ "$(cat "$stamp")" = "$(fingerprint)" ]
 }
 

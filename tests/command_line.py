@@ -32,6 +32,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+# What verbs import only where they need it.
+_LATE = (
+    "steelyard.bench.suite.run_tests",
+    "steelyard.graders.judged.judge_input",
+    "steelyard.importers.harbor.task",
+    "steelyard.importers.write",
+    "steelyard.judge.ask",
+    "steelyard.sandboxes.bubblewrap.backend",
+)
 _FROM_THE_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "MALLOC_", "OPENSSL_", "OPERATOR_")
 
 
@@ -145,9 +154,9 @@ def _await(child: int, control: socket.socket) -> int:
 def _serve(control: socket.socket) -> None:
     from steelyard.cli.main import VERBS, main, module_of
 
-    for verb in VERBS:
+    for module in (*map(module_of, VERBS), *_LATE):
         with suppress(Exception):  # a broken verb breaks the commands that name it
-            importlib.import_module(module_of(verb))
+            importlib.import_module(module)
     gc.freeze()  # a collection in a fork would copy every page it looks at
     order = _next_order(control)
     os.chdir(order["cwd"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from steelyard.cli.demo import EXPECTED, WITHOUT_TESTS, bundled_examples, proof
+from steelyard.cli.demo import EXPECTED, NEEDS, WITHOUT_TESTS, absent_programs, bundled_examples, proof
 
 CHEATS = sorted(
     agent for rows in EXPECTED.values() for agent, verdict in rows if ":" in agent and verdict == "fail"
@@ -43,3 +44,17 @@ def test_the_exit_code_of_a_cheat_is_that_of_the_tests_it_can_see(cheat: str) ->
     last = script.rstrip().splitlines()[-1]
     runs_tests = re.fullmatch(r"sh ci/test\.sh|make -s test|python3 -m unittest discover -s tests", last)
     assert bool(runs_tests) == (cheat not in WITHOUT_TESTS)
+
+
+def test_an_example_whose_compiler_is_absent_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("make", "perl"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert absent_programs() == {"c-ringbuffer": ["cc"]}
+
+
+def test_the_demo_still_has_a_contract_where_no_program_is_there() -> None:
+    assert set(NEEDS) < set(EXPECTED)

@@ -10,7 +10,7 @@ import pytest
 
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.toolchains import Found, _toolchain, installed, matches, resolve
+from steelyard.sandboxes.toolchains import KINDS, Found, _ask, _toolchain, installed, matches, resolve
 
 OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -100,3 +100,64 @@ def test_byte_code_that_its_use_leaves_is_not_part_of_an_installation(installati
     (installation / "lib/__pycache__").mkdir()
     (installation / "lib/__pycache__/os.cpython-399.pyc").write_bytes(b"code")
     assert digest_of(installation) == before
+
+
+@pytest.fixture
+def interpreter(installation: Path) -> Path:
+    """A program that answers as an interpreter does, and counts how often it is asked."""
+    program = installation / "bin/python3.98"
+    program.write_text(f'#!/bin/sh\necho asked >> {installation}/asked\necho "3.98.0 {installation}"\n')
+    program.chmod(0o755)
+    return program
+
+
+def times_asked(program: Path) -> int:
+    counted = program.parents[1] / "asked"
+    return len(counted.read_text().splitlines()) if counted.exists() else 0
+
+
+def test_an_interpreter_that_did_not_change_is_asked_once(interpreter: Path) -> None:
+    first = _ask(interpreter, KINDS["python"])
+    assert first == Found(interpreter, "3.98.0", interpreter.parents[1])
+    assert _ask(interpreter, KINDS["python"]) == first
+    assert times_asked(interpreter) == 1
+
+
+def test_an_interpreter_that_changed_is_asked_again_even_with_its_old_time(interpreter: Path) -> None:
+    _ask(interpreter, KINDS["python"])
+    status = interpreter.stat()
+    interpreter.write_text(interpreter.read_text().replace("3.98.0", "3.98.1"))
+    os.utime(interpreter, ns=(status.st_atime_ns, status.st_mtime_ns))
+    found = _ask(interpreter, KINDS["python"])
+    assert found is not None
+    assert found.version == "3.98.1"
+
+
+def test_an_interpreter_whose_libraries_changed_is_asked_again(interpreter: Path) -> None:
+    _ask(interpreter, KINDS["python"])
+    (interpreter.parents[1] / "lib/libpython3.98.so.1.0").write_bytes(b"\x7fELF")
+    _ask(interpreter, KINDS["python"])
+    assert times_asked(interpreter) == 2
+
+
+def test_an_interpreter_that_does_not_answer_is_asked_again_next_time(interpreter: Path) -> None:
+    text = interpreter.read_text()
+    interpreter.write_text(text.replace("3.98.0 ", ""))
+    assert _ask(interpreter, KINDS["python"]) is None
+    assert _ask(interpreter, KINDS["python"]) is None
+    assert times_asked(interpreter) == 2
+
+
+def test_an_interpreter_is_found_where_the_cache_cannot_be_used(
+    interpreter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEELYARD_CACHE", str(interpreter / "cache"))
+    assert _ask(interpreter, KINDS["python"]) is not None
+
+
+def test_the_digest_of_an_installation_covers_its_interpreter(installation: Path) -> None:
+    before, program = digest_of(installation), installation / "bin/python3.99"
+    status = program.stat()
+    program.write_bytes(b"\x7fELG")
+    os.utime(program, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert digest_of(installation) != before

@@ -18,8 +18,7 @@ import orjson
 
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
 from steelyard.bench.missing_tool import NOT_FOUND
-from steelyard.bench.runners.catalogue import runner_for
-from steelyard.bench.suite.run_tests import suite_of
+from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.bench.transfer.path_hijacks import is_in_tree
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, Problem
@@ -109,6 +108,8 @@ def _program(spec: BenchSpec) -> str:
         case CommandSpec():
             return "" if spec.expect_exit == NOT_FOUND else first_program(spec.command)
         case SuiteSpec():
+            from steelyard.bench.runners.catalogue import runner_for  # noqa: PLC0415  # only for contracts with tests
+
             # A runner of the bench starts the tests in its own way.
             by_code = runner_for(suite_of(spec), spec.runner).NAME == "exit_code"
             return first_program(spec.command) if by_code else ""

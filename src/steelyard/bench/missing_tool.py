@@ -14,7 +14,6 @@ from pathlib import Path
 
 import orjson
 
-from steelyard.bench.twin.trusted import how_badly_ended, reference_change
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay
@@ -29,6 +28,7 @@ EndOn = Callable[
 
 def is_missing_for_all(environment: Environment, check: str, end_on: EndOn) -> bool:
     """Asked once for a check of a contract; the answer is kept in the cache. Raises InfraFault when there is none."""
+    from steelyard.bench.twin.trusted import reference_change  # noqa: PLC0415  # few checks end like this
 
     def build(folder: Path) -> None:
         with environment.cache.temporary() as scratch:
@@ -41,6 +41,8 @@ def is_missing_for_all(environment: Environment, check: str, end_on: EndOn) -> b
 
 
 def _exit(check: str, end_on: EndOn, reference: tuple[FileOverlay, ...]) -> int | None:
+    from steelyard.bench.twin.trusted import how_badly_ended  # noqa: PLC0415  # few checks end like this
+
     try:
         finished, exit_stats = end_on(reference)
     except AgentFault:  # of the reference's tree, not of the candidate's

@@ -21,8 +21,6 @@ from steelyard.bench.missing_tool import MISSING, NOT_FOUND, EndOn, is_missing_f
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
 from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite.run_tests import Executed, oracle_bench, run_tests
-from steelyard.bench.suite.run_tests import decide as decide_tests
 from steelyard.bench.suite.suite import Decision
 from steelyard.bench.transfer.git_settings import git_variables
 from steelyard.bench.transfer.hidden_files import hidden_files
@@ -183,8 +181,10 @@ class Bench:
         return ("error", MISSING) if is_missing_for_all(self.environment, entry.name, end_on) else judged
 
     def _tested(self, entry: GraderEntry, spec: SuiteSpec, start: int) -> Outcome:
+        from steelyard.bench.suite import run_tests as suites  # noqa: PLC0415  # 90 modules, and only for tests
+
         with self.environment.cache.temporary() as scratch:
-            bench = oracle_bench(
+            bench = suites.oracle_bench(
                 self.environment,
                 spec,
                 self.overlays,
@@ -192,9 +192,9 @@ class Bench:
                 lambda overlays, use: self._in_a_fresh_sandbox(overlays, use, lambda ran: ran.finished),
             )
             needs_all = entry.required and entry.pass_threshold >= 1 and not spec.declared
-            tested: Executed = run_tests(replace(bench, needs_all=needs_all))
+            tested = suites.run_tests(replace(bench, needs_all=needs_all))
             finished, reported = tested.ran
-            decided = decide_tests(spec, tested)
+            decided = suites.decide(spec, tested)
             end = CommandEnd(finished, tested.exit_stats)
             bad_end = _ended_badly(end, spec.timeout_s)
             judged = bad_end or (decided.at(entry.pass_threshold), decided.why)

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard.bench.outcome import Outcome
-from steelyard.bench.twin.trusted import reference_change
 from steelyard.environment.prepare import Environment
 from steelyard.errors import GraderFault, InfraFault
 from steelyard.sandboxes.base import FileOverlay
@@ -63,6 +62,8 @@ def _trusted_tree(environment: Environment, scratch: Path) -> TrustedTree:
     answer = contract.spec.answer_path
     if answer is not None and contract.reference is not None:
         return TrustedTree("the reference", (FileOverlay(answer, "file", source=contract.reference),))
+    from steelyard.bench.twin.trusted import reference_change  # noqa: PLC0415  # only after an error
+
     reference = reference_change(environment, scratch)
     if reference is None:
         return TrustedTree("the unchanged snapshot", ())

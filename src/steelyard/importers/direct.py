@@ -19,10 +19,7 @@ from steelyard.contract.load import FILE, find_contracts
 from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
 from steelyard.filesystem.cache import Cache
 from steelyard.importers.copying import Room, walked
-from steelyard.importers.harbor import task as harbor
-from steelyard.importers.harbor.words import in_words_of_harbor
-from steelyard.importers.task import Options
-from steelyard.importers.write import write_task
+from steelyard.importers.task import HARBOR_FILE, Options
 
 FORMAT = "steelyard.imported/6"  # to be raised whenever an import comes out differently
 
@@ -50,6 +47,8 @@ def told_as_typed(typed: Mapping[Path, Path]) -> Iterator[None]:
 
 
 def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
+    from steelyard.importers.harbor.words import in_words_of_harbor  # noqa: PLC0415  # only where something is wrong
+
     for made, folder in typed.items():
         below = problem.where.removeprefix(str(made))
         if made != folder and below != problem.where and below[:1] in {"", "/"}:
@@ -65,12 +64,12 @@ def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
 
 
 def _found(path: Path) -> Iterator[Path]:
-    if path.name == harbor.FILE and path.is_file():
+    if path.name == HARBOR_FILE and path.is_file():
         path = path.parent
     if _is_task(path):
         yield path
         return
-    below = sorted(one.parent for one in path.glob(f"*/{harbor.FILE}") if _is_task(one.parent))
+    below = sorted(one.parent for one in path.glob(f"*/{HARBOR_FILE}") if _is_task(one.parent))
     if not below or (path / FILE).is_file() or any(path.glob(f"*/{FILE}")):
         yield from find_contracts([path])
     if not (path / FILE).is_file():
@@ -78,7 +77,7 @@ def _found(path: Path) -> Iterator[Path]:
 
 
 def _is_task(path: Path) -> bool:
-    return (path / harbor.FILE).is_file() and not (path / FILE).is_file()
+    return (path / HARBOR_FILE).is_file() and not (path / FILE).is_file()
 
 
 def imported(folder: Path, options: Options, cache: Cache) -> Path:
@@ -92,6 +91,9 @@ def imported(folder: Path, options: Options, cache: Cache) -> Path:
 
 
 def _import(folder: Path, options: Options, into: Path) -> None:
+    from steelyard.importers.harbor import task as harbor  # noqa: PLC0415  # only for a task that is not in the cache
+    from steelyard.importers.write import write_task  # noqa: PLC0415  # the same
+
     try:
         write_task(harbor.convert(folder, options), into)
     except OperatorFault as fault:  # a full disk: nothing else of the operator's is in the way here
@@ -100,6 +102,8 @@ def _import(folder: Path, options: Options, into: Path) -> None:
 
 def _digest(folder: Path, options: Options) -> str:
     """Of everything that is read of a task, and of what its place and the operator say."""
+    from steelyard.importers.harbor.task import USED  # noqa: PLC0415  # only for task folders
+
     digest = hashlib.sha256()
 
     def add(*parts: bytes) -> None:
@@ -107,7 +111,7 @@ def _digest(folder: Path, options: Options) -> str:
 
     add(FORMAT.encode(), os.fsencode(folder.absolute().name), repr(_said(options)).encode("utf-8", "replace"))
     room = Room()  # what is too much for an import is not read at all
-    for name in sorted(harbor.USED):
+    for name in sorted(USED):
         path = folder / name
         if path.is_symlink():
             add(os.fsencode(name), *_content(path, room))

@@ -24,6 +24,7 @@ from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 
 BRIEF = "brief.md"
+HARBOR_FILE = "task.toml"  # what makes a folder a task of Harbor's
 REPO = "repo"
 MOST_NAME = 100
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -136,12 +136,22 @@ def _toolchain(name: str, wanted: str, found: Found) -> Toolchain:
     own = dict.fromkeys(KINDS[name].links, found.binary)
     siblings = {sibling: found.binary.parent / sibling for sibling in _siblings(name, found)}
     prefix = None if _is_under_usr(found.prefix) else found.prefix
-    content = hashlib.sha256(found.binary.read_bytes()).hexdigest()
+    content = _content_digest(found.binary)
     files = installed_digest(found.prefix) if prefix else ""
     identity = f"{name}\n{found.version}\n{found.prefix}\n{content}\n{files}".encode()
     return Toolchain(
         name, wanted, found.version, prefix, siblings | own, hashlib.sha256(identity).hexdigest()
     )
+
+
+def _content_digest(binary: Path) -> str:
+    """The SHA-256 of the interpreter, read again whenever the kernel says that the file changed."""
+
+    def read(folder: Path) -> None:
+        (folder / "digest").write_text(hashlib.sha256(binary.read_bytes()).hexdigest())
+
+    key = hashlib.sha256("\n".join(["content", str(binary), *_state(binary)]).encode()).hexdigest()
+    return (Cache.default().build("interpreters", key, read, durable=False) / "digest").read_text()
 
 
 def installed_digest(prefix: Path) -> str:
@@ -215,10 +225,51 @@ def _is_program(path: Path) -> bool:
 
 
 def _ask(binary: Path, kind: Kind) -> Found | None:
+    """What an interpreter says of itself; an answer is kept until something that it depends on changes."""
+
+    def ask(folder: Path) -> None:
+        (folder / "answer.txt").write_text(_answer(binary, kind), errors="surrogateescape")
+
+    try:
+        try:
+            kept = Cache.default().build("interpreters", _answer_key(binary, kind), ask, durable=False)
+            answer = (kept / "answer.txt").read_text(errors="surrogateescape")
+        except InfraFault:  # the cache cannot be used
+            answer = _answer(binary, kind)
+        version, prefix = answer.strip().split(" ", 1)
+    except ValueError:
+        return None
+    return Found(binary, version, Path(prefix).resolve())
+
+
+def _answer(binary: Path, kind: Kind) -> str:
+    """Raises ValueError where there is none: no answer is kept that may be another one next time."""
     try:
         asked = [str(binary), *kind.ask]
         answer = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True, env={}).stdout
-        version, prefix = answer.strip().split(" ", 1)
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
-    return Found(binary, version, Path(prefix).resolve())
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ValueError(f"{binary} does not answer") from error
+    if len(answer.strip().split(" ", 1)) != 2:
+        raise ValueError(f"{binary} does not say its version and its prefix")
+    return answer
+
+
+def _answer_key(binary: Path, kind: Kind) -> str:
+    """Names the state of the program, of the settings beside it, and of the folders that its libraries are in."""
+    top = binary.parent.parent
+    libraries = [top / "lib", top / "lib64", top / "lib" / f"{os.uname().machine}-linux-gnu"]
+    said = [str(binary), *kind.ask]
+    for path in (binary, top / "pyvenv.cfg", binary.with_name("pyvenv.cfg"), *libraries):
+        said += _state(path)
+    return hashlib.sha256("\n".join(said).encode(errors="surrogateescape")).hexdigest()
+
+
+def _state(path: Path) -> list[str]:
+    """What the kernel says of a file or folder; no program can set the change time back."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ["absent"]
+    return [
+        f"{status.st_dev} {status.st_ino} {status.st_mode} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+    ]

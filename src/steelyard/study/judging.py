@@ -17,10 +17,8 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.grade import Graded
-from steelyard.graders.judged.judge_input import build_judge_input
-from steelyard.graders.judged.model_judge import ModelJudge
-from steelyard.judge.ask import Panel, judged
 from steelyard.judge.judgement import Judgement, Opinion
+from steelyard.judge.panel import Panel
 from steelyard.study.answer_status import answer_status
 from steelyard.verdict.auto_fail import auto_fail_reason
 
@@ -77,7 +75,7 @@ class Judging:
     def announce_graders(self, contract: Contract) -> None:
         """The same for graders that ask a model themselves, before the first of them does."""
         for entry in contract.graders:
-            if entry.type == ModelJudge.TYPE:
+            if entry.type == "model_judge":
                 panel = Panel.from_environment(getattr(entry.grader, "named_models", ()), self.env)
                 if isinstance(panel, Panel):
                     self.announce_request(panel)
@@ -94,6 +92,9 @@ class Judging:
         self.announce_request(panel)
         self.on_ask(contract)
         try:
+            from steelyard.graders.judged.judge_input import build_judge_input  # noqa: PLC0415  # only where a model is asked
+            from steelyard.judge.ask import judged  # noqa: PLC0415  # the same
+
             told = build_judge_input(contract, evidence, grades)
             return judged(told, panel, known_opinions(evidence.folder))
         except Exception as defect:  # noqa: BLE001  # a judge's defect is no fault of the run's

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from steelyard.bench.execution_spec import SuiteSpec
 from steelyard.bench.outcome import OracleKind
@@ -24,7 +24,6 @@ from steelyard.bench.runners.products import without_products
 from steelyard.bench.split.kinds import Kinds
 from steelyard.bench.split.run_split import SplitBench, run_split
 from steelyard.bench.split.trusted import TrustedSplit, digests, trusted_split
-from steelyard.bench.suite.command_words import command_words
 from steelyard.bench.suite.controls import Controls
 from steelyard.bench.suite.expected import Expectation, as_expected, has_other_parameters
 from steelyard.bench.suite.package_scripts import without_package_manager
@@ -32,6 +31,7 @@ from steelyard.bench.suite.randomise_names import NO_RANDOMISED_NAMES, Randomise
 from steelyard.bench.suite.reported import Reported
 from steelyard.bench.suite.result_files import ResultFiles
 from steelyard.bench.suite.suite import Decision, Suite
+from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.bench.transfer.kept_settings import kept_settings, without_lost_settings
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.paths_from_change import brought, entries_of, python_modules
@@ -323,20 +323,6 @@ def without_candidates(reported: Reported, work: Sequence[FileOverlay]) -> Repor
             else one
             for one in reported.results
         ),
-    )
-
-
-def suite_of(spec: SuiteSpec, isolation: Literal["suite", "process"] = "suite") -> Suite:
-    env, argv, cwd = command_words(spec.command)
-    return Suite(
-        command=spec.command,
-        argv=argv,
-        env=env,
-        cwd=cwd,
-        timeout_s=spec.timeout_s,
-        report=spec.report,
-        isolation=isolation,
-        declared=spec.declared,
     )
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.bench.execution_spec import SuiteSpec
-from steelyard.bench.runners.catalogue import BY_NAME, runner_for
 from steelyard.bench.runners.node_command import through_npm
 from steelyard.bench.suite.package_scripts import missing_script, without_package_manager
-from steelyard.bench.suite.run_tests import suite_of
+from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf
 
@@ -48,6 +47,8 @@ def _first_line(file: Path) -> bytes:
 
 def runner_warnings(spec: SuiteSpec, tree: Path) -> Iterator[LintWarning]:
     """A `runner` that the command is none of, and a report that nobody will read."""
+    from steelyard.bench.runners.catalogue import BY_NAME, runner_for  # noqa: PLC0415  # only for contracts with tests
+
     suite = without_package_manager(through_npm(suite_of(spec), tree), tree)
     if spec.runner and spec.runner not in OF_ANY_COMMAND and not BY_NAME[spec.runner].claims(suite):
         fits = runner_for(suite).NAME

@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.bench.suite.declared_ids import Names
-from steelyard.bench.suite.expected import is_of_the_suite
 from steelyard.bench.suite.reported import Result
 from steelyard.contract.catalogue import LintWarning
 from steelyard.contract.id_files import file_of, without_file
@@ -63,6 +62,8 @@ class Asked:
 
 def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[str] = ()) -> Asked:
     """`besides` are ids of results that no wildcard may take, since somebody else asks for them."""
+    from steelyard.bench.suite.expected import is_of_the_suite  # noqa: PLC0415  # only where tests were run
+
     names = Names.of(filter(is_of_the_suite, results))
     taken: dict[str, bool] = {}
     absent, unclear = [], []

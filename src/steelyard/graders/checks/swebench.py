@@ -11,11 +11,10 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from steelyard.bench.execution_spec import SuiteSpec
-from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.suite.declared_ids import dotted_name
 from steelyard.bench.suite.reported import Reported
-from steelyard.bench.suite.run_tests import suite_of
 from steelyard.bench.suite.suite import Decision
+from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.bench.transfer.hidden_files import patched_files
 from steelyard.contract.catalogue import LintWarning, Material
 from steelyard.contract.id_files import file_of
@@ -116,6 +115,8 @@ class SweBench(ReadsResults):
         return (*super().contract_files(), *([self.patch] if self.patch else []))
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:
+        from steelyard.bench.runners.catalogue import runner_for  # noqa: PLC0415  # only for contracts with tests
+
         del baseline
         both = [one for one in self.fail_to_pass if one in self.pass_to_pass]
         twice = LintWarning("pass_to_pass", f"in fail_to_pass too: {some(both)}", fatal=True)

@@ -34,6 +34,7 @@ from steelyard.importers.harbor.variables import host_variables, resolved
 from steelyard.importers.reading import fault, read_text, read_toml, validated
 from steelyard.importers.task import (
     BRIEF,
+    HARBOR_FILE,
     REPO,
     Copied,
     Options,
@@ -44,7 +45,7 @@ from steelyard.importers.task import (
 )
 from steelyard.sandbox_paths import WORKSPACE
 
-FILE = "task.toml"
+FILE = HARBOR_FILE
 VERIFIER_S = 120.0  # of the wall clock, kept for the verifier as for every contract
 USED = {FILE, "instruction.md", "environment", "tests", "solution", "steps"}
 _OUTPUT = re.compile(rf"{WORKSPACE}/[\w./-]*\w")

@@ -1,4 +1,11 @@
-"""Where init is -> its path, compiled now if the installation has none and there is a compiler."""
+"""Where init is -> its path, compiled now if the installation has none and there is a compiler.
+
+    init.c          the source
+    init            the program, made by the build hook (hatch_build.py)
+    init.source     the SHA-256 of the source that the program was made of
+
+The digest decides, not the times of the files: an installer sets those in the order in which it unpacks.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +28,28 @@ _FIX = "run `apt-get install gcc libc6-dev` (or install a built wheel of steelya
 def init_binary() -> Path:
     """The static executable that is process 1 of every sandbox."""
     shipped = SOURCE.with_name("init")
-    return shipped if _is_fresh(shipped) else _compiled_into_cache()
+    return shipped if is_current(shipped) else _compiled_into_cache()
 
 
-def _is_fresh(binary: Path) -> bool:
-    """There, and not older than a source that somebody is working on."""
+def is_current(binary: Path) -> bool:
+    """True for a program that can be run and was made of the source beside it, or that has no source beside it."""
+    if not os.access(binary, os.X_OK):
+        return False
     try:
-        return binary.stat().st_mtime >= SOURCE.stat().st_mtime and os.access(binary, os.X_OK)
+        source = hashlib.sha256(binary.with_name("init.c").read_bytes()).hexdigest()
     except FileNotFoundError:
-        return binary.exists()
+        return True
+    try:
+        return binary.with_name("init.source").read_text().strip() == source
+    except FileNotFoundError:
+        return False
 
 
 def _compiled_into_cache() -> Path:
+    if not SOURCE.exists():
+        raise InfraFault(
+            "steelyard's init is missing from this installation, and so is its source; install it again"
+        )
     digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
     return Cache.default().build("init-binary", digest, _compile) / "init"
 
