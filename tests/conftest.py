@@ -7,9 +7,11 @@ the second is skipped where no engine answers.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from authoring import Author, Said, Steelyard
@@ -19,6 +21,31 @@ from python_bench import PythonBench
 
 for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
     os.environ.pop(key, None)  # no test spends anybody's money
+
+# A busy machine is no failure: no time limit for an example, none for drawing it. The same examples are tried in every
+# run, so that a failure is of the change that is being tested; `--hypothesis-profile search` draws new ones.
+hypothesis.settings.register_profile(
+    "search", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    "repeatable", hypothesis.settings.get_profile("search"), derandomize=True, database=None
+)
+hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for each reason why tests were skipped, with how many they are."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(_skip_reason(report) for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped tests by reason")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:5} {reason}")
+
+
+def _skip_reason(report: pytest.TestReport) -> str:
+    _path, _line, text = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, report.longreprtext)
+    return text.removeprefix("Skipped: ").splitlines()[0]
 
 
 @pytest.fixture(scope="session")

@@ -61,8 +61,8 @@ def test_every_result_line_fits_the_published_schema(
     steelyard: Steelyard, author: Author, script: Script, agent: str
 ) -> None:
     named = script("echo hi > new.txt; exit 3") if agent == "script" else agent
-    for line in steelyard("run", author.write(), "--agent", named, "--json").lines:
-        jsonschema.validate(line, result_schema())
+    said = steelyard("run", author.write(), "--agent", named, "--json")
+    jsonschema.validate(said.line, result_schema())
 
 
 def test_an_agent_that_exits_badly_is_still_graded_on_what_it_left(
