@@ -7,6 +7,7 @@ the second is skipped where no engine answers.
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,9 @@ from python_bench import PythonBench
 
 for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
     os.environ.pop(key, None)  # no test spends anybody's money
+# Tests start hundreds of interpreters: without compiled modules, half of their time is compiling.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A busy machine is no failure: no time limit for an example, none for drawing it. The same examples are tried in every
 # run, so that a failure is of the change that is being tested; `--hypothesis-profile search` draws new ones.
