@@ -1,7 +1,8 @@
 """What end-to-end tests share: the command as a user types it, and small contracts to type it on.
 
 A module that says `SANDBOXES = ["bubblewrap", "docker"]` has its tests that ask for `kind`, or for a bench, run in each;
-the second is skipped where no engine answers.
+the second is skipped where no engine answers. There, one case of each parametrised test is run: the cases differ in what
+the bench makes of them, which is the same code in every sandbox. CONTAINERS=all runs every case in both.
 """
 
 from __future__ import annotations
@@ -100,6 +101,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     sandboxes = getattr(metafunc.module, "SANDBOXES", None)
     if sandboxes is not None and "kind" in metafunc.fixturenames:
         metafunc.parametrize("kind", sandboxes, indirect=True, scope="module")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("CONTAINERS") == "all":
+        return
+    seen: set[tuple[str, str]] = set()
+    kept, left_out = [], []
+    for item in items:
+        again = _case_in_second_sandbox(item)
+        (left_out if again in seen else kept).append(item)
+        seen |= {again} if again else set()
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def _case_in_second_sandbox(item: pytest.Item) -> tuple[str, str] | None:
+    """Module and name of a test that runs in another sandbox than the first of its module."""
+    callspec = getattr(item, "callspec", None)
+    first, *others = getattr(getattr(item, "module", None), "SANDBOXES", [None])
+    if callspec is None or callspec.params.get("kind", first) not in others:
+        return None
+    return str(item.path), str(getattr(item, "originalname", item.name))
 
 
 @pytest.fixture(scope="module")
