@@ -1,8 +1,9 @@
 """What end-to-end tests share: the command as a user types it, and small contracts to type it on.
 
 A module that says `SANDBOXES = ["bubblewrap", "docker"]` has its tests that ask for `kind`, or for a bench, run in each;
-the second is skipped where no engine answers. There, one case of each parametrised test is run: the cases differ in what
-the bench makes of them, which is the same code in every sandbox. CONTAINERS=all runs every case in both.
+the second is skipped where no engine answers. In containers one case of each such test is run, and one agent of each module
+of `tests/attacks/e2e_stage.py`: what else differs between cases is decided by code that is the same for every sandbox.
+`pytest.mark.every_case_in_containers` is for modules about the sandbox itself; CONTAINERS=all is for all of them.
 """
 
 from __future__ import annotations
@@ -106,24 +107,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if os.environ.get("CONTAINERS") == "all":
         return
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, ...]] = set()
     kept, left_out = [], []
     for item in items:
-        again = _case_in_second_sandbox(item)
-        (left_out if again in seen else kept).append(item)
-        seen |= {again} if again else set()
+        group = _group_in_containers(item)
+        (left_out if group in seen else kept).append(item)
+        seen |= {group} if group else set()
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
 
 
-def _case_in_second_sandbox(item: pytest.Item) -> tuple[str, str] | None:
-    """Module and name of a test that runs in another sandbox than the first of its module."""
-    callspec = getattr(item, "callspec", None)
-    first, *others = getattr(getattr(item, "module", None), "SANDBOXES", [None])
-    if callspec is None or callspec.params.get("kind", first) not in others:
+def _group_in_containers(item: pytest.Item) -> tuple[str, ...] | None:
+    """Tests of which one is run in a container; None for a test that always runs."""
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    if item.get_closest_marker("every_case_in_containers"):
         return None
-    return str(item.path), str(getattr(item, "originalname", item.name))
+    if params.get("house") == "docker" and "case" not in params:
+        return (str(item.path),)
+    if params.get("kind") == "docker" and hasattr(getattr(item, "module", None), "SANDBOXES"):
+        return str(item.path), str(getattr(item, "originalname", item.name))
+    return None
 
 
 @pytest.fixture(scope="module")
