@@ -50,7 +50,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _skip_reason(report: pytest.TestReport) -> str:
-    _path, _line, text = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, report.longreprtext)
+    _path, _line, text = (
+        report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, report.longreprtext)
+    )
     return text.removeprefix("Skipped: ").splitlines()[0]
 
 

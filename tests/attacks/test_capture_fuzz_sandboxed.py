@@ -34,7 +34,6 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STEELYARD_CACHE", str(tmp_path / "cache"))
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("kind", "seeds"),
     [

@@ -18,7 +18,6 @@ from corpus_stage import house, houses
 from steelyard import api
 
 __all__ = ["house", "houses"]
-pytestmark = pytest.mark.timeout(180)
 LIMITS = Path(__file__).parents[2] / "docs" / "limits.md"
 
 

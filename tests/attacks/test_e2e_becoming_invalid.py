@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 from e2e_stage import CONTRACT, Line, agent, bubblewrap_only, failed, found, stage
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.every_case_in_containers]
+pytestmark = pytest.mark.every_case_in_containers
 house, line = stage(
     {
         "budget": {"wall_s": 40, "headroom": {"wall_s": 20}},

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 from e2e_stage import Line, agent, failed, passed, stage
 
-pytestmark = pytest.mark.timeout(300)
-
 WORK = "def add(a, b):\n    return a - b\n"
 SUITE = '''import unittest
 

@@ -20,8 +20,6 @@ from test_e2e_invented_tests import (
     score,
 )
 
-pytestmark = pytest.mark.timeout(300)
-
 ROWS = {
     **CHECKS[0],
     "fail_to_pass": ["test_adds (test_sums.Sums)", "test_sums.Sums.test_negative"],

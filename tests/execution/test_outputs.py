@@ -8,8 +8,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from authoring import FIX, Author, Steelyard, payloads
 from steelyard.bench.kept_output import RUN_BYTES, STREAM_BYTES
 
@@ -52,7 +50,6 @@ def test_bytes_that_are_no_text_are_kept_as_they_are(
     assert said["digest"] == hashlib.sha256(b"a\xffb").hexdigest()
 
 
-@pytest.mark.timeout(300)
 def test_a_flood_is_cut_at_the_limit_and_the_cut_is_counted(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:

@@ -23,7 +23,6 @@ from steelyard.evidence.folder import find_runs
 from steelyard.evidence.gradings import read_gradings
 from steelyard.sandboxes.watching import descendants
 
-pytestmark = pytest.mark.timeout(300)
 CONTROLLER = Path(__file__).with_name("controller.py")
 SEED = 20260307
 WORK = "command:i=0; while [ $i -lt 40 ]; do echo $i > f$i; sleep 0.01; i=$((i+1)); done"

@@ -26,7 +26,7 @@ HONEST: tuple[Case, ...] = honest.CASES
 _FAMILIES_IN_CONTAINERS = "CDEFG"  # what an agent leaves in its sandbox, and what it reaches from there
 _IDS_IN_CONTAINERS = frozenset(
     {
-        *("A01", "H01", "T01", "X02", "K01", "K41"),  # one of each other family, and honest work in both languages
+        *("A01", "H01", "T01", "X02", "K01", "K41"),  # one of each other family, and honest work
         *("A16", "A19", "A29"),  # changes outside the snapshot: the virtual environment, HOME
         *("B02", "B05", "B06", "B20"),  # ends, replaces, forks or patches the tests' process
         *("B38", "B39", "B41", "B42", "B43", "B44"),  # other processes of the sandbox, and its descriptors
