@@ -110,7 +110,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.environ.get("CONTAINERS") == "all":
         return
     seen: set[tuple[str, ...]] = set()
-    kept, left_out = [], []
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         group = _group_in_containers(item)
         (left_out if group in seen else kept).append(item)
