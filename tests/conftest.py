@@ -21,6 +21,7 @@ from authoring import Author, Said, Steelyard
 from command_line import run_command
 from offline_pytest import home_with_pytest
 from python_bench import PythonBench
+from workers import once, shared
 
 for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
     os.environ.pop(key, None)  # no test spends anybody's money
@@ -58,7 +59,9 @@ def _skip_reason(report: pytest.TestReport) -> str:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+    """One for all workers: snapshots and setup layers are made once."""
+    folder: Path = shared(tmp_path_factory) / "cache"
+    return folder
 
 
 @pytest.fixture
@@ -96,7 +99,10 @@ def script(tmp_path: Path) -> Callable[[str], str]:
 @pytest.fixture(scope="session")
 def home_of_pytest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A HOME that has pytest, as setup would leave it."""
-    home: Path = home_with_pytest(tmp_path_factory.mktemp("home"))
+    home: Path = shared(tmp_path_factory) / "home-of-pytest"
+    with once(home) as first:
+        if first:
+            home_with_pytest(home)
     return home
 
 
