@@ -32,10 +32,10 @@ sys.dont_write_bytecode = False
 # A busy machine is no failure: no time limit for an example, none for drawing it. The same examples are tried in every
 # run, so that a failure is of the change that is being tested; `--hypothesis-profile search` draws new ones.
 hypothesis.settings.register_profile(
-    "search", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "search", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=500
 )
 hypothesis.settings.register_profile(
-    "repeatable", hypothesis.settings.get_profile("search"), derandomize=True, database=None
+    "repeatable", hypothesis.settings.get_profile("search"), derandomize=True, database=None, max_examples=50
 )
 hypothesis.settings.load_profile("repeatable")
 
