@@ -13,10 +13,7 @@ import shutil
 import pytest
 from e2e_stage import Line, agent, failed, found, passed, stage
 
-pytestmark = [
-    pytest.mark.timeout(400),
-    pytest.mark.skipif(shutil.which("node") is None, reason="no node"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
 PYTHON_TEST = """import time
 import unittest

@@ -163,10 +163,10 @@ class Watcher:
         if number is None or self.now is not None:
             yield  # a test inside a test is its own affair
             return
-        self.now = now = ReportPlugin(item.nodeid, number, self.origins)
+        self.now = now = CaseOutcome(item.nodeid, number, self.origins)
         say("start", number)
         yield
-        if self.now is not now or type(now) is not ReportPlugin:
+        if self.now is not now or type(now) is not CaseOutcome:
             say("tampering", "the notes about " + item.nodeid + " were replaced")
         self.now = None
         if now.outcome == "passed" and isinstance(item, cases.TestCaseFunction) and not now.succeeded:
@@ -454,7 +454,7 @@ def settings_text(config, name):
         return ""
 
 
-class ReportPlugin:
+class CaseOutcome:
     """What became of one test, the worst of it."""
 
     __slots__ = (
