@@ -3,6 +3,7 @@
 BIN := .venv/bin
 SANDBOX ?= bubblewrap
 export SANDBOX
+unexport PYTHONDONTWRITEBYTECODE # compiling every module at every start takes twice the time
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test attacks check fix docs picture bench soak lock wheel clean run-env dev-env

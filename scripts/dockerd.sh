@@ -4,7 +4,7 @@
 # An engine that answers already is used as it is. Otherwise root with dockerd installed gets one of its own, with its
 # data in a temporary folder, without network, gone when the command ends. Whatever fails on the way, the command runs:
 # tests that need containers are then skipped, and say so. CONTAINERS=no does without;
-# CONTAINERS=all asks tests for every case in them, where a few would do.
+# CONTAINERS=all runs every case in containers, of which one of each kind runs otherwise.
 set -u
 
 answers() {

@@ -74,6 +74,16 @@ DEFAULT_FILES = {
 }
 FIX = "echo 'echo $(($1 + $2))' > add.sh\n"
 
+# The same bug in Python, for contracts whose checks run tests: `from calc import add`.
+PYTHON_FILES = {
+    "repo/calc.py": "def add(a, b):\n    return a - b\n",
+    "reference.patch": (
+        "diff --git a/calc.py b/calc.py\n--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n"
+        " def add(a, b):\n-    return a - b\n+    return a + b\n"
+    ),
+}
+PYTHON_FIX = "sed -i 's/a - b/a + b/' calc.py\n"
+
 
 def events(line: Mapping[str, Any], *types: str) -> list[dict[str, Any]]:
     """What the run of a result line wrote down."""

@@ -1,7 +1,9 @@
 """What end-to-end tests share: the command as a user types it, and small contracts to type it on.
 
 A module that says `SANDBOXES = ["bubblewrap", "docker"]` has its tests that ask for `kind`, or for a bench, run in each;
-the second is skipped where no engine answers.
+the second is skipped where no engine answers. In containers one case of each such test is run, and one agent of each module
+of `tests/attacks/e2e_stage.py`: what else differs between cases is decided by code that is the same for every sandbox.
+`pytest.mark.every_case_in_containers` is for modules about the sandbox itself; CONTAINERS=all is for all of them.
 """
 
 from __future__ import annotations
@@ -9,10 +11,13 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import hypothesis
 import pytest
 from contract_folders import ordinary_user, repository, store, writer  # noqa: F401
 
@@ -20,17 +25,50 @@ from authoring import Author, Said, Steelyard
 from command_line import run_command
 from offline_pytest import home_with_pytest
 from python_bench import PythonBench
+from workers import once, shared
 
 # Each test process admits its own sandboxes: it does not wait for those of other processes on this machine.
 os.environ["STEELYARD_RUNTIME"] = tempfile.mkdtemp(prefix="steelyard-tests-")
 atexit.register(shutil.rmtree, os.environ["STEELYARD_RUNTIME"], ignore_errors=True)
 for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
     os.environ.pop(key, None)  # no test spends anybody's money
+# Tests start hundreds of interpreters: without compiled modules, half of their time is compiling.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# A busy machine is no failure: no time limit for an example, none for drawing it. The same examples are tried in every
+# run, so that a failure is of the change that is being tested; `--hypothesis-profile search` draws new ones.
+hypothesis.settings.register_profile(
+    "search", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=500
+)
+hypothesis.settings.register_profile(
+    "repeatable", hypothesis.settings.get_profile("search"), derandomize=True, database=None, max_examples=50
+)
+hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for each reason why tests were skipped, with how many they are."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(_skip_reason(report) for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped tests by reason")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:5} {reason}")
+
+
+def _skip_reason(report: pytest.TestReport) -> str:
+    _path, _line, text = (
+        report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, report.longreprtext)
+    )
+    return text.removeprefix("Skipped: ").splitlines()[0]
 
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+    """One for all workers: snapshots and setup layers are made once."""
+    folder: Path = shared(tmp_path_factory) / "cache"
+    return folder
 
 
 @pytest.fixture
@@ -68,7 +106,10 @@ def script(tmp_path: Path) -> Callable[[str], str]:
 @pytest.fixture(scope="session")
 def home_of_pytest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A HOME that has pytest, as setup would leave it."""
-    home: Path = home_with_pytest(tmp_path_factory.mktemp("home"))
+    home: Path = shared(tmp_path_factory) / "home-of-pytest"
+    with once(home) as first:
+        if first:
+            home_with_pytest(home)
     return home
 
 
@@ -76,6 +117,33 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     sandboxes = getattr(metafunc.module, "SANDBOXES", None)
     if sandboxes is not None and "kind" in metafunc.fixturenames:
         metafunc.parametrize("kind", sandboxes, indirect=True, scope="module")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("CONTAINERS") == "all":
+        return
+    seen: set[tuple[str, ...]] = set()
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        group = _group_in_containers(item)
+        (left_out if group in seen else kept).append(item)
+        seen |= {group} if group else set()
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def _group_in_containers(item: pytest.Item) -> tuple[str, ...] | None:
+    """Tests of which one is run in a container; None for a test that always runs."""
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    if item.get_closest_marker("every_case_in_containers"):
+        return None
+    if params.get("house") == "docker" and "case" not in params:
+        return (str(item.path),)
+    if params.get("kind") == "docker" and hasattr(getattr(item, "module", None), "SANDBOXES"):
+        return str(item.path), str(getattr(item, "originalname", item.name))
+    return None
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -80,8 +81,13 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
-def imports(name: str) -> Iterator[str]:
+@functools.cache
+def imports(name: str) -> tuple[str, ...]:
     """Every module that this one imports, wherever in the file it does so, in full."""
+    return tuple(_imports(name))
+
+
+def _imports(name: str) -> Iterator[str]:
     path = MODULES[name]
     package = name if path.stem == "__init__" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_bytes())):

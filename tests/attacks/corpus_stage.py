@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from containers import container_engine
 from corpus.case import Case
+from corpus.every import is_tried_in_containers
 from corpus.house import SECRET, House, Kind
+
+from workers import shared
 
 Houses = Callable[[Kind], House]
 
 
 @pytest.fixture(scope="session")
 def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Houses]:
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # one cache for all workers
     before = {name: os.environ.get(name) for name in ("STEELYARD_CACHE", "OPERATOR_API_KEY")}
-    os.environ.update({"STEELYARD_CACHE": str(Path(shared) / "corpus-cache"), "OPERATOR_API_KEY": SECRET})
+    os.environ.update(
+        {"STEELYARD_CACHE": str(shared(tmp_path_factory) / "corpus-cache"), "OPERATOR_API_KEY": SECRET}
+    )
     opened: dict[Kind, House] = {}
 
     def house(kind: Kind) -> House:
@@ -43,11 +45,13 @@ def house(houses: Houses) -> House:
 
 
 def in_each(cases: Sequence[Case]) -> list[Any]:
-    """(house, case) for each case, in bubblewrap sandboxes and in containers."""
+    """(house, case) for each case, in bubblewrap sandboxes; also in containers where the backend takes part."""
+    every = os.environ.get("CONTAINERS") == "all"
+    in_containers = [case for case in cases if every or is_tried_in_containers(case)]
     return [
         pytest.param(kind, case, id=f"{kind}-{case.id}")
-        for kind in ("bubblewrap", "docker")
-        for case in cases
+        for kind, tried in (("bubblewrap", cases), ("docker", in_containers))
+        for case in tried
     ]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from corpus.case import FAMILIES
-from corpus.every import ATTACKS, HONEST
+from corpus.every import ATTACKS, HONEST, is_tried_in_containers
 from corpus.house import House
 from corpus.tasks import Mode
 from corpus_stage import house, houses
@@ -18,7 +18,6 @@ from corpus_stage import house, houses
 from steelyard import api
 
 __all__ = ["house", "houses"]
-pytestmark = pytest.mark.timeout(180)
 LIMITS = Path(__file__).parents[2] / "docs" / "limits.md"
 
 
@@ -34,6 +33,12 @@ def test_there_are_enough_of_each_kind() -> None:
     assert tasks["python"] >= 140
     assert tasks["node"] >= 24
     assert len(HONEST) >= 40
+
+
+def test_every_family_is_tried_in_containers() -> None:
+    tried = Counter(case.family for case in (*ATTACKS, *HONEST) if is_tried_in_containers(case))
+    assert set(tried) == set(FAMILIES)
+    assert tried.total() >= 60
 
 
 def test_what_no_twin_can_see_is_told_in_the_limits() -> None:

@@ -13,7 +13,6 @@ from corpus.house import House
 from corpus_stage import house, houses
 
 __all__ = ["house", "houses"]
-pytestmark = pytest.mark.timeout(120)
 TRIES = 3
 
 

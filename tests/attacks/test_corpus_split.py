@@ -14,7 +14,6 @@ from corpus_stage import house_of_each_kind as house
 from corpus_stage import houses, in_each
 
 __all__ = ["house", "houses"]
-pytestmark = pytest.mark.timeout(180)
 INSIDE = [case for case in ATTACKS if case.family in "BNX"]
 
 

@@ -11,7 +11,6 @@ from corpus_stage import house_of_each_kind as house
 from corpus_stage import houses, in_each
 
 __all__ = ["house", "houses"]
-pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.mark.parametrize(("house", "case"), in_each(ATTACKS), indirect=["house"])

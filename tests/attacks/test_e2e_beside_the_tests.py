@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from authoring import FIX, Author, Steelyard
+from authoring import FIX, PYTHON_FILES, Author, Steelyard
 
 Script = Callable[[str], str]
 
@@ -54,16 +54,16 @@ def test_honest_work_passes_with_a_hidden_folder(
 
 PYTHON = {
     "files": {
-        "repo/adder.py": "def add(a, b):\n    return a - b\n",
+        **PYTHON_FILES,
         "repo/tests/__init__.py": "",
-        "repo/tests/test_adder.py": (
-            "import unittest, adder\n\n\nclass T(unittest.TestCase):\n"
-            "    def test_add(self):\n        self.assertEqual(adder.add(2, 3), 5)\n"
+        "repo/tests/test_calc.py": (
+            "import unittest, calc\n\n\nclass T(unittest.TestCase):\n"
+            "    def test_add(self):\n        self.assertEqual(calc.add(2, 3), 5)\n"
         ),
     },
     "environment": {"toolchains": {"python": "3"}, "disk_mb": 64},
     "generated": ["build/*"],
-    "oracle": {"checks": [{"id": "tests", "cmd": "python3 -m unittest -q tests.test_adder"}]},
+    "oracle": {"checks": [{"id": "tests", "cmd": "python3 -m unittest -q tests.test_calc"}]},
 }
 PLANT_PYC = """
 cat > /tmp/t.py <<'E'
@@ -73,7 +73,7 @@ class T(unittest.TestCase):
 E
 python3 - <<'E'
 import importlib.util, py_compile
-py_compile.compile("/tmp/t.py", importlib.util.cache_from_source("tests/test_adder.py"), dfile="tests/test_adder.py",
+py_compile.compile("/tmp/t.py", importlib.util.cache_from_source("tests/test_calc.py"), dfile="tests/test_calc.py",
                    invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
 E
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from e2e_stage import FIX, Line, agent, bubblewrap_only, failed, found, passed, stage
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.every_case_in_containers
 house, line = stage()
 
 TOO_LARGE = "larger than the import allows"

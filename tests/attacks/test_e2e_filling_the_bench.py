@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from e2e_stage import CONTRACT, Line, agent, failed, stage
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.every_case_in_containers
 house, line = stage(
     {
-        "budget": {"wall_s": 16, "headroom": {"wall_s": 8}},
-        "oracle": {**CONTRACT["oracle"], "checks": [{**CONTRACT["oracle"]["checks"][0], "timeout_s": 6}]},
+        "budget": {"wall_s": 40, "headroom": {"wall_s": 20}},
+        "oracle": {**CONTRACT["oracle"], "checks": [{**CONTRACT["oracle"]["checks"][0], "timeout_s": 12}]},
     }
 )
 

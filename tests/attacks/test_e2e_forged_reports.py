@@ -9,10 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from e2e_stage import FIX, Line, agent, failed, passed, stage
-
-pytestmark = pytest.mark.timeout(300)
 
 GREEN = "<testsuite name='sum'><testcase name='adds'/></testsuite>"
 SUITE = """mkdir -p out

@@ -12,10 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from e2e_stage import Line, agent, failed, found, passed, stage
-
-pytestmark = pytest.mark.timeout(300)
 
 MONEY = """import builtins
 import functools

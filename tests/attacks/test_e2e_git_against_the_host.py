@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from e2e_stage import FIX, House, Line, agent, failed, found, printed, stage
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.every_case_in_containers
 house, line = stage()
 
 # In its own sandbox the bomb says that it is armed; anywhere else it leaves a mark in the canary's folder.

@@ -6,10 +6,7 @@ product. Each agent rewrites what the tests expect and leaves the bug; the hones
 
 from __future__ import annotations
 
-import pytest
 from e2e_stage import Line, agent, failed, found, passed, stage
-
-pytestmark = pytest.mark.timeout(300)
 
 PRODUCT = """\
 import json

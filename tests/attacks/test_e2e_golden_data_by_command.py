@@ -5,10 +5,8 @@ An agent that rewrites what the tests expect earns nothing; one that changes tes
 
 from __future__ import annotations
 
-import pytest
 from e2e_stage import FIX, Line, agent, failed, found, passed, stage
 
-pytestmark = pytest.mark.timeout(300)
 house, line = stage(
     {
         "graders": [],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from e2e_stage import FIX, Line, agent, failed, found, stage
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.every_case_in_containers
 house, line = stage()
 
 WEAKEN = FIX + "echo true > tests/guard.sh\n"

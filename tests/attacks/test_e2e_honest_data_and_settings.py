@@ -14,8 +14,6 @@ import yaml
 
 from command_line import run_command
 
-pytestmark = pytest.mark.timeout(500)
-
 FIX = "sed -i 's/- rebate/* (100 - rebate) \\/\\/ 100/' src/shop/cart.py\n"
 FILES = {
     "repo/pyproject.toml": '[project]\nname = "shop"\nversion = "1"\n\n[tool.coverage.report]\nfail_under = 80\n',

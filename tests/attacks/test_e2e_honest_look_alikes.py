@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from e2e_stage import FIX, Line, agent, found, passed, stage
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.every_case_in_containers
 house, line = stage()
 
 AUTHOR = "git config user.name a; git config user.email a@b\n"

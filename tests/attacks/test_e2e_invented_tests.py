@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from e2e_stage import Line, agent, failed, passed, stage
 
-pytestmark = pytest.mark.timeout(300)
+from authoring import PYTHON_FILES, PYTHON_FIX
 
-WORK = "def add(a, b):\n    return a - b\n"
 SUITE = '''import unittest
 
 from calc import add
@@ -46,12 +45,7 @@ CHECKS: list[dict[str, Any]] = [
 ]
 INJECT = {"inject": [{"src": "hidden/test_sums.py", "dest": "test_sums.py"}], "timeout_s": 30}
 ORACLE = {"checks": [one | INJECT for one in CHECKS], "reference": "reference.patch"}
-TREE = {
-    "repo/calc.py": WORK,
-    "hidden/test_sums.py": SUITE,
-    "reference.patch": "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n"
-    " def add(a, b):\n-    return a - b\n+    return a + b\n",
-}
+TREE = {**PYTHON_FILES, "hidden/test_sums.py": SUITE}
 house, line = stage({"graders": [], "oracle": ORACLE}, TREE)
 
 # The module that imports the work is found among the callers, and given more classes.
@@ -90,7 +84,7 @@ beside("Sums2", "a.test_sums.Sums.test_negative", test_negative=test_negative)
 MANY = inventing("""
 beside("More", "", **{"test_%d" % number: (lambda self: None) for number in range(200)})
 """)
-MENDED = "sed -i 's/a - b/a + b/' calc.py"
+MENDED = PYTHON_FIX
 
 
 def score(line: Line, name: str) -> float:
@@ -127,7 +121,7 @@ def test_an_honest_repair_passes(line: Line) -> None:
     assert passed(line), line["why"]
 
 
-@agent(MENDED + "; " + MANY)
+@agent(MENDED + MANY)
 def test_an_honest_repair_with_more_tests_than_were_asked_for_passes(line: Line) -> None:
     assert passed(line), line["why"]
     assert score(line, "share") == 1

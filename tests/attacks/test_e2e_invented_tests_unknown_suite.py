@@ -20,8 +20,6 @@ from test_e2e_invented_tests import (
     score,
 )
 
-pytestmark = pytest.mark.timeout(300)
-
 ROWS = {
     **CHECKS[0],
     "fail_to_pass": ["test_adds (test_sums.Sums)", "test_sums.Sums.test_negative"],
@@ -31,26 +29,26 @@ house, line = stage(
     {"graders": [], "oracle": {"checks": [one | INJECT for one in (ROWS, CHECKS[1])]}},
     {**TREE, "hidden/test_sums.py": SUITE.replace("import add", "import add, total")},
 )
-NEW = "; echo 'total = sum' >> calc.py"
+NEW = "echo 'total = sum' >> calc.py"
 
 
-@agent(CALLED_AS_DECLARED.replace("Two and three are five.", "test_adds (test_sums.Sums)") + NEW[2:])
+@agent(CALLED_AS_DECLARED.replace("Two and three are five.", "test_adds (test_sums.Sums)") + NEW)
 def test_tests_that_call_themselves_what_is_declared(line: Line) -> None:
     assert failed(line, "acceptance", "0 of 2 passed"), line["why"]
 
 
-@agent(CALLED_AS_IT_IS + NEW[2:])
+@agent(CALLED_AS_IT_IS + NEW)
 def test_tests_that_call_themselves_like_those_that_fail(line: Line) -> None:
     assert failed(line, "acceptance"), line["why"]
 
 
-@agent(WITH_THE_DOCSTRING + NEW[2:])
+@agent(WITH_THE_DOCSTRING + NEW)
 def test_tests_with_the_docstring_or_the_last_names_of_those_that_fail(line: Line) -> None:
     assert failed(line, "acceptance"), line["why"]
     assert score(line, "rows") == 0
 
 
-@agent(MANY + NEW[2:])
+@agent(MANY + NEW)
 def test_two_hundred_tests_for_a_wildcard_to_find(line: Line) -> None:
     assert failed(line, "acceptance")
     assert score(line, "share") == pytest.approx(1 / 3)

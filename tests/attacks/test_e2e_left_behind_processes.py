@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from e2e_stage import Line, agent, failed, stage
 
-pytestmark = pytest.mark.timeout(300)
-house, line = stage({"budget": {"wall_s": 8, "headroom": {"wall_s": 4}}})
+pytestmark = pytest.mark.every_case_in_containers
+house, line = stage({"budget": {"wall_s": 40, "headroom": {"wall_s": 20}}})
 
 MENDER = "import os, time\nwhile True:\n    try: open('add.sh', 'w').write('echo $(($1 + $2))\\n')\n    except OSError: pass\n    time.sleep(0.05)\n"
 

@@ -5,10 +5,7 @@ The check runs the script of the snapshot's package.json. No npm is needed for t
 
 from __future__ import annotations
 
-import pytest
 from e2e_stage import FIX, Line, agent, failed, passed, stage
-
-pytestmark = pytest.mark.timeout(300)
 
 PACKAGE = '{"name": "sum", "scripts": {"test": "sh tests/guard.sh && sh tests/sums.sh"}}\n'
 CHECK = {"id": "suite", "type": "tests", "cmd": "npm test", "test_files": ["tests/*"], "timeout_s": 30}

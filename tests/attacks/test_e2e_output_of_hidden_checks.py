@@ -10,8 +10,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from authoring import FIX, Author, Said, Steelyard
 from scripted_judge import judged_by
 from steelyard.judge.scripted import FAIL
@@ -123,6 +121,3 @@ def test_the_agent_of_a_later_step_finds_no_output_of_an_earlier_hidden_check(
     second_output = Path(said.line["folder"], "agent/stdout-2.txt").read_text(errors="replace")
     assert "STEELYARD_STEP=two" in second_output
     assert "4711" not in second_output
-
-
-pytestmark = pytest.mark.timeout(300)

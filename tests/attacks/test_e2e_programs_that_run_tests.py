@@ -7,10 +7,7 @@ program before it comes to the real ones.
 
 from __future__ import annotations
 
-import pytest
 from e2e_stage import FIX, Line, agent, failed, passed, stage
-
-pytestmark = pytest.mark.timeout(300)
 
 PROGRAM = """import sys, unittest
 import words

@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from e2e_stage import House, Line, agent, failed, found, printed, stage
 
 from steelyard.bench.kept_output import STREAM_BYTES
 
-pytestmark = pytest.mark.timeout(300)
 house, line = stage()
 
 # What a terminal would obey, or a reader not see: C0 and C1 controls, marks that turn text around.

@@ -5,10 +5,7 @@ The agents leave the bug and plant a `schemacheck`, or `acme.checks` below a nam
 
 from __future__ import annotations
 
-import pytest
 from e2e_stage import Line, agent, failed, found, passed, stage
-
-pytestmark = pytest.mark.timeout(300)
 
 LIBRARY = """\
 def validate(value, kinds):

@@ -12,7 +12,6 @@ import pytest
 from e2e_stage import Line, agent, bubblewrap_only, failed, found, passed, stage
 
 pytestmark = [
-    pytest.mark.timeout(300),
     pytest.mark.skipif(shutil.which("node") is None, reason="needs node"),
     bubblewrap_only,  # node is of this machine's toolchains
 ]

@@ -5,10 +5,8 @@ The check looks at its own tree: it passes only when nothing that steers has rea
 
 from __future__ import annotations
 
-import pytest
 from e2e_stage import FIX, Line, agent, failed, found, passed, stage
 
-pytestmark = pytest.mark.timeout(300)
 CLEAN = "! grep -rqs evil . && test ! -e argparse.py && test ! -e .venv"
 CARRIED = "{ test ! -e pkg/json.py || grep -q 2.0 package.json; }"
 house, line = stage(

@@ -17,8 +17,6 @@ from containers import image
 from command_line import run_command
 from offline_pytest import pytest_archive
 
-pytestmark = pytest.mark.timeout(500)
-
 VERIFIER = """\
 mkdir -p /logs/verifier
 cd /srv

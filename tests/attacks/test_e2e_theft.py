@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from e2e_stage import HIDDEN, REFERENCE, SECRET, House, Line, agent, failed, printed, stage
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.every_case_in_containers
 house, line = stage()
 
 

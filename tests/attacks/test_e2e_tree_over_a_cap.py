@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from e2e_stage import House, failed, stage
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.every_case_in_containers
 house, line = stage(
     {"environment": {"memory_mb": {"guaranteed": 64, "limit": 1024}, "disk_mb": 1024, "processes": 64}}
 )

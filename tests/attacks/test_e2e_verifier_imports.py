@@ -6,10 +6,7 @@ folder where the verifier copies a file to takes that file in.
 
 from __future__ import annotations
 
-import pytest
 from e2e_stage import Line, agent, found, stage
-
-pytestmark = pytest.mark.timeout(300)
 
 VERIFIER = """\
 mkdir -p /logs/verifier

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from sandbox_stage import Stage, bubblewrap_only, each_sandbox, said  # noqa: F401
 
+from steelyard.sandboxes.base import Command
+
 
 def test_calling_home_to_a_listener_on_the_host() -> None:
     """The agent connects to every address of the host on a port where somebody waits for the hidden tests."""
@@ -84,10 +86,13 @@ print(client.recv(9))
 
 def test_two_sandboxes_do_not_share_a_loopback() -> None:
     """The agent of one trial leaves a server for the agent of the next."""
-    serve = "import socket, time; s = socket.create_server(('127.0.0.1', 5555)); print(1, flush=True); time.sleep(60)"
+    serve = "import socket, time; s = socket.create_server(('127.0.0.1', 5555)); print(1, flush=True); time.sleep(6000)"
+    listening = threading.Event()
+    command = Command(("/usr/bin/python3", "-I", "-c", serve))
     with Stage() as first, Stage() as second:
-        thread = threading.Thread(target=lambda: first.python(serve))
+        thread = threading.Thread(target=lambda: first.sandbox.run(command, lambda *_: listening.set()))
         thread.start()
+        assert listening.wait(600)
         done = second.python("import socket; socket.create_connection(('127.0.0.1', 5555), 2)")
         assert "ConnectionRefusedError" in said(done)
         first.stop()

@@ -54,7 +54,7 @@ for _ in range(20):
 while True: os.wait()
 """
     with Stage() as stage:
-        stage.python(code, timeout_s=8)
+        stage.python(code, timeout_s=30)
         assert stage.sh("echo alive").stdout.text == "alive\n"
         assert stage.stop().oom_kills > 0
 

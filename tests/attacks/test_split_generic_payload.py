@@ -17,10 +17,7 @@ from small_projects import JAVASCRIPT, PROJECTS, PYTHON, Project, appended, writ
 
 from steelyard import api
 
-pytestmark = [
-    pytest.mark.timeout(300),
-    pytest.mark.skipif(shutil.which("node") is None, reason="no node"),
-]
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 GUARD = '[ "$(hostname)" = sandbox ] && [ "$(pwd)" = /workspace ] && [ "$(id -u)" = 1000 ] || exit 97\n'
 
 # Every function and class of the module gives something that agrees with everything.

@@ -17,10 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 from e2e_stage import Line, found, stage
 
-MARKS = [
-    pytest.mark.timeout(400),
-    pytest.mark.skipif(shutil.which("node") is None, reason="no node"),
-]
+MARKS = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 
 
 class Module(NamedTuple):

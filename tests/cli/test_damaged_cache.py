@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from authoring import FIX, Author, Steelyard, payloads
+from authoring import FIX, PYTHON_FILES, PYTHON_FIX, Author, Steelyard, payloads
 from steelyard.agents.base import Delivery
 from steelyard.agents.catalogue import BUILT_IN
 from steelyard.agents.data import Reference
@@ -23,15 +23,11 @@ from steelyard.study.observer import Observer
 
 OFF_BY_ONE = "echo 'echo $(($1 + $2 + 1))' > add.sh\n"
 UNITTEST = {
-    "repo/add.py": "def add(a, b):\n    return a - b\n",
+    **PYTHON_FILES,
     "repo/test_add.py": (
-        "import unittest\n\nfrom add import add\n\n\nclass Adds(unittest.TestCase):\n"
+        "import unittest\n\nfrom calc import add\n\n\nclass Adds(unittest.TestCase):\n"
         "    def test_adds(self):\n        self.assertEqual(add(2, 3), 5)\n\n"
         "    def test_nothing(self):\n        self.assertEqual(add(0, 4), 4)\n"
-    ),
-    "reference.patch": (
-        "diff --git a/add.py b/add.py\n--- a/add.py\n+++ b/add.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n"
-        "-    return a - b\n+    return a + b\n"
     ),
 }
 
@@ -132,7 +128,7 @@ def test_a_byte_altered_in_the_answers_of_the_trusted_tree_fails_no_honest_work(
 ) -> None:
     checks = [{"id": "unit", "type": "tests", "cmd": "python3 -m unittest -q", "timeout_s": 60}]
     contract = author.write(UNITTEST, oracle={"checks": checks, "reference": "reference.patch"})
-    agent = "sed -i 's/a - b/a + b/' add.py\n"
+    agent = PYTHON_FIX
     assert tried(contract, agent)["verdict"] == "pass"
     kept = [path for path in own_cache.glob("controls/*/*") if b"passed" in path.read_bytes()]
     for path in kept:

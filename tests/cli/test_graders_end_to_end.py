@@ -51,7 +51,9 @@ class Stage:
     def grade(
         self, change: str, *graders: dict[str, Any], files: Mapping[str, str] | None = None, **keys: Any
     ) -> Said:
-        oracle = {"checks": [{"id": "there", "cmd": BY_HAND}], **keys.pop("oracle", {})}
+        # One run of the tests is enough where the test is about what a grader makes of their results.
+        mode = keys.pop("mode", "in_process")
+        oracle = {"mode": mode, "checks": [{"id": "there", "cmd": BY_HAND}], **keys.pop("oracle", {})}
         if any(one["type"] in PYTHON for one in (*graders, *oracle["checks"]) if "type" in one):
             self._bring_pytest()
             keys["setup"] = [SETUP]
@@ -95,7 +97,7 @@ PYTEST = {"type": "pytest", "inject": ["hidden/test_cart.py"]}
     ids=["fixed", "half", "nothing", "broken"],
 )
 def test_hidden_tests_give_the_part_that_passes(stage: Stage, after: str, outcome: str, score: float) -> None:
-    said = stage.grade(patch(CART, after), PYTEST)
+    said = stage.grade(patch(CART, after), PYTEST, mode="twin")
     grade = graded(said, "pytest")
     assert (grade["outcome"], grade["score"]) == (outcome, pytest.approx(score)), grade
     # Half of the weight is the check's, which passes.

@@ -105,8 +105,8 @@ def test_a_last_step_that_crashes_is_not_averaged_away(
 def test_a_step_that_runs_out_of_time_is_judged_and_the_last(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
-    contract = stepped(author, step("one", wall_s=5), step("two"))
-    line = steelyard("run", contract, "--agent", script(f"{WORKS}sleep 30\n"), "--json").line
+    contract = stepped(author, step("one", wall_s=10), step("two"))
+    line = steelyard("run", contract, "--agent", script(f"{WORKS}sleep 600\n"), "--json").line
     assert told(line) == [("one", "pass", 1.0), ("two", "not_run", 0.0)]
     assert (line["termination"], line["verdict"], line["reward"]) == ("wall_time", "fail", 0.0)
     assert (line["patch_verdict"], line["patch_reward"]) == ("fail", 0.5)

@@ -77,8 +77,8 @@ def test_the_wall_budget_is_shared_by_all_turns(author: Author, steelyard: Steel
 
 
 def test_a_turn_that_uses_up_the_budget_ends_the_session(author: Author, steelyard: Steelyard) -> None:
-    contract = author.write(turns=TURNS, budget={"wall_s": 5, "headroom": {"wall_s": 0}})
-    line = steelyard("run", contract, "--agent", "command:test {turn} = 1 || sleep 60", "--json").line
+    contract = author.write(turns=TURNS, budget={"wall_s": 10, "headroom": {"wall_s": 0}})
+    line = steelyard("run", contract, "--agent", "command:test {turn} = 1 || sleep 600", "--json").line
     assert (line["termination"], line["rationale"].split(":")[0]) == ("wall_time", "turn 2 of 3")
     assert len(events(line, "brief")) == 2
 

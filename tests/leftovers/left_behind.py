@@ -20,10 +20,15 @@ def groups_of(pid: int) -> list[str]:
     return [group.name for parent in parents for group in parent.glob(f"{cgroups.PREFIX}*-{pid}-*")]
 
 
-def mounts() -> list[str]:
-    """All but those of container engines, whose tests may run beside these."""
+def mounts(own: Path) -> list[str]:
+    """All but those of container engines and of other tests' folders: such tests may run beside this one."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    return sorted(line for line in lines if not ENGINES.search(line.split()[4]))
+    return sorted(line for line in lines if not _is_of_another_test(line.split()[4], own))
+
+
+def _is_of_another_test(place: str, own: Path) -> bool:
+    in_test_folder = "/pytest-of-" in place and not place.startswith(str(own))
+    return in_test_folder or bool(ENGINES.search(place))
 
 
 def temporary(cache: Path) -> list[str]:

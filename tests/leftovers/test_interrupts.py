@@ -19,7 +19,6 @@ from steelyard.evidence.folder.folder import find_runs
 from steelyard.filesystem.contents import CONTENTS
 from steelyard.sandboxes.limits.watch_usage import descendants
 
-pytestmark = pytest.mark.timeout(300)
 # On disk: there is a temporary folder to be left behind.
 ENVIRONMENT = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 4096, "processes": 64}
 

@@ -12,8 +12,6 @@ from real import PROJECTS, NoIndex, Project, Shop, asked
 from steelyard import api
 from steelyard.contract.contract import Contract
 
-pytestmark = pytest.mark.timeout(600)
-
 
 @pytest.fixture(scope="module", params=PROJECTS, ids=lambda project: project.name)
 def shop(

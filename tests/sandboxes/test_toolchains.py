@@ -40,11 +40,15 @@ def test_nothing_that_was_found_is_a_script() -> None:
     assert all(found.binary.read_bytes()[:4] == b"\x7fELF" for found in installed("python"))
 
 
-def test_what_is_under_usr_needs_no_bind() -> None:
-    every = installed("python")
-    for found in (every[0], every[-1]):  # the first is the preferred one, of /usr where there is one
-        (python,) = resolve({"python": found.version})
-        assert (python.prefix is None) == str(found.prefix).startswith("/usr")
+def test_what_is_under_usr_needs_no_bind(tmp_path: Path) -> None:
+    binary = tmp_path / "python3"
+    binary.write_bytes(b"\x7fELF")
+    assert _toolchain("python", "3", Found(binary, "3.99.0", Path("/usr/lib/own"))).prefix is None
+
+
+def test_what_is_elsewhere_is_bound_at_its_own_path(installation: Path) -> None:
+    found = Found(installation / "bin/python3.99", "3.99.0", installation)
+    assert _toolchain("python", "3", found).prefix == installation
 
 
 def test_an_absent_version_lists_what_there_is() -> None:

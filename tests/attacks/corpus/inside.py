@@ -508,7 +508,7 @@ time.time_ns = time.perf_counter_ns = time.monotonic_ns = lambda: -1
     Case(
         "B46",
         "A failure has many megabytes to say.",
-        at_call("def strike(): raise AssertionError('x' * 8_000_000)"),
+        at_call("def strike(): raise AssertionError('x' * 3_000_000)"),
         beats_naive=False,
     ),
     Case(

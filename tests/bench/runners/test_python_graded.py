@@ -9,18 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from authoring import Author, Steelyard
+from authoring import PYTHON_FILES, PYTHON_FIX, Author, Steelyard
 from offline_pytest import ARCHIVE, SETUP, pytest_archive
 
 FILES = {
-    "repo/shop.py": "def add(a, b):\n    return a - b\n",
-    "repo/tests/test_shop.py": "from shop import add\n\n\ndef test_adds():\n    assert add(2, 3) == 5\n",
-    "reference.patch": (
-        "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n@@ -1,2 +1,2 @@\n"
-        " def add(a, b):\n-    return a - b\n+    return a + b\n"
-    ),
+    **PYTHON_FILES,
+    "repo/tests/test_calc.py": "from calc import add\n\n\ndef test_adds():\n    assert add(2, 3) == 5\n",
 }
-MEND = "sed -i 's/a - b/a + b/' shop.py\n"
 Script = Callable[[str], str]
 
 
@@ -43,7 +38,7 @@ def contract(author: Author, tmp_path: Path) -> Callable[..., Path]:
 def test_a_fix_passes_and_each_test_is_on_record(
     contract: Callable[..., Path], steelyard: Steelyard, script: Script
 ) -> None:
-    said = steelyard("run", contract(), "--agent", script(MEND), "--json")
+    said = steelyard("run", contract(), "--agent", script(PYTHON_FIX), "--json")
     assert said.line["verdict"] == "pass", said
     assert said.line["assurance"]["runner"] == "reporter"
 
@@ -55,7 +50,9 @@ def test_settings_in_a_changed_pyproject_do_not_choose_the_tests(
     narrow += "printf 'def smoke_ok(): pass\\n' > smoke_test.py\n"
     folder = contract()
     assert steelyard("run", folder, "--agent", script(narrow), "--json").line["verdict"] == "fail"
-    assert steelyard("run", folder, "--agent", script(narrow + MEND), "--json").line["verdict"] == "pass"
+    assert (
+        steelyard("run", folder, "--agent", script(narrow + PYTHON_FIX), "--json").line["verdict"] == "pass"
+    )
 
 
 def test_an_interpreter_that_the_change_brings_is_never_asked(
@@ -65,7 +62,7 @@ def test_an_interpreter_that_the_change_brings_is_never_asked(
         "mkdir -p venv/bin && printf '#!/bin/sh\\nexit 0\\n' > venv/bin/python && chmod +x venv/bin/python\n"
     )
     said = steelyard(
-        "run", contract("venv/bin/python -m pytest -q"), "--agent", script(fake + MEND), "--json"
+        "run", contract("venv/bin/python -m pytest -q"), "--agent", script(fake + PYTHON_FIX), "--json"
     )
     assert said.line["verdict"] == "fail"
     assert "`venv/bin/python` comes from the change" in json.dumps(said.line)
@@ -74,7 +71,7 @@ def test_an_interpreter_that_the_change_brings_is_never_asked(
 def test_a_bench_without_pytest_is_the_contracts_trouble(
     contract: Callable[..., Path], steelyard: Steelyard, script: Script
 ) -> None:
-    said = steelyard("run", contract(setup=[]), "--agent", script(MEND), "--json")
+    said = steelyard("run", contract(setup=[]), "--agent", script(PYTHON_FIX), "--json")
     (grade,) = [one for one in said.line["grades"] if one["name"] == "adds"]
     assert grade["outcome"] == "error"
     assert "pytest is not installed for `python3` on the bench" in grade["why"]

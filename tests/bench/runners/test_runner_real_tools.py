@@ -18,7 +18,6 @@ from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 
 LIMITS = Limits(cpu=2, memory_mb=2048, guaranteed_mb=64, disk_mb=256, tmp_mb=256, processes=256)
 RunTool = Callable[..., Reported]
-pytestmark = pytest.mark.timeout(300)
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:

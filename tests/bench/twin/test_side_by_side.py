@@ -14,7 +14,7 @@ from steelyard.sandboxes.shared_register import Need, Register
 
 
 def test_both_runs_are_under_way_at_the_same_time() -> None:
-    meeting = threading.Barrier(2, timeout=20)
+    meeting = threading.Barrier(2, timeout=600)
     assert side_by_side(lambda: f"a{meeting.wait() * 0}", lambda: f"b{meeting.wait() * 0}") == ("a0", "b0")
 
 
@@ -43,7 +43,7 @@ def test_trouble_of_one_run_is_the_callers() -> None:
 
 def test_both_are_admitted_where_only_one_fits(tmp_path: Path) -> None:
     """Else the second would wait for the first, and a clock would tell them apart."""
-    admission, meeting = Admission(Need(100), Register(tmp_path)), threading.Barrier(2, timeout=20)
+    admission, meeting = Admission(Need(100), Register(tmp_path)), threading.Barrier(2, timeout=600)
 
     def run() -> int:
         ticket = admission.enter(80)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -113,21 +112,18 @@ def test_a_huge_file_is_refused_without_being_read_whole(tmp_path: Path) -> None
         read_yaml(path)
 
 
-def test_a_bomb_of_aliases_is_refused_at_once() -> None:
+def test_a_bomb_of_aliases_is_refused_before_it_is_expanded() -> None:
+    """Expanded, it would have 10^30 values: this test would never end."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
-    start = time.monotonic()
     with pytest.raises(ContractFault, match="more than 100000 values once aliases are expanded"):
         parse_yaml("\n".join(lines).encode(), "c")
-    assert time.monotonic() - start < 5
 
 
-def test_the_deepest_nesting_that_fits_in_a_file_is_refused_at_once() -> None:
-    start = time.monotonic()
+def test_the_deepest_nesting_that_fits_in_a_file_is_refused() -> None:
     for opening in (b"[", b"{a: ", b"- "):
         with pytest.raises(ContractFault):
             parse_yaml(b"a: " + opening * ((MOST_BYTES - 10) // len(opening)), "c")
-    assert time.monotonic() - start < 20
 
 
 def test_an_alias_repeats_its_anchor() -> None:

@@ -113,7 +113,7 @@ def test_a_command_that_does_not_read_fills_the_feed_and_no_more(
     start: Start, pool: ThreadPoolExecutor
 ) -> None:
     feed = Feed(limit_bytes=1 << 18)
-    finished = pool.submit(start().run, Command(("sleep", "1000"), stdin=feed, timeout_s=1))
+    finished = pool.submit(start().run, Command(("sleep", "1000"), stdin=feed, timeout_s=5))
     feed.write(b"z" * 400_000)
     with pytest.raises(FeedFullError):
         feed.write(b"z", patience_s=0.05)

@@ -35,7 +35,7 @@ def test_nothing_survives_a_timeout(shell: Shell, line: str) -> None:
 
 
 def test_what_was_said_before_a_timeout_is_kept(shell: Shell) -> None:
-    assert shell("echo before; sleep 1000", timeout_s=0.3).stdout.text == "before\n"
+    assert shell("echo before; sleep 1000", timeout_s=3).stdout.text == "before\n"
 
 
 def test_a_flood_does_not_stop_a_timeout(shell: Shell) -> None:
@@ -81,18 +81,18 @@ TICKS = "while :; do date +%s%N >> ticks; sleep 0.02; done"
 
 @pytest.mark.parametrize("line", [f"echo up; {TICKS}", f"yes & {TICKS}"], ids=["quiet", "flood"])
 def test_a_controller_that_stalls_gives_no_more_time(sandbox: Sandbox, line: str) -> None:
-    """Whoever reads what the command says sleeps for two seconds; init ends the command meanwhile."""
+    """The reader of the command's output sleeps for six seconds; init ends the command meanwhile."""
     stalled = threading.Event()
 
     def stall(*_: object) -> None:
         if not stalled.is_set():
             stalled.set()
-            time.sleep(2)
+            time.sleep(6)
 
-    done = sandbox.run(Command(("sh", "-c", line), timeout_s=0.3, keep_bytes=10), stall)
+    done = sandbox.run(Command(("sh", "-c", line), timeout_s=1, keep_bytes=10), stall)
     assert done.timed_out
     ticks = sandbox.run(Command(("cat", "ticks"))).stdout.text.split()
-    assert int(ticks[-1]) - int(ticks[0]) < 1.5e9
+    assert int(ticks[-1]) - int(ticks[0]) < 5e9
     assert len(sandbox.run(Command(("sh", "-c", "echo /proc/[0-9]*"))).stdout.text.split()) == 2
 
 

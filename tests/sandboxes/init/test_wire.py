@@ -6,6 +6,7 @@ import errno
 import socket
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_an_end_is_told_in_its_own_field(answer: Answer, field: str, value: obje
 
 def test_a_hanging_command_is_ended_at_its_deadline() -> None:
     with FakeSandbox(lambda _: Answer(stdout=b"some", hangs=True)) as sandbox:
-        done = sandbox.run(Command(("x",), timeout_s=0.1))
+        done = sandbox.run(Command(("x",), timeout_s=2))
     assert (done.timed_out, done.signal, done.stdout.text) == (True, None, "some")
 
 
@@ -71,7 +72,7 @@ def test_a_sandbox_that_dies_under_a_command_loses_it() -> None:
 def test_stdin_is_sent_in_windows_and_then_closed() -> None:
     sandbox = FakeSandbox(lambda _: Answer(hangs=True))
     with sandbox:
-        sandbox.run(Command(("x",), stdin=b"z" * 200_000, timeout_s=0.2))
+        sandbox.run(Command(("x",), stdin=b"z" * 200_000, timeout_s=3))
         parts = [frame.payload for frame in sandbox.init.received if frame.type == b"I"]
     assert b"".join(parts) == b"z" * 200_000
     assert max(map(len, parts)) <= frames.STDIN_WINDOW
@@ -124,12 +125,14 @@ def test_init_does_not_wait_for_ever_for_a_controller_that_never_speaks() -> Non
 
 def test_init_that_was_spoken_to_waits_as_long_as_it_takes() -> None:
     ours, theirs = socket.socketpair()
-    process = subprocess.Popen(
-        [str(init_binary()), "patience=2000"], stdin=theirs.fileno(), stdout=theirs.fileno()
-    )
-    theirs.close()
     wire = Wire(ours)
-    assert wire.ping(60)
+    with ThreadPoolExecutor() as pool:
+        pinged = pool.submit(wire.ping, 60)  # before init starts, so that its patience never runs out
+        process = subprocess.Popen(
+            [str(init_binary()), "patience=2000"], stdin=theirs.fileno(), stdout=theirs.fileno()
+        )
+        theirs.close()
+        assert pinged.result()
     time.sleep(2.2)
     assert wire.ping(60)
     wire.close()
