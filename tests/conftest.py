@@ -1,8 +1,8 @@
 """What end-to-end tests share: the command as a user types it, and small contracts to type it on.
 
 A module that says `SANDBOXES = ["bubblewrap", "docker"]` has its tests that ask for `kind`, or for a bench, run in each;
-the second is skipped where no engine answers. In containers one case of each such test is run, and one agent of each module
-of `tests/attacks/e2e_stage.py`: what else differs between cases is decided by code that is the same for every sandbox.
+the second is skipped where no engine answers. In containers one case of each such test is run, and no agent of a module
+of `tests/attacks/e2e_stage.py`: what differs between cases is decided by code that is the same for every sandbox.
 `pytest.mark.every_case_in_containers` is for modules about the sandbox itself; CONTAINERS=all is for all of them.
 """
 
@@ -122,28 +122,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if os.environ.get("CONTAINERS") == "all":
         return
-    seen: set[tuple[str, ...]] = set()
+    tried: set[tuple[Path, str]] = set()
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
     for item in items:
-        group = _group_in_containers(item)
-        (left_out if group in seen else kept).append(item)
-        seen |= {group} if group else set()
+        (kept if _is_run(item, tried) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
 
 
-def _group_in_containers(item: pytest.Item) -> tuple[str, ...] | None:
-    """Tests of which one is run in a container; None for a test that always runs."""
+def _is_run(item: pytest.Item, tried: set[tuple[Path, str]]) -> bool:
+    """`tried` has the tests of which a case is run in a container already."""
     params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
     if item.get_closest_marker("every_case_in_containers"):
-        return None
-    if params.get("house") == "docker" and "case" not in params:
-        return (str(item.path),)
-    if params.get("kind") == "docker" and hasattr(getattr(item, "module", None), "SANDBOXES"):
-        return str(item.path), str(getattr(item, "originalname", item.name))
-    return None
+        return True
+    if params.get("house") == "docker":
+        return "case" in params  # of the corpus, which chooses its cases itself
+    if params.get("kind") != "docker" or not hasattr(getattr(item, "module", None), "SANDBOXES"):
+        return True
+    test = item.path, str(getattr(item, "originalname", item.name))
+    is_first = test not in tried
+    tried.add(test)
+    return is_first
 
 
 @pytest.fixture(scope="module")

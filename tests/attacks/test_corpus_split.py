@@ -1,20 +1,21 @@
 """Nothing passes where tests and candidate are in different sandboxes, selective cheats included; honest work does.
 
-Only the families that cheat from inside the tested process: the others do not get that far, in any mode.
+Only the families that cheat from inside the tested process: the others do not get that far, in any mode. Of these, and of
+honest work, the cases in which it makes a difference that the oracle is split; `make attacks` tries them all.
 """
 
 from __future__ import annotations
 
 import pytest
 from corpus.case import Case
-from corpus.every import ATTACKS, HONEST
+from corpus.every import ATTACKS, HONEST, is_tried_in_split
 from corpus.house import House
 from corpus.judge import wrongs
 from corpus_stage import house_of_each_kind as house
 from corpus_stage import houses, in_each
 
 __all__ = ["house", "houses"]
-INSIDE = [case for case in ATTACKS if case.family in "BNX"]
+INSIDE = [case for case in ATTACKS if case.family in "BNX" and is_tried_in_split(case)]
 
 
 @pytest.mark.parametrize(("house", "case"), in_each(INSIDE), indirect=["house"])
@@ -23,6 +24,8 @@ def test_an_attack_does_not_pass(case: Case, house: House) -> None:
     assert house.untouched()
 
 
-@pytest.mark.parametrize(("house", "case"), in_each(HONEST), indirect=["house"])
+@pytest.mark.parametrize(
+    ("house", "case"), in_each([case for case in HONEST if is_tried_in_split(case)]), indirect=["house"]
+)
 def test_honest_work_passes_and_nobody_is_accused(case: Case, house: House) -> None:
     assert not wrongs(case, "split", house.tried(case, "split"))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from e2e_stage import House, failed, stage
 
-pytestmark = pytest.mark.every_case_in_containers
 house, line = stage(
     {"environment": {"memory_mb": {"guaranteed": 64, "limit": 1024}, "disk_mb": 1024, "processes": 64}}
 )

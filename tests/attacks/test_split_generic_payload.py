@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from small_projects import JAVASCRIPT, PROJECTS, PYTHON, Project, appended, write_contract
+from small_projects import JAVASCRIPT, PROJECTS, PYTHON, Project, appended, chosen_pairs, write_contract
 
 from steelyard import api
 
@@ -183,8 +183,11 @@ JAVASCRIPT_PAYLOADS = {
     "throws": JS_THROWS,
 }
 TRIES = [
-    *((project, name, text) for project in PYTHON for name, text in PYTHON_PAYLOADS.items()),
-    *((project, name, text) for project in JAVASCRIPT for name, text in JAVASCRIPT_PAYLOADS.items()),
+    *((project, name, PYTHON_PAYLOADS[name]) for project, name in chosen_pairs(PYTHON, [*PYTHON_PAYLOADS])),
+    *(
+        (project, name, JAVASCRIPT_PAYLOADS[name])
+        for project, name in chosen_pairs(JAVASCRIPT, [*JAVASCRIPT_PAYLOADS])
+    ),
 ]
 
 

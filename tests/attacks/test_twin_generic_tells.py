@@ -2,7 +2,7 @@
 
 A control run that can be told from the real one is worth nothing. So there is no real one: each run has some tests changed
 and others not, and whether one of them is says nothing about the next. The payloads here ask for what used to give a control
-run away; each is put into five small projects in Python and five in JavaScript.
+run away. There are five small projects in Python and five in JavaScript; each payload is put into every second one of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from typing import Any
 
 import pytest
 import yaml
-from small_projects import PROJECTS, PYTEST, Project, appended, write_contract
+from small_projects import (
+    JAVASCRIPT,
+    PROJECTS,
+    PYTEST,
+    PYTHON,
+    Project,
+    appended,
+    chosen_pairs,
+    write_contract,
+)
 from tells import TELLS_JS, TELLS_PY, forging_javascript, forging_python
 
 from authoring import Steelyard
@@ -29,11 +38,14 @@ def visible(project: Project) -> str:
 
 
 def payloads(project: Project) -> dict[str, str]:
-    if project.language == "python":
-        runner = "pytest" if project.command == PYTEST else "unittest"
-        made = {tell: forging_python(tell, runner) for tell in TELLS_PY}
-    else:
-        made = {tell: forging_javascript(tell) for tell in TELLS_JS}
+    is_python = project.language == "python"
+    pairs = chosen_pairs(PYTHON if is_python else JAVASCRIPT, [*(TELLS_PY if is_python else TELLS_JS)])
+    runner = "pytest" if project.command == PYTEST else "unittest"
+    made = {
+        tell: forging_python(tell, runner) if is_python else forging_javascript(tell)
+        for other, tell in pairs
+        if other is project
+    }
     return {
         tell: appended(project, text.replace("@VISIBLE@", visible(project))) for tell, text in made.items()
     }

@@ -20,23 +20,55 @@ ATTACKS: tuple[Case, ...] = tuple(
 )
 HONEST: tuple[Case, ...] = honest.CASES
 
-# Tests try these cases in containers too, the others in bubblewrap sandboxes only; `make attacks SANDBOX=docker` and
-# CONTAINERS=all try every case. What stops the other cases is the same code whatever the sandbox: it decides which
-# files of a change reach the bench, or it runs inside the tests' process. Here the container backend takes part.
-_FAMILIES_IN_CONTAINERS = "CDEFG"  # what an agent leaves in its sandbox, and what it reaches from there
-_IDS_IN_CONTAINERS = frozenset(
+# `make attacks` tries every case in every mode, SANDBOX=docker in containers. Tests try every case with a twin in
+# bubblewrap sandboxes. In containers they try the cases in which the container backend takes part, and at least one of
+# each family: what stops the other cases decides which files of a change reach the bench, or runs inside the tests'
+# process, and is the same code in every sandbox. CONTAINERS=all tries them all.
+_IN_CONTAINERS = frozenset(
     {
-        *("A01", "H01", "T01", "X02", "K01", "K41"),  # one of each other family, and honest work
-        *("A16", "A19", "A29"),  # changes outside the snapshot: the virtual environment, HOME
+        *(
+            "A01",
+            "C01",
+            "E01",
+            "H01",
+            "T01",
+            "X02",
+            "K01",
+            "K41",
+        ),  # one of each other family, and honest work
+        *("A16", "A29"),  # changes outside the snapshot: the virtual environment, HOME
         *("B02", "B05", "B06", "B20"),  # ends, replaces, forks or patches the tests' process
-        *("B38", "B39", "B41", "B42", "B43", "B44"),  # other processes of the sandbox, and its descriptors
+        *("B38", "B39", "B42", "B43", "B44"),  # other processes of the sandbox, and its descriptors
         *("B48", "B49", "B50", "B51", "B52"),  # limits of the sandbox: output, memory, processes, disk, time
-        *("B53", "B63", "B65"),  # files between two runs, and the socket of the supervisor
-        *("N01", "N13", "N19", "N20", "N25"),  # the same in node
-        *("K22", "K23", "K26", "K27", "K30"),  # honest trees and processes that a capture must survive
+        *("B53", "B65"),  # files between two runs, and the socket of the supervisor
+        *(
+            "D01",
+            "D03",
+            "F01",
+            "F04",
+            "F07",
+            "G01",
+            "G05",
+        ),  # what is left in a sandbox, and what is in its reach
+        *("N01", "N19", "N25"),  # the same in node
+        *("K23", "K26", "K30"),  # honest trees and processes that a capture must survive
+    }
+)
+# With a split there is no test runner in the process that these cases patch, and the files that these look-alikes
+# change reach the bench as they do with a twin.
+_NOT_IN_SPLIT = frozenset(
+    {
+        *("B16", "B17", "B18", "B19", "B21", "B22", "B23", "B24", "B25", "B26"),
+        *("B54", "B55", "B58", "B60", "B66"),
+        *("K02", "K03", "K04", "K05", "K06", "K07", "K08", "K13", "K14", "K21", "K22", "K23", "K24", "K25"),
+        *("K26", "K27", "K28", "K29", "K30", "K31"),
     }
 )
 
 
 def is_tried_in_containers(case: Case) -> bool:
-    return case.family in _FAMILIES_IN_CONTAINERS or case.id in _IDS_IN_CONTAINERS
+    return case.id in _IN_CONTAINERS
+
+
+def is_tried_in_split(case: Case) -> bool:
+    return case.id not in _NOT_IN_SPLIT
