@@ -12,7 +12,7 @@ from steelyard.agents.catalogue import find_agent
 from steelyard.agents.configured import configured
 from steelyard.agents.data import Noop
 from steelyard.agents.process import CommandLine
-from steelyard.cli.agent_options import check_agents
+from steelyard.cli.options.agent_options import check_agents
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import AgentOptions
 from steelyard.sandboxes.base import AllowedHost, HostFolder

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from authoring import Author, Said, Steelyard
-from steelyard.contract.work_tree import uncommitted
+from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.evidence.folder.folder import SEAL
 from steelyard.evidence.folder.seal import seal
 

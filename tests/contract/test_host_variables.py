@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from steelyard.contract.contract import Contract
-from steelyard.contract.host_variables import (
+from steelyard.contract.load import load_contract
+from steelyard.contract.parse.host_variables import (
     allow_host_variables,
     check_host_variables,
     with_host_values,
     without_host_values,
 )
-from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import installed_catalogue

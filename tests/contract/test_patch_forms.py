@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.contract.patch_forms import patch_forms
-from steelyard.contract.unified_diff import apply_unified
+from steelyard.contract.patches.patch_forms import patch_forms
+from steelyard.contract.patches.unified_diff import apply_unified
 from steelyard.filesystem.tree import Entry
 
 BEFORE = b"a\nb\nc\n\n\nd\n"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.contract.unified_diff import Patched, apply_unified
+from steelyard.contract.patches.unified_diff import Patched, apply_unified
 from steelyard.filesystem.tree import Entry
 
 Tree = dict[str, bytes]

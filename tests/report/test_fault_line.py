@@ -8,8 +8,8 @@ from typing import Any, cast
 import jsonschema
 import pytest
 
-from steelyard.cli.faults import print_faults
-from steelyard.cli.output import exit_code
+from steelyard.cli.console.faults import print_faults
+from steelyard.cli.console.output import exit_code
 from steelyard.errors import (
     ContractFault,
     InfraFault,

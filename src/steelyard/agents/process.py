@@ -25,9 +25,9 @@ from steelyard.agents.base import (
 from steelyard.bench.absent_tools import first_program
 from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
-from steelyard.contract.host_variables import with_host_values
 from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf, interpreters
 from steelyard.contract.model import ScriptReference
+from steelyard.contract.parse.host_variables import with_host_values
 from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.blobs import Blobs

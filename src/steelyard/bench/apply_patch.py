@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from steelyard.contract.patch_forms import patch_forms
+from steelyard.contract.patches.patch_forms import patch_forms
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change

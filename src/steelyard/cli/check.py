@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steelyard.cli.tasks import add_task_options, task_options
+from steelyard.cli.options.task_options import add_task_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
-from steelyard.contract.lfs_pointers import lfs_pointers
 from steelyard.contract.lint.exposed_verifiers import exposed_verifiers
 from steelyard.contract.lint.offline_verifiers import fetching_verifiers
 from steelyard.contract.lint.reference import reference_problems
 from steelyard.contract.lint.syntax import unparsed
 from steelyard.contract.load import examine_contract
+from steelyard.contract.snapshot.lfs_pointers import lfs_pointers
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue

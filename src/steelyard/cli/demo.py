@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from steelyard.cli.faults import print_faults
-from steelyard.cli.output import check_out
-from steelyard.cli.reporter import Reporter
-from steelyard.cli.trials import add_jobs, add_run_options, planned, run_trials
+from steelyard.cli.console.faults import print_faults
+from steelyard.cli.console.output import check_out
+from steelyard.cli.console.reporter import Reporter
+from steelyard.cli.console.trials import add_jobs, add_run_options, planned, run_trials
 from steelyard.contract.load import load_contract
 from steelyard.errors import InfraFault
 from steelyard.graders.catalogue import installed_catalogue

@@ -7,8 +7,8 @@ import sys
 
 import orjson
 
-from steelyard.cli.output import console, print_json
-from steelyard.cli.runs import add_runs_option
+from steelyard.cli.console.output import console, print_json
+from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import CHANGE, PATCH, RunFolder, find_run
 from steelyard.report.compare import compare_runs

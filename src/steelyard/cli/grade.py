@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from steelyard.cli.faults import print_faults
-from steelyard.cli.output import check_out, exit_code
-from steelyard.cli.reporter import Reporter
-from steelyard.cli.require_assurance import add_required, required_by
-from steelyard.cli.tasks import add_task_options, task_options
-from steelyard.cli.trials import add_jobs, add_run_options, planned, run_trials
+from steelyard.cli.console.faults import print_faults
+from steelyard.cli.console.output import check_out, exit_code
+from steelyard.cli.console.reporter import Reporter
+from steelyard.cli.console.trials import add_jobs, add_run_options, planned, run_trials
+from steelyard.cli.options.require_assurance import add_required, required_by
+from steelyard.cli.options.task_options import add_task_options, task_options
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault

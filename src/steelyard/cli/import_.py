@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.cli.check import Checked, check
-from steelyard.cli.output import check_out
-from steelyard.cli.tasks import add_import_options, task_options
+from steelyard.cli.console.output import check_out
+from steelyard.cli.options.task_options import add_import_options, task_options
 from steelyard.contract.catalogue import Catalogue
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.tree import shown

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from steelyard.contract.scaffold import Asked, write_contract
-from steelyard.contract.work_tree import uncommitted
+from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.errors import OperatorFault
 
 HELP = "start a new contract from a repository or a folder of files"

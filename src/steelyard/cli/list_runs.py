@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from rich.text import Text
 
-from steelyard.cli.output import console, print_json
-from steelyard.cli.runs import add_runs_option
+from steelyard.cli.console.output import console, print_json
+from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import GRADINGS_HEAD, MANIFEST, REPORT, RunFolder, find_runs
 from steelyard.evidence.folder.glance import glance

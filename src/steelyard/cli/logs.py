@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TextIO
 
-from steelyard.cli.runs import add_runs_option
+from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import AGENT, RunFolder, find_run
 from steelyard.evidence.in_use import is_in_use

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 from steelyard import __version__
-from steelyard.cli.closed_pipe import CLOSED, lost_output, open_standard_streams, outlive_reader
+from steelyard.cli.console.closed_pipe import CLOSED, lost_output, open_standard_streams, outlive_reader
 
 if TYPE_CHECKING:
     import argparse
@@ -179,7 +179,7 @@ def _end_interrupted(received: list[int]) -> NoReturn:
     code = 128 + (received[0] if received else signal.SIGINT)
     if "steelyard.filesystem.cache" in sys.modules:  # otherwise nothing was begun
         with suppress(OSError):
-            line = [sys.executable, "-P", "-m", "steelyard.cli.interrupt", str(code)]
+            line = [sys.executable, "-P", "-m", "steelyard.cli.console.interrupt", str(code)]
             os.execv(sys.executable, line)  # noqa: S606  # no shell is the point
     os._exit(code)
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.cli.faults import print_faults
-from steelyard.cli.output import exit_code
-from steelyard.cli.reporter import Reporter
-from steelyard.cli.require_assurance import required_by
-from steelyard.cli.tasks import task_options
-from steelyard.cli.trials import planned, run_trials
+from steelyard.cli.console.faults import print_faults
+from steelyard.cli.console.output import exit_code
+from steelyard.cli.console.reporter import Reporter
+from steelyard.cli.console.trials import planned, run_trials
+from steelyard.cli.options.require_assurance import required_by
+from steelyard.cli.options.task_options import task_options
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.environment.prepare import prepare_environment

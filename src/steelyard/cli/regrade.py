@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from rich.text import Text
 
-from steelyard.cli.output import console, exit_code, print_json
-from steelyard.cli.reporter import Planned, Reporter
-from steelyard.cli.require_assurance import add_required, required_by
-from steelyard.cli.runs import add_runs_option
-from steelyard.cli.tasks import add_task_options, task_options
+from steelyard.cli.console.output import console, exit_code, print_json
+from steelyard.cli.console.reporter import Planned, Reporter
+from steelyard.cli.options.require_assurance import add_required, required_by
+from steelyard.cli.options.runs_option import add_runs_option
+from steelyard.cli.options.task_options import add_task_options, task_options
 from steelyard.contract.contract import Contract
 from steelyard.contract.contract_store import ContractStore
 from steelyard.contract.load import load_contract

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.cli.output import check_out, console
+from steelyard.cli.console.output import check_out, console
 from steelyard.contract.catalogue import Catalogue
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from steelyard import __version__
-from steelyard.cli.output import console, print_json
-from steelyard.cli.require_assurance import add_required, required_by
-from steelyard.cli.runs import add_runs_option
+from steelyard.cli.console.output import console, print_json
+from steelyard.cli.options.require_assurance import add_required, required_by
+from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import GRADINGS, GRADINGS_HEAD, REPORT, RunFolder, find_run, find_runs

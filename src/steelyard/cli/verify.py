@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from steelyard.cli.runs import add_runs_option
+from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.folder import CHANGE, SEAL, RunFolder, find_run
 from steelyard.evidence.folder.gradings import grading_files

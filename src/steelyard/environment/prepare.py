@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.contract.contract import Contract
-from steelyard.contract.host_variables import check_host_variables, with_host_values, without_host_values
+from steelyard.contract.parse.host_variables import (
+    check_host_variables,
+    with_host_values,
+    without_host_values,
+)
 from steelyard.contract.snapshot.snapshot import take_snapshot
 from steelyard.environment.setup_layer import SetupLayer, setup_layer
 from steelyard.errors import InfraFault, OperatorFault

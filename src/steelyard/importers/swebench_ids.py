@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from steelyard.contract.id_files import file_of, without_file
-from steelyard.contract.patch_forms import patch_forms
-from steelyard.contract.unified_diff import sections
+from steelyard.contract.patches.patch_forms import patch_forms
+from steelyard.contract.patches.unified_diff import sections
 from steelyard.filesystem.tree import shown
 from steelyard.importers.clones import paths_of
 

@@ -22,7 +22,7 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         (
             *("run", "folder", "grading", "acceptance", "termination", "gates", "why", "score", "mean_score"),
             *("reward", "patch_verdict", "patch_reward", "validity", "judge", "breakdown", "assurance"),
-            "refused",
+            *("refused", "stopped_by"),
         )
     )
     return {

@@ -74,9 +74,13 @@ class Judging:
 
     def announce_graders(self, contract: Contract) -> None:
         """The same for graders that ask a model themselves, before the first of them does."""
+        if not any(entry.type == "model_judge" for entry in contract.graders):
+            return
+        from steelyard.graders.judged.model_judge import ModelJudge  # noqa: PLC0415  # only where there is one
+
         for entry in contract.graders:
-            if entry.type == "model_judge":
-                panel = Panel.from_environment(getattr(entry.grader, "named_models", ()), self.env)
+            if isinstance(entry.grader, ModelJudge):
+                panel = Panel.from_environment(entry.grader.named_models, self.env)
                 if isinstance(panel, Panel):
                     self.announce_request(panel)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from steelyard.bench.execution_spec import BenchSpec, SuiteSpec
 from steelyard.contract.catalogue import ContractFile, Material
 from steelyard.contract.contract import Contract
-from steelyard.contract.unified_diff import Patched, apply_unified
+from steelyard.contract.patches.unified_diff import Patched, apply_unified
 from steelyard.sandboxes.base import FileOverlay
 
 

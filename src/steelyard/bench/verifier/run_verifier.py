@@ -28,7 +28,7 @@ from steelyard.bench.verifier.reward_files import (
     read_artifacts,
 )
 from steelyard.contract.contract import Contract
-from steelyard.contract.host_variables import with_host_values
+from steelyard.contract.parse.host_variables import with_host_values
 from steelyard.sandboxes.base import Command, CommandResult, FileOverlay, Mount, Sandbox
 
 TESTS, LOGS, TOOLS = "/tests", "/logs", "/opt/steelyard"

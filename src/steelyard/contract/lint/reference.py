@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.contract.contract import Contract
-from steelyard.contract.patch_forms import patch_forms
-from steelyard.contract.unified_diff import Section, sections
+from steelyard.contract.patches.patch_forms import patch_forms
+from steelyard.contract.patches.unified_diff import Section, sections
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 

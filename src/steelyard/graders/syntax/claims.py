@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from steelyard.graders.syntax.tokens import (
+from steelyard.graders.syntax.reading.tokens import (
     CLOSERS,
     FALSE,
     NAUGHT,

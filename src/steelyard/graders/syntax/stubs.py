@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from steelyard.graders.syntax.dead_code import unwrapped
-from steelyard.graders.syntax.tokens import FALSE, NAUGHT, names, text_of, tokens
+from steelyard.graders.syntax.reading.dead_code import unwrapped
+from steelyard.graders.syntax.reading.tokens import FALSE, NAUGHT, names, text_of, tokens
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:

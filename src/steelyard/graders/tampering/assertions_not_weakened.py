@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.graders.syntax.compare import Found, weakenings
-from steelyard.graders.syntax.lines import lost_assertion_lines
+from steelyard.graders.syntax.comparing.compare import Found, weakenings
+from steelyard.graders.syntax.comparing.lines import lost_assertion_lines
 from steelyard.graders.tampering.changed_tests import ChangedTests
 from steelyard.graders.tampering.weakening import ChangedTestsGrader
 

@@ -15,8 +15,8 @@ from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import Entry, shown
 from steelyard.graders.base import Case
 from steelyard.graders.files.paths import matches
-from steelyard.graders.syntax.outline import Outline, finish
-from steelyard.graders.syntax.reader import Reader
+from steelyard.graders.syntax.reading.outline import Outline, finish
+from steelyard.graders.syntax.reading.reader import Reader
 from steelyard.grammars import Grammar, grammar_of, parse
 
 # What counts as a test file unless a contract says otherwise. `*` crosses `/`. Rust keeps tests beside the code, so

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.graders.syntax.compare import Found
-from steelyard.graders.syntax.lines import new_skip_lines
-from steelyard.graders.syntax.new_skips import new_skips
+from steelyard.graders.syntax.comparing.compare import Found
+from steelyard.graders.syntax.comparing.lines import new_skip_lines
+from steelyard.graders.syntax.comparing.new_skips import new_skips
 from steelyard.graders.tampering.changed_tests import ChangedTests
 from steelyard.graders.tampering.weakening import ChangedTestsGrader
 

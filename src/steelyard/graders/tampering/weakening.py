@@ -11,7 +11,7 @@ from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import shown
 from steelyard.graders.base import Case, Grader, Patterns
 from steelyard.graders.grade import Grade
-from steelyard.graders.syntax.compare import Found
+from steelyard.graders.syntax.comparing.compare import Found
 from steelyard.graders.tampering.changed_tests import TEST_GLOBSET, ChangedTests, changed_tests
 
 NO_TESTS = "no test file changed"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from steelyard.contract.host_variables import TEMPLATE
+from steelyard.contract.parse.host_variables import TEMPLATE
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.importers.collected import Collected
 from steelyard.importers.reading import fault

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from steelyard.graders.syntax.chains import Link, text_of_field
-from steelyard.graders.syntax.tokens import names, text_of
+from steelyard.graders.syntax.reading.chains import Link, text_of_field
+from steelyard.graders.syntax.reading.tokens import names, text_of
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:

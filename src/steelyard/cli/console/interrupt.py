@@ -1,6 +1,6 @@
 """An interrupted command -> nothing of it is left: no process, control group, container or temporary folder.
 
-    exec python -m steelyard.cli.interrupt CODE
+    exec python -m steelyard.cli.console.interrupt CODE
 
 The process is the same one, so that a shell waits for it, and its other threads are gone. Their sockets closed with them:
 the launcher has begun to kill every sandbox. What is ours is known by our owner tag, which survives an exec.

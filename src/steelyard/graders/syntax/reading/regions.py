@@ -19,12 +19,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.graders.syntax.assertions import is_fail
-from steelyard.graders.syntax.chains import Link
 from steelyard.graders.syntax.claims import WIDEST
-from steelyard.graders.syntax.dead_code import constant
-from steelyard.graders.syntax.tables import is_empty
-from steelyard.graders.syntax.tokens import names, tokens
+from steelyard.graders.syntax.reading.assertions import is_fail
+from steelyard.graders.syntax.reading.chains import Link
+from steelyard.graders.syntax.reading.dead_code import constant
+from steelyard.graders.syntax.reading.tables import is_empty
+from steelyard.graders.syntax.reading.tokens import names, tokens
 from steelyard.grammars import Grammar, language_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,14 @@ WHY = {
     "raised": "the test raises it itself",
     "end": "after a return",
 }
-_POINTS = {"function": "functions", "group": "classes", "call": "calls", "member": "members",
-           "assignment": "assignments", "string": "strings"}  # fmt: skip
+_POINTS: dict[str, Callable[[Grammar], frozenset[str]]] = {
+    "function": lambda grammar: grammar.functions,
+    "group": lambda grammar: grammar.classes,
+    "call": lambda grammar: grammar.calls,
+    "member": lambda grammar: grammar.members,
+    "assignment": lambda grammar: grammar.assignments,
+    "string": lambda grammar: grammar.strings,
+}
 # At one place what is around comes first: a branch fails the test under the conditions around its `if`.
 _REGIONS = ("failing", *WHY, "script", "guard", "guard_from", "nested", "unawaited")
 _READ = (*_POINTS, "assert", "loop", "import", "delete", "yield", "word", "comment")
@@ -91,8 +97,8 @@ def _query(grammar: Grammar) -> Query:
 
     points = [
         f"[{' '.join(f'({kind})' for kind in sorted(kinds))}] @{role}"
-        for role, field in _POINTS.items()
-        if (kinds := getattr(grammar, field))
+        for role, kinds_of in _POINTS.items()
+        if (kinds := kinds_of(grammar))
     ]
     files = [f"{grammar.language}.scm", *(["if_statement.scm"] if "if_statement" in grammar.ifs else [])]
     written = [(_QUERIES / file).read_text() for file in files]

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from steelyard.graders.syntax.assertion_words import HELPER_NAME
 from steelyard.graders.syntax.claims import Claim
-from steelyard.graders.syntax.tokens import Tokens, is_literal
+from steelyard.graders.syntax.reading.assertion_words import HELPER_NAME
+from steelyard.graders.syntax.reading.tokens import Tokens, is_literal
 
 _HELPER = re.compile(HELPER_NAME)
 INLINED_TOKENS = 80

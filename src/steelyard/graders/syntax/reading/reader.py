@@ -6,11 +6,11 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.graders.syntax.assertions import claims_of, is_fail
-from steelyard.graders.syntax.chains import Link, chain, dotted, text_of_field
 from steelyard.graders.syntax.claims import Claim, conditions
-from steelyard.graders.syntax.heads import Head, call_head, compact, definition_head
-from steelyard.graders.syntax.outline import (
+from steelyard.graders.syntax.reading.assertions import claims_of, is_fail
+from steelyard.graders.syntax.reading.chains import Link, chain, dotted, text_of_field
+from steelyard.graders.syntax.reading.heads import Head, call_head, compact, definition_head
+from steelyard.graders.syntax.reading.outline import (
     INLINED_TOKENS,
     NO_CASES,
     NOT_AWAITED,
@@ -19,10 +19,10 @@ from steelyard.graders.syntax.outline import (
     Skip,
     Unit,
 )
-from steelyard.graders.syntax.regions import WHY, Passed, passed
-from steelyard.graders.syntax.skip_words import HOOKS, MARK, MARKERS, NAMES, OPTION, imported, regex
-from steelyard.graders.syntax.tables import PARAMETRISERS, is_empty, row_attribute, rows_of
-from steelyard.graders.syntax.tokens import Tokens, is_word, line_of, names, text_of, tokens, words
+from steelyard.graders.syntax.reading.regions import WHY, Passed, passed
+from steelyard.graders.syntax.reading.skip_words import HOOKS, MARK, MARKERS, NAMES, OPTION, imported, regex
+from steelyard.graders.syntax.reading.tables import PARAMETRISERS, is_empty, row_attribute, rows_of
+from steelyard.graders.syntax.reading.tokens import Tokens, is_word, line_of, names, text_of, tokens, words
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from steelyard.graders.syntax.compare import Found
-from steelyard.graders.syntax.outline import Outline, Skip
+from steelyard.graders.syntax.comparing.compare import Found
+from steelyard.graders.syntax.reading.outline import Outline, Skip
 
 MOST_SKIPS = 1000  # that are compared one by one; beyond that every skip counts as new
 

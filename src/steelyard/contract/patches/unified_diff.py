@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from steelyard.contract.patch_forms import patch_forms
+from steelyard.contract.patches.patch_forms import patch_forms
 from steelyard.filesystem.tree import Entry, shown
 
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")

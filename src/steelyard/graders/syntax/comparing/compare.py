@@ -13,11 +13,18 @@ from itertools import islice
 from typing import NamedTuple
 
 from steelyard.graders.syntax.claims import Claim
-from steelyard.graders.syntax.judge import Change, judge
-from steelyard.graders.syntax.matching import likeness, match
-from steelyard.graders.syntax.outline import NOT_AWAITED, Outline, Unit
-from steelyard.graders.syntax.pool import LOOKED_AT, Pool, Sayings
-from steelyard.graders.syntax.tokens import Tokens, is_literal_token, is_word, literals, split_top, words
+from steelyard.graders.syntax.comparing.judge import Change, judge
+from steelyard.graders.syntax.comparing.matching import likeness, match
+from steelyard.graders.syntax.comparing.pool import LOOKED_AT, Pool, Sayings
+from steelyard.graders.syntax.reading.outline import NOT_AWAITED, Outline, Unit
+from steelyard.graders.syntax.reading.tokens import (
+    Tokens,
+    is_literal_token,
+    is_word,
+    literals,
+    split_top,
+    words,
+)
 
 MOST_LOST = 2000
 COMMA = frozenset({","})

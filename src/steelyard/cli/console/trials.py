@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.agents.catalogue import agent_for
-from steelyard.cli.phases import RunKey
-from steelyard.cli.reporter import CHECKS, Planned, Reporter
-from steelyard.cli.require_assurance import required_by
+from steelyard.cli.console.phases import RunKey
+from steelyard.cli.console.reporter import CHECKS, Planned, Reporter
+from steelyard.cli.options.require_assurance import required_by
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
 from steelyard.evidence.folder.folder import RUNS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.graders.syntax.tokens import Tokens, split_top, text_of, tokens
+from steelyard.graders.syntax.reading.tokens import Tokens, split_top, text_of, tokens
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
-from steelyard.graders.syntax.outline import Unit
+from steelyard.graders.syntax.reading.outline import Unit
 
 ALIKE = 0.6
 MOST_COMPARED = 300  # of likeness, which compares all with all

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 
 from steelyard.graders.syntax.claims import Claim
-from steelyard.graders.syntax.outline import Unit
+from steelyard.graders.syntax.reading.outline import Unit
 
 LOOKED_AT = 50  # candidates of one search
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steelyard.graders.syntax.tokens import FALSE, NAUGHT, TRUE, Tokens, tokens
+from steelyard.graders.syntax.reading.tokens import FALSE, NAUGHT, TRUE, Tokens, tokens
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:

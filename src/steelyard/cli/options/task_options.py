@@ -6,8 +6,8 @@ import argparse
 import re
 
 from steelyard.contract.allowed_hosts import checked_door
-from steelyard.contract.host_variables import allow_host_variables
 from steelyard.contract.model import HOST_PORT_PATTERN
+from steelyard.contract.parse.host_variables import allow_host_variables
 from steelyard.importers.task import Options
 
 

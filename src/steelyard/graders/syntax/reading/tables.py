@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from steelyard.graders.syntax.chains import chain
-from steelyard.graders.syntax.tokens import OPENERS, Tokens, split_top, tokens
+from steelyard.graders.syntax.reading.chains import chain
+from steelyard.graders.syntax.reading.tokens import OPENERS, Tokens, split_top, tokens
 from steelyard.grammars import Grammar
 
 if TYPE_CHECKING:

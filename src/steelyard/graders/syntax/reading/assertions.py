@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from steelyard.graders.syntax.assertion_words import (
+from steelyard.graders.syntax.claims import NEGATED, Claim, compared, conditions
+from steelyard.graders.syntax.reading.assertion_words import (
     CALLS,
     FAILS,
     FLUENT_ROOTS,
@@ -16,9 +17,8 @@ from steelyard.graders.syntax.assertion_words import (
     TARGETS,
     Rule,
 )
-from steelyard.graders.syntax.chains import Arg, Link, chain, subject_tokens
-from steelyard.graders.syntax.claims import NEGATED, Claim, compared, conditions
-from steelyard.graders.syntax.tokens import Tokens, is_literal_token, tokens
+from steelyard.graders.syntax.reading.chains import Arg, Link, chain, subject_tokens
+from steelyard.graders.syntax.reading.tokens import Tokens, is_literal_token, tokens
 from steelyard.grammars import Grammar
 
 _TOLERANCES = frozenset({"abs", "rel", "delta", "places", "rtol", "atol", "decimal", "epsilon", "match"})

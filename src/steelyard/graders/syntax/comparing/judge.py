@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from steelyard.graders.syntax.claims import WIDEST, Claim, anythings, same_words
-from steelyard.graders.syntax.tokens import Tokens, is_literal, words
+from steelyard.graders.syntax.reading.tokens import Tokens, is_literal, words
 
 _WIDER_BOUND = frozenset({(">", ">="), ("<", "<=")})
 _FEWER_IS_WIDER = frozenset({"places", "decimal"})

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from steelyard.graders.syntax.skip_words import ASSERT_LINE, COMMENT_LINE, SKIP_LINE, regex
+from steelyard.graders.syntax.reading.skip_words import ASSERT_LINE, COMMENT_LINE, SKIP_LINE, regex
 
 LINE_CHARS = 1000
 

@@ -22,8 +22,8 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from steelyard.cli.output import console, print_json
-from steelyard.cli.phases import Phases, RunKey
+from steelyard.cli.console.output import console, print_json
+from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
 from steelyard.report.plain import one_line
 from steelyard.report.progress import Underway, seconds_left, tally
