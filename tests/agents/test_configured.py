@@ -51,10 +51,10 @@ def test_a_folder_is_mounted_at_its_own_path_unless_told_otherwise(tmp_path: Pat
         (AgentOptions(env=("STEELYARD_TURN",)), "set by Steelyard"),
         (AgentOptions(hosts=("api.example.com",)), "write HOST:PORT"),
         (AgentOptions(hosts=("https://api.example.com:443",)), "write HOST:PORT"),
-        (AgentOptions(hosts=("localhost:80",)), "this machine is host.internal:80"),
+        (AgentOptions(hosts=("localhost:80",)), "host.internal:80"),
         (AgentOptions(paths=("/no/such/folder",)), "there is no such folder"),
         (AgentOptions(paths=(f"{__file__}",)), "not a folder"),
-        (AgentOptions(paths=(f"{Path(__file__).parents[1]}:opt",)), "no absolute path"),
+        (AgentOptions(paths=(f"{Path(__file__).parents[1]}:opt",)), "not an absolute path"),
         (AgentOptions(paths=(f"{Path(__file__).parents[1]}:/workspace/x",)), "in the way of /workspace"),
         (AgentOptions(paths=(f"{Path(__file__).parents[1]}:/home",)), "in the way of /home/agent"),
     ],
@@ -107,7 +107,7 @@ def test_a_name_that_misleads_is_refused(text: str) -> None:
 
 
 def test_two_agents_of_one_name_are_refused() -> None:
-    with pytest.raises(OperatorFault, match="two agents are called mine"):
+    with pytest.raises(OperatorFault, match="have the same name, mine"):
         check_agents(["mine=command:a", "mine=command:b"], AgentOptions())
 
 

@@ -85,7 +85,19 @@ def test_a_running_run_is_shown_as_running_and_its_output_grows(
         assert (shown.code, "is running (agent" in shown.err) == (2, True)
         logs = steelyard("logs", "last", "--runs", runs)
         assert (logs.out, logs.err) == ("working\n", "to-stderr\n")
-    assert steelyard("runs", "--runs", runs, "--json").line["state"] == "interrupted"
+    assert steelyard("runs", "--runs", runs, "--json").line["state"] == "invalid"
+
+
+def test_a_run_whose_command_was_killed_is_shown_as_interrupted(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    runs = tmp_path / "runs"
+    words = ("run", author.write(), "--agent", f"command:{WAITS}", "--out", runs)
+    with started(tmp_path, cache, *words) as process:
+        wait_for(lambda: any(path.read_text() == "working\n" for path in runs.glob("*/agent/stdout.txt")))
+        process.kill()
+        process.wait()
+        assert steelyard("runs", "--runs", runs, "--json").line["state"] == "interrupted"
 
 
 def test_logs_follow_until_the_run_ends(
