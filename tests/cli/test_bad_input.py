@@ -99,7 +99,7 @@ def test_a_run_that_the_disk_stopped_before_its_change_was_read_is_not_altered(
     folder = _without_change(Path(line["folder"]), tmp_path / "runs")
     assert "record altered" not in steelyard("show", folder.name, "--runs", folder.parent).out
     assert steelyard("verify", folder.name, "--runs", folder.parent).code == 0
-    refused(steelyard("diff", folder.name, "--runs", folder.parent), 2, "no change on record")
+    refused(steelyard("diff", folder.name, "--runs", folder.parent), 2, "no recorded change")
 
 
 def _without_change(run: Path, runs: Path) -> Path:

@@ -242,7 +242,7 @@ def test_an_agent_whose_program_is_absent_is_the_fault_of_the_command(
 ) -> None:
     fake_study.script = lambda request: Answer(stdout=f"{request.argv[-1]}\0".encode())
     made = contract()
-    with pytest.raises(OperatorFault, match="there is no `nothere` in the sandbox of sum"):
+    with pytest.raises(OperatorFault, match="`nothere` is not in the sandbox of sum"):
         refuse_absent_agent(Trial(made, "command:nothere --fix"), fake_study.prepare(made, None))
 
 
