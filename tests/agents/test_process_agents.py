@@ -16,7 +16,7 @@ from steelyard.sandboxes.base import CommandResult
 @pytest.mark.parametrize(
     ("finished", "code", "rationale"),
     [
-        (CommandResult(0), "completed", "the agent ended by itself"),
+        (CommandResult(0), "completed", "the agent finished"),
         (CommandResult(3), "agent_crash", "exit code 3"),
         (CommandResult(127), "agent_crash", "exit code 127: a command was not found in the sandbox"),
         (CommandResult(None, signal=9), "agent_crash", "killed by signal 9"),

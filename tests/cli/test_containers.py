@@ -137,7 +137,7 @@ def test_an_image_that_does_not_exist_is_the_contracts_fault(author: Author, ste
     container_engine()
     said = steelyard("run", author.write(environment=in_docker(image=NOWHERE)), "--agent", "command:true")
     assert said.code == 2
-    assert "there is no image" in said.err
+    assert "is not on this machine" in said.err
 
 
 def test_a_registry_that_cannot_be_reached_is_the_machines_fault(

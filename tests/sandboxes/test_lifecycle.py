@@ -87,6 +87,6 @@ def test_the_workspace_is_read_only_while_nothing_runs(init: FakeInit) -> None:
 def test_a_stopped_sandbox_does_not_settle(init: FakeInit) -> None:
     sandbox = Counting(init)
     sandbox.stop()
-    with pytest.raises(InfraFault, match="not known"):
+    with pytest.raises(InfraFault, match="unknown"):
         sandbox.kill_processes()
     sandbox.close()

@@ -90,7 +90,7 @@ def test_a_lie_fails_its_test_at_once_and_the_whole_run(split: SplitStage, lie: 
     hidden = "from shop import f, g\n\ndef test_f():\n    assert f(1) == 2\n\ndef test_g():\n    assert g(1) == 2\n"
     ran = split.run({"shop.py": source}, hidden)
     assert outcomes(ran) == {"test_f": "failed", "test_g": "passed"}, details(ran)
-    assert "is no answer" in details(ran)
+    assert "malformed answer" in details(ran)
     assert not ran.finished.timed_out
     assert ran.reported.problems
 

@@ -51,7 +51,7 @@ def paths(cleared: Cleared) -> list[str]:
 def test_a_program_with_the_name_of_one_of_the_bench_is_left_out() -> None:
     cleared = Bench("python3").clear(FileOverlay(".venv/bin/python3", "file"), FileOverlay("shop.py", "file"))
     assert paths(cleared) == ["shop.py"]
-    assert cleared.notes == (".venv/bin/python3 stands in for a program of the bench, and was left out",)
+    assert cleared.notes == (".venv/bin/python3 would replace a program of the bench and was left out",)
 
 
 def test_a_program_with_a_name_of_its_own_stays() -> None:
