@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 from steelyard import __version__
+from steelyard.cli.console import RECEIVED
 from steelyard.cli.console.closed_pipe import CLOSED, lost_output, open_standard_streams, outlive_reader
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ INFRASTRUCTURE = 3
 
 def main(argv: Sequence[str] | None = None) -> int:
     received: list[int] = []
+    RECEIVED.clear()
     try:
         is_closed = open_standard_streams()
         _heed_signals(received)
@@ -160,6 +162,7 @@ def _heed_signals(received: list[int]) -> None:
 
     def interrupt(number: int, _: object) -> None:
         received.append(number)
+        RECEIVED.append(signal.Signals(number).name)
         raise KeyboardInterrupt(signal.Signals(number).name)
 
     with suppress(ValueError):  # not in the main thread: then the signals are somebody else's

@@ -40,6 +40,7 @@ from steelyard.study.retry_policy import RetryPolicy, UngradedRun, machine_fault
 
 MACHINE_FAULTS = (InfraFault, OSError)
 DEFECT = "defect.txt"
+POLL_S = 0.5  # how often a study that waits for its runs looks for a signal
 STOP_S = 60.0  # how long an interrupted study waits for its runs to be stopped and sealed
 
 
@@ -76,6 +77,8 @@ class Engine:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     prepare: Callable[[Contract, str | None], Environment] = prepare_and_keep
     live: LiveRuns = field(default_factory=LiveRuns)
+    # The name of a signal that was received. Its KeyboardInterrupt is lost where Python ignores exceptions (in a finaliser).
+    interrupted: Callable[[], str] = field(default=lambda: "")
 
     def run(self, trials: Iterable[Trial]) -> Iterator[TrialResult]:
         """Each trial with all its runs, in the order in which they end."""
@@ -91,7 +94,10 @@ class Engine:
                     trial, ahead = ahead, study.expect_next(plan)
                     running.add(pool.submit(study.run, trial))
                     del trial
-                done, running = wait(running, return_when=FIRST_COMPLETED)
+                done, running = wait(running, POLL_S, FIRST_COMPLETED)
+                if signal := self.interrupted():
+                    running |= done
+                    raise KeyboardInterrupt(signal)  # noqa: TRY301  # stopped as by the exception that was lost
                 while done:
                     # Nothing here keeps a result that was yielded.
                     yield done.pop().result()
@@ -111,8 +117,9 @@ class Engine:
         """Stop every run and yield those that are sealed in time; a second interrupt ends the wait."""
         why = f"the operator stopped the run ({signal})"
         self.live.stop_all(StopRequest("operator", why, f"operator {signal}", at_once=True))
-        for done in wait(running, STOP_S).done:
-            if not done.cancelled() and done.exception() is None:
+        # A cancelled future never counts as done for `wait`.
+        for done in wait([one for one in running if not one.cancelled()], STOP_S).done:
+            if done.exception() is None:
                 yield done.result()
 
 

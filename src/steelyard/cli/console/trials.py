@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.agents.catalogue import agent_for
+from steelyard.cli.console import RECEIVED
 from steelyard.cli.console.phases import RunKey
 from steelyard.cli.console.reporter import CHECKS, Planned, Reporter
 from steelyard.cli.options.require_assurance import required_by
@@ -129,6 +130,7 @@ def run_trials(
         args.sign,
         judging=judging_by(os.environ, reporter.note, is_off=args.no_judge),
         observer=_Display(reporter),
+        interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
     )
     results: dict[str, dict[str, Any]] = {}
     try:
