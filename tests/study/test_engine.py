@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -248,3 +249,12 @@ def test_an_agent_whose_program_is_absent_is_the_fault_of_the_command(
 
 def test_an_engine_without_trials_ends_at_once(tmp_path: Path) -> None:
     assert list(Engine(tmp_path).run([])) == []
+
+
+def test_a_signal_whose_exception_was_lost_still_ends_the_study(
+    fake_study: FakeStudy, contract: Make
+) -> None:
+    engine = replace(fake_study.engine(), interrupted=lambda: "SIGTERM")
+    with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
+        list(engine.run(Plan([contract()], ["noop", "reference"], 1)))
+    assert len(find_runs(fake_study.out)) == 1
