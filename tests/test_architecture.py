@@ -30,11 +30,12 @@ ROOMS = (
         "sandboxes",
         "environment",
         "bench",
+        "providers",
         "gateway",
         "agents",
         "monitors",
     ),
-    *("execution", "judge", "graders", "verdict", "study", "review", "report", "cli"),
+    *("execution", "judge", "graders", "verdict", "store", "study", "review", "report", "service", "web", "cli"),
 )
 ROOT = {"steelyard", "api", "rubric", "__main__"}  # the front door may open any room; importing it opens none
 
