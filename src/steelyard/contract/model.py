@@ -139,7 +139,7 @@ class EnvironmentSpec(Strict):
     allow_unpinned: bool = False
     workdir: Workdir | None = None
     user: User | None = None
-    toolchains: dict[Literal["python", "node"], Release] = Field(default_factory=dict)
+    toolchains: dict[Literal["python", "node", "go", "rust"], Release] = Field(default_factory=dict)
     env: dict[Variable, str] = Field(default_factory=dict)
     host_variables: tuple[Variable, ...] = ()
     secrets: tuple[Secret, ...] = ()

@@ -15,7 +15,8 @@ from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.contract.scaffold import BRIEF, HIDDEN
+from steelyard.contract.scaffold import BRIEF
+from steelyard.contract.scaffold.languages import HIDDEN_TESTS
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 
@@ -168,7 +169,11 @@ def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         spec = check.execution
         for number, (source, _) in enumerate(spec.injected if spec is not None else ()):
             file = contract.files.get(source)
-            if file is not None and file.mode != "link" and _holds(file.path, HIDDEN):
+            if (
+                file is not None
+                and file.mode != "link"
+                and any(_holds(file.path, text) for text in HIDDEN_TESTS)
+            ):
                 at = (*place, "inject", number)
                 yield (
                     at,
