@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE # compiling every module at every start takes t
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: run-env ## try honest and cheating agents on five small contracts (SANDBOX=local: no isolation)
+demo: run-env ## try honest and cheating agents on six small contracts (SANDBOX=local: no isolation)
 	@$(BIN)/steelyard demo $(if $(filter-out bubblewrap,$(SANDBOX)),--sandbox $(SANDBOX))
 
 # Two more than there are cores: a good part of a test is waiting, for time limits and for container engines.
