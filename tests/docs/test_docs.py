@@ -9,29 +9,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 import yaml
+from stages import PAGES, ROOT, blocks
 
-ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
 EXAMPLES = sorted(path.parent for path in ROOT.glob("examples/*/contract.yaml"))
-
-
-class Block(NamedTuple):
-    page: Path
-    language: str
-    text: str
-
-
-def blocks(language: str) -> Iterator[Block]:
-    for page in PAGES:
-        for info, text in re.findall(r"^```([^\n]*)\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
-            if info == language:
-                yield Block(page, info, text)
 
 
 def named(items: list[Path]) -> list[str]:
