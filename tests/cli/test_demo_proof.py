@@ -42,7 +42,9 @@ def test_a_cheat_that_passes_is_counted() -> None:
 def test_the_exit_code_of_a_cheat_is_that_of_the_tests_it_can_see(cheat: str) -> None:
     script = (bundled_examples() / "agents" / cheat.partition(":")[2]).read_text()
     last = script.rstrip().splitlines()[-1]
-    runs_tests = re.fullmatch(r"sh ci/test\.sh|make -s test|python3 -m unittest discover -s tests|node --test \S+", last)
+    runs_tests = re.fullmatch(
+        r"sh ci/test\.sh|make -s test|python3 -m unittest discover -s tests|node --test \S+", last
+    )
     assert bool(runs_tests) == (cheat not in WITHOUT_TESTS)
 
 

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 from steelyard.contract.contract import Contract
 from steelyard.contract.parse.host_variables import (
     check_host_variables,
+    secret_host_values,
     with_host_values,
     without_host_values,
 )
 from steelyard.contract.snapshot.snapshot import take_snapshot
 from steelyard.environment.setup_layer import SetupLayer, setup_layer
 from steelyard.errors import InfraFault, OperatorFault
+from steelyard.evidence.redact import Secrets
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import Entry, is_within
 from steelyard.sandboxes import backend
@@ -213,6 +215,7 @@ def _sandbox_spec(  # noqa: PLR0913  # each part of a box is named once, here
             processes=declared.processes,
         ),
         env=with_host_values({**declared.env, **env}, declared.host_variables),
+        secrets=Secrets(secret_host_values(contract)),
         toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
         rename=declared.rename,
         workdir=declared.workdir or "",

@@ -12,9 +12,11 @@ import orjson
 from steelyard.agents.base import Agent
 from steelyard.bench.verifier.run_verifier import LOGS, TESTS, TOOLS
 from steelyard.contract.contract import Contract
+from steelyard.contract.parse.host_variables import secret_host_values
 from steelyard.environment.prepare import Environment, build_again
 from steelyard.errors import InfraFault, SteelyardError
 from steelyard.evidence.folder.folder import RunFolder, new_run_id
+from steelyard.evidence.redact import Secrets
 from steelyard.evidence.trace.events import EventLog
 from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
@@ -33,7 +35,7 @@ def open_run(
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     environment, checked = _sound(environment)
     facts = environment.backend.facts(with_own(environment.sandbox_spec(git=True), trial.contract, agent))
-    secrets = agent.resources.secrets
+    secrets = Secrets(secret_host_values(trial.contract)) | agent.resources.secrets
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
     manifest = orjson.dumps(
         build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries),
@@ -68,7 +70,8 @@ def with_own(sandbox_spec: SandboxSpec, contract: Contract, agent: Agent) -> San
     """The agent's sandbox: what the contract lets an agent reach, and what this agent brings of its own."""
     own = agent.resources
     reached = dict.fromkeys((*AllowedHost.each(contract.spec.environment.network), *own.hosts))
-    return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=own.secrets)
+    secrets = sandbox_spec.secrets | own.secrets
+    return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=secrets)
 
 
 def _live_places(run: LiveRun) -> tuple[Mount, ...]:
