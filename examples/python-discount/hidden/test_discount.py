@@ -46,3 +46,10 @@ class Discounts(unittest.TestCase):
 
     def test_ordinary_discounts_stay_as_they_were(self):
         self.assertEqual(totals(amount(450, 100, 2), percent(2000, 25)), ([700, 1500], 2200))
+
+    def test_quantities_multiply(self):
+        self.assertEqual(totals({"price": 450, "quantity": 3}), ([1350], 1350))
+
+    def test_a_line_without_articles_is_refused(self):
+        with self.assertRaises(ValueError):
+            totals({"price": 450, "quantity": 0})
