@@ -9,7 +9,7 @@ from contract_folders import Writer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.contract.allowed_hosts import checked_door
+from steelyard.contract.allowed_hosts import check_host
 
 REFUSED = [
     ("example.org:0", "0 is not a port"),
@@ -92,4 +92,4 @@ LABELS = st.from_regex(r"[a-z]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True)
 @given(st.lists(LABELS, min_size=1, max_size=5), st.integers(1, 65535))
 def test_every_plain_name_and_port_is_accepted(labels: list[str], port: int) -> None:
     host = ".".join([*labels, "example"])
-    assert checked_door(f"{host}:{port}") == f"{host}:{port}"
+    assert check_host(f"{host}:{port}") == f"{host}:{port}"

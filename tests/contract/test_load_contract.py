@@ -68,7 +68,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (
         {"environment": {"toolchains": {"cobol": "3"}}},
         "environment.toolchains.cobol",
-        "expected 'python' or 'node'",
+        "expected 'python', 'node' 'node'",
     ),
     ({"environment": {"env": {"A-B": "x"}}}, "environment.env.A-B", "the name of a variable"),
     (

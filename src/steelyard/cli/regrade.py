@@ -33,7 +33,7 @@ from steelyard.evidence.folder.signature import check_private_key
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.importers.direct import contract_at, find_folders, told_as_typed
+from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.study.judging import judging_by
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if args.sign:
         check_private_key(args.sign)
     typed = {contract_at(path, task_options(args)): path for path in find_folders(args.contract)}
-    with told_as_typed(typed):
+    with name_faults_as_typed(typed):
         contracts = _Contracts([load_contract(made, installed_catalogue()) for made in typed])
         chosen = _choose(args, contracts)
         for contract, evidence in chosen.runs:

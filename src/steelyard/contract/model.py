@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door, checked_doors
+from steelyard.contract.allowed_hosts import MOST_HOSTS, check_host, check_hosts
 from steelyard.sandbox_paths import WORKSPACE
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -40,11 +40,11 @@ WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]  # also the name of a folder
 Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
-HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN), AfterValidator(checked_door)]
+HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN), AfterValidator(check_host)]
 EgressProxy = Annotated[
     tuple[HostPort, ...],
-    Field(max_length=MOST_DOORS, json_schema_extra={"minItems": 1, "uniqueItems": True}),
-    AfterValidator(checked_doors),
+    Field(max_length=MOST_HOSTS, json_schema_extra={"minItems": 1, "uniqueItems": True}),
+    AfterValidator(check_hosts),
 ]
 Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]

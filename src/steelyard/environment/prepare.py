@@ -1,4 +1,4 @@
-"""A contract -> the ground that agents and checks stand on: snapshot, setup layer, toolchains, limits.
+"""A contract -> the environment of agents and checks: snapshot, setup layer, toolchains, limits.
 
 The same ground is under every sandbox of a contract; what differs is what is laid on it (nothing, a
 reference, an imported change, hidden files) and whether `.git` is there (for agents, never on the bench:
@@ -110,7 +110,7 @@ def prepare_environment(
     kind = sandbox or contract.spec.environment.sandbox
     cache = cache or Cache.default()
     maker = backend(kind)
-    _refuse_local_doors(contract, kind)
+    _refuse_hosts_without_isolation(contract, kind)
     check_host_variables(contract)
     image = _image(contract, kind)
     toolchains = resolve({str(name): wanted for name, wanted in contract.spec.environment.toolchains.items()})
@@ -142,7 +142,7 @@ def build_again(environment: Environment) -> Environment:
     )
 
 
-def _refuse_local_doors(contract: Contract, kind: str) -> None:
+def _refuse_hosts_without_isolation(contract: Contract, kind: str) -> None:
     spec = contract.spec
     named = [spec.environment.network, spec.setup_network, spec.oracle.network]
     if kind == "local" and any(not isinstance(said, str) for said in named):

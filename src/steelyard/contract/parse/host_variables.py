@@ -53,7 +53,9 @@ def secret_host_values(contract: Contract) -> dict[str, str]:
     Other values, a mode or a path for example, may be part of honest work, where replacing them would change it.
     """
     names = set(contract.spec.environment.host_variables) & _allowed()
-    return {name: os.environ[name] for name in sorted(names) if SECRET_NAME.search(name) and name in os.environ}
+    return {
+        name: os.environ[name] for name in sorted(names) if SECRET_NAME.search(name) and name in os.environ
+    }
 
 
 def check_host_variables(contract: Contract) -> None:

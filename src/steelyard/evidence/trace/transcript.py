@@ -46,12 +46,12 @@ class Transcript(NamedTuple):
 
 def read_transcript(folder: RunFolder) -> Transcript:
     """Reading never fails: of a damaged folder it gives what there is."""
-    told: list[Spoken] = []
+    messages: list[Spoken] = []
     said: list[str] = []  # pointers
     exit_code = None
     for event in _events(folder):
         if spoken := _spoken(event, folder.path):
-            told.append(spoken)
+            messages.append(spoken)
         if event.type == "agent.message":
             said.append(str(event.payload.get("pointer")))
         elif event.type == "tool.result":
@@ -59,7 +59,7 @@ def read_transcript(folder: RunFolder) -> Transcript:
             exit_code = status if isinstance(status, int) else None
     last = said[-1] if said else ""
     return Transcript(
-        messages=_some(told),
+        messages=_some(messages),
         last_words=ends_of(folder.path, last),
         errors=ends_of(folder.path, last.replace("stdout", "stderr")),
         exit_code=exit_code,
@@ -112,9 +112,9 @@ def _joined(head: bytes, tail: bytes, left_out: int) -> str:
     return f"{head.decode(errors='replace')}\n[... {left_out} bytes ...]\n{tail.decode(errors='replace')}"
 
 
-def _some(told: list[Spoken]) -> tuple[Spoken, ...]:
-    if len(told) <= MOST_MESSAGES:
-        return tuple(told)
+def _some(messages: list[Spoken]) -> tuple[Spoken, ...]:
+    if len(messages) <= MOST_MESSAGES:
+        return tuple(messages)
     half = MOST_MESSAGES // 2
-    gap = Spoken("tool", f"[... {len(told) - 2 * half} messages ...]")
-    return (*told[:half], gap, *told[-half:])
+    gap = Spoken("tool", f"[... {len(messages) - 2 * half} messages ...]")
+    return (*messages[:half], gap, *messages[-half:])
