@@ -68,7 +68,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (
         {"environment": {"toolchains": {"cobol": "3"}}},
         "environment.toolchains.cobol",
-        "expected 'python', 'node' 'node'",
+        "expected 'python', 'node', 'go' or 'rust'",
     ),
     ({"environment": {"env": {"A-B": "x"}}}, "environment.env.A-B", "the name of a variable"),
     (
