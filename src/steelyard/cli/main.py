@@ -42,7 +42,7 @@ VERBS = {
     "verify": "verify that the record of a run was not altered",
     "cache": "show the cache and its size; `cache prune` removes old entries",
     "doctor": "report what this machine can enforce, and how to fix what it cannot",
-    "schema": "print the JSON Schema of a contract or of a result line",
+    "schema": "print a JSON Schema: contract, result line, evaluation, annotation, why",
     "completion": "print a completion script for bash, zsh or fish",
 }
 _MODULES = {"import": "import_", "runs": "list_runs"}  # a keyword, and a module that others import
