@@ -37,6 +37,8 @@ VERBS = {
     "regrade": "grade sealed runs again; the original result still counts",
     "runs": "list runs: when, contract, agent, verdict",
     "show": "show a run: verdict, gates, grades, findings",
+    "review": "record what a person thinks of a run; list disagreements",
+    "judge": "measure how far the judge agrees with people",
     "logs": "print what the agent of a run printed; -f follows it",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",

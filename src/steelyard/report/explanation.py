@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.contract.threshold import TOLERANCE
 from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import RUBRIC
@@ -27,6 +28,8 @@ GATES = {
     "acceptance": ("G3", ("acceptance",)),
     "safety": ("G4", ("safety",)),
 }
+SUBSCORES = ("functional", "patch_validity", "safety", "efficiency")
+QUALITY = ("minimal", "trace", "maintainability", "efficiency")
 QUOTE_CHARS, MOST_IDS = 300, 10
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
@@ -75,8 +78,9 @@ class Explanation:
 class _Record:
     """Where in the run folder things can be read."""
 
-    def __init__(self, folder: Path, *, show_hidden: bool) -> None:
+    def __init__(self, folder: Path, number: int, *, show_hidden: bool) -> None:
         self.folder, self.show_hidden = folder, show_hidden
+        self.grading = f"gradings/{number:04d}.json"
         self.checks: dict[str, int] = {}
         self.termination: int | None = None
         try:
@@ -89,7 +93,9 @@ class _Record:
             pass
 
     def evidence(self, grade: Mapping[str, Any]) -> tuple[str, ...]:
-        found = [str(pointer) for pointer in grade.get("pointers", ())]
+        found = [
+            pointer for pointer in map(str, grade.get("pointers", ())) if (self.folder / pointer).exists()
+        ]
         if grade.get("check"):
             found.append(f"checks/{grade['name']}/outcome.json")
             if seq := self.checks.get(str(grade["name"])):
@@ -98,7 +104,16 @@ class _Record:
         for name in ("fail_to_pass", "pass_to_pass"):
             failed = (data.get(name) or {}).get("failed", []) if isinstance(data.get(name), dict) else []
             found += [f"{name}#{test}" for test in failed[:MOST_IDS]]
-        return tuple(dict.fromkeys(found)) or (f"gradings#{grade['name']}",)
+        if not grade.get("check"):
+            found.append(f"{self.grading}#{grade['name']}")
+        return tuple(dict.fromkeys(found))
+
+    def pointers(self, evidence: Sequence[str]) -> tuple[str, ...]:
+        """Pointers of failure modes, with the file of this grading where they mean a grade."""
+        return tuple(
+            f"{self.grading}#{one.removeprefix('gradings#')}" if one.startswith("gradings#") else one
+            for one in evidence
+        )
 
     def quote(self, grade: Mapping[str, Any]) -> str:
         """The first line of the transcript that says why; of a hidden check only where the operator alone reads it."""
@@ -125,7 +140,7 @@ def explain_run(
     show_hidden: bool = False,
 ) -> Explanation:
     """`review` is what people decided, as JSON; with `show_hidden` the output of hidden checks is quoted."""
-    record = _Record(folder, show_hidden=show_hidden)
+    record = _Record(folder, int(grading["number"]), show_hidden=show_hidden)
     verdict, grades = grading["verdict"], grading["grades"]
     tree = Node(
         "reward",
@@ -133,7 +148,7 @@ def explain_run(
         _reward_why(verdict),
         parts=(_verdict(verdict, grades, record), *_reward_parts(verdict, grading, record)),
     )
-    beside = (*_judge(verdict), *_people(review), *_failure_modes(verdict), *_causes(verdict))
+    beside = (*_judge(verdict), *_people(review), *_failure_modes(verdict, record), *_causes(verdict))
     return Explanation(run, int(grading["number"]), tree, beside, _is_consistent(verdict, grades))
 
 
@@ -161,7 +176,9 @@ def _verdict(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any]], re
     ending = Node("termination", stopped[0] if stopped else "completed", "how the run ended", (seq,))
     gates = [
         _gate(name, gate, [one for one in grades if one.get("under") in GATES[name][1]], record)
-        for name, gate in (verdict["gates"] or {}).items()
+        for name, gate in sorted(
+            (verdict["gates"] or {}).items(), key=lambda item: list(GATES).index(item[0])
+        )
     ]
     loose = [] if verdict["gates"] else [_grade(one, record) for one in grades]
     steps = [
@@ -197,13 +214,7 @@ def _gate(name: str, gate: Mapping[str, Any], grades: Sequence[Mapping[str, Any]
 
 
 def _grade(grade: Mapping[str, Any], record: _Record) -> Node:
-    role = (
-        "required"
-        if grade["required"]
-        else f"weight {grade.get('weight', 0):g}"
-        if grade.get("weight")
-        else "advisory"
-    )
+    role = _role(grade)
     score = "" if grade["score"] is None else f", score {_number(grade['score'])}"
     return Node(
         f"grade {grade['name']}",
@@ -212,6 +223,14 @@ def _grade(grade: Mapping[str, Any], record: _Record) -> Node:
         record.evidence(grade),
         record.quote(grade),
     )
+
+
+def _role(grade: Mapping[str, Any]) -> str:
+    if grade["required"]:
+        return "required"
+    if grade.get("weight"):
+        return f"weight {grade['weight']:g}"
+    return "penalty" if grade["name"] == POLICY_NAME else "advisory"
 
 
 def _score(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any]], record: _Record) -> Node:
@@ -256,13 +275,13 @@ def _is_blocked(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any]])
 
 
 def _reward_parts(verdict: Mapping[str, Any], grading: Mapping[str, Any], record: _Record) -> Iterator[Node]:
-    del record
     if verdict.get("quality"):
         yield _quality(verdict["quality"])
     if verdict.get("contract_score"):
         yield _contract_score(verdict["contract_score"])
     if verdict.get("penalty"):
-        yield Node("penalty", None, str(verdict["penalty"]), ("findings.json",))
+        evidence = record.pointers([f"gradings#{POLICY_NAME}"])
+        yield Node("penalty", verdict.get("penalty_weight"), f"w_viol, for {verdict['penalty']}", evidence)
     evaluation = grading.get("evaluation")
     if evaluation:
         validity = evaluation["validity"]
@@ -270,7 +289,7 @@ def _reward_parts(verdict: Mapping[str, Any], grading: Mapping[str, Any], record
         errors = "; ".join(map(str, validity["errors"]))
         yield Node("evaluation", evaluation["reward"], ", ".join(said) + (f"; {errors}" if errors else ""))
     if verdict.get("subscores"):
-        parts = tuple(Node(name, value) for name, value in verdict["subscores"].items())
+        parts = tuple(Node(name, verdict["subscores"].get(name)) for name in SUBSCORES)
         yield Node("subscores", None, "for comparison; they decide nothing", parts=parts)
 
 
@@ -285,7 +304,8 @@ def _quality(quality: Mapping[str, Any]) -> Node:
             f"weight {one['weight']:.4g}, counted {quality['weights'][name]:.4g}: {one['why']}",
             tuple(one["pointers"]),
         )
-        for name, one in quality["dimensions"].items()
+        for name in QUALITY
+        if (one := quality["dimensions"].get(name)) is not None
     )
     return Node("quality", quality["score"], str(quality["why"]), parts=parts)
 
@@ -328,10 +348,10 @@ def _people(review: Mapping[str, Any] | None) -> Iterator[Node]:
         yield Node("people", review["decision"], why, ("annotations/",))
 
 
-def _failure_modes(verdict: Mapping[str, Any]) -> Iterator[Node]:
+def _failure_modes(verdict: Mapping[str, Any], record: _Record) -> Iterator[Node]:
     for tag in verdict.get("failure_modes", ()):
         more = "".join(f" {name}={value}" for name, value in tag["attributes"].items())
-        yield Node(f"failure mode {tag['id']}{more}", None, tag["why"], tuple(tag["evidence"]))
+        yield Node(f"failure mode {tag['id']}{more}", None, tag["why"], record.pointers(tag["evidence"]))
 
 
 def _causes(verdict: Mapping[str, Any]) -> Iterator[Node]:

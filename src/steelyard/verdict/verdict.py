@@ -90,7 +90,8 @@ class Verdict:
     quality: QualityScore | None = None
     contract_score: ContractScored | None = None
     subscores: Mapping[str, float | None] | None = None
-    penalty: str = ""  # what lowered the reward by `w_viol`
+    penalty: str = ""  # what lowered the reward
+    penalty_weight: float = 0.0  # by so much
     reward_rule: str = "combined"
     pass_threshold: float = 1.0
     failure_modes: tuple[FailureTag, ...] = ()  # what `tags` names, with evidence
@@ -117,6 +118,7 @@ class Verdict:
             "contract_score": None if self.contract_score is None else self.contract_score.to_json(),
             "subscores": None if self.subscores is None else dict(self.subscores),
             "penalty": self.penalty,
+            "penalty_weight": self.penalty_weight,
             "judge": None if self.judge is None else self.judge.to_json(),
             "disagreement": self.disagreement,
             "badge": self.badge,
@@ -176,6 +178,7 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
         contract_score=scores.contract,
         subscores=scores.subscores,
         penalty=scores.penalty,
+        penalty_weight=rule.contract_score.w_viol if scores.penalty else 0.0,
         reward_rule=rule.reward,
         pass_threshold=rule.pass_threshold,
     )
