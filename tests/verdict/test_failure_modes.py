@@ -13,11 +13,11 @@ from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CODES
 from steelyard.graders.checks.command import Command
 from steelyard.graders.grade import Grade, Graded
-from steelyard.verdict.causal import MOST_SENTENCES, causal_summary
-from steelyard.verdict.failure_modes import RULES
+from steelyard.verdict.failures.causal import MOST_SENTENCES, causal_summary
+from steelyard.verdict.failures.rules import RULES
+from steelyard.verdict.failures.taxonomy import FailureTag, parse_taxonomy, taxonomy
 from steelyard.verdict.run_facts import RunFacts, ShortEvent
 from steelyard.verdict.status import Status
-from steelyard.verdict.taxonomy import FailureTag, parse_taxonomy, taxonomy
 from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
 
 

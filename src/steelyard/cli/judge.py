@@ -16,7 +16,7 @@ from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.judge.calibration import Calibration, Labelled, calibrated, read_labels
-from steelyard.report.judge_calibration import WHOLE, calibration_line, save_calibration
+from steelyard.judge.saved_calibration import WHOLE, calibration_line, save_calibration
 from steelyard.report.plain import one_line
 from steelyard.review.labels import labels_of_runs
 

@@ -34,7 +34,7 @@ from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, told_as_typed
-from steelyard.report.flips import flip_of, table_of_flips
+from steelyard.report.explanation.flips import flip_of, table_of_flips
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.study.judging import judging_by

@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.contract.schema import DIALECT, contract_schema
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.report.explanation_schema import explanation_schema
+from steelyard.report.explanation.schema import explanation_schema
 from steelyard.report.result import result_schema
 from steelyard.verdict.evaluation import Annotation, EvaluationResult
 

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _print_why(shown: _Shown, args: argparse.Namespace) -> None:
     from steelyard.report.explanation import explain_run  # noqa: PLC0415  # only for --why
-    from steelyard.report.explanation_tree import explanation_lines  # noqa: PLC0415
+    from steelyard.report.explanation.tree import explanation_lines  # noqa: PLC0415
     from steelyard.review.record import list_annotations  # noqa: PLC0415
     from steelyard.review.status import review_status  # noqa: PLC0415
 

@@ -16,9 +16,9 @@ from steelyard.evidence.folder.folder import CHECKS, GRADINGS
 from steelyard.evidence.output_view import output_text
 from steelyard.filesystem.plain_file import open_plain
 from steelyard.filesystem.tree import shown
+from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of
-from steelyard.report.judge_calibration import calibration_lines
 from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.filesystem.tree import shown
+from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.compare import Comparison
-from steelyard.report.judge_calibration import calibration_lines
 from steelyard.report.judge_card import judge_word
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows

@@ -12,9 +12,10 @@ from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Evaluated, Graded
 from steelyard.judge.judgement import Judgement
 from steelyard.verdict.auto_fail import Given, auto_fail_reason
-from steelyard.verdict.causal import causal_summary
 from steelyard.verdict.disagreement import Disagreement, disagreement
-from steelyard.verdict.failure_modes import FailureCase, assign
+from steelyard.verdict.failures.causal import causal_summary
+from steelyard.verdict.failures.rules import FailureCase, assign
+from steelyard.verdict.failures.taxonomy import FailureTag
 from steelyard.verdict.gates import Gate, decide_gates, weighted_mean
 from steelyard.verdict.quality import (
     ContractScored,
@@ -31,7 +32,6 @@ from steelyard.verdict.rules import Answer, Decision, Facts, VerdictRule, is_sto
 from steelyard.verdict.run_facts import RunFacts
 from steelyard.verdict.status import Acceptance, RunStatus, Status, decide_acceptance
 from steelyard.verdict.steps import StepResult, steps_reward
-from steelyard.verdict.taxonomy import FailureTag
 
 PATCH_TYPE = "patch_validity"  # the built-in grader of G1
 Checks = Literal["PASS", "FAIL", "UNGRADED"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from steelyard.report.explanation import Explanation, Node
+from steelyard.report.explanation.explain import Explanation, Node
 from steelyard.report.plain import one_line
 
 INDENT = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steelyard.report.explanation import GATES, SCHEMA
+from steelyard.report.explanation.explain import GATES, SCHEMA
 
 _TEXT = {"type": "string"}
 POINTER = (

@@ -15,10 +15,10 @@ from typing import Any
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CODES
 from steelyard.graders.grade import Graded
+from steelyard.verdict.failures.taxonomy import FailureTag, taxonomy
 from steelyard.verdict.gates import GATES, Gate
 from steelyard.verdict.quality import SCOPE_TYPES, policy_violation
 from steelyard.verdict.run_facts import RunFacts, ShortEvent
-from steelyard.verdict.taxonomy import FailureTag, taxonomy
 
 MOST_IDS = 10  # failing test ids that a tag names
 _MODULE = re.compile(

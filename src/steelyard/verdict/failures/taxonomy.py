@@ -67,7 +67,7 @@ class FailureTag:
 @functools.cache
 def taxonomy() -> Mapping[str, FailureMode]:
     """The records of the package's own file, by id."""
-    return parse_taxonomy(files("steelyard.verdict").joinpath(FILE).read_text(encoding="utf-8"))
+    return parse_taxonomy(files("steelyard.verdict.failures").joinpath(FILE).read_text(encoding="utf-8"))
 
 
 def parse_taxonomy(text: str) -> dict[str, FailureMode]:
