@@ -38,6 +38,7 @@ VERBS = {
     "runs": "list runs: when, contract, agent, verdict; `runs rm`, `runs gc` remove some",
     "store": "the index of runs: `store rebuild` makes it again from the run folders",
     "show": "show a run: verdict, gates, grades, findings",
+    "report": "summarise a study or runs: rates with intervals, comparisons, cost, disclosures",
     "logs": "print what the agent of a run printed; -f follows it",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",

@@ -176,8 +176,8 @@ class AgentComparison:
 @dataclass(frozen=True, slots=True)
 class ParetoPoint:
     agent: str
-    cost_usd: float
-    success: float
+    cost_usd: Estimate  # of a trial, over the shared contracts
+    success: Estimate
     on_front: bool
     probability: float | None
 
