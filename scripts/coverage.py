@@ -106,7 +106,7 @@ def others_table(studies: int, seed: int) -> Iterator[str]:
                 hits = [0, 0]
                 for _ in range(studies):
                     made = clusters(generator, chances(generator, rate, icc, contracts))
-                    hits[0] += covers(pass_at_k(made, 3), 1 - failing)
+                    hits[0] += covers(pass_at_k(made, 3), 1 - float(failing))
                     hits[1] += covers(icc_of_outcomes(made), icc)
                 cells = " | ".join(f"{100 * one / studies:.1f}" for one in hits)
                 yield f"| {icc} | {contracts} | {rate} | {cells} |"
