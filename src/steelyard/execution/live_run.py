@@ -21,6 +21,7 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.filesystem.contents import Checked
 from steelyard.plan.phase import OnPhase, ignore_phase
@@ -58,6 +59,7 @@ class LiveRun:
     measured: dict[str, dict[str, Any]] = field(
         default_factory=dict
     )  # of the same limits: signals and threshold
+    watch: WorkspaceWatch | None = None  # of the agent's workspace
     left: int | None = None  # the event of the agent's end
     on_phase: OnPhase = ignore_phase
     outputs: OutputStore = field(init=False)
@@ -138,6 +140,8 @@ class LiveRun:
     def close(self) -> None:
         with suppress(Exception):  # the run is over, and why is known already
             self.close_session()
+        if self.watch is not None:
+            self.watch.close()
         if self.sandbox_spec is not None:
             self.sandbox_spec.close()
 

@@ -286,6 +286,12 @@ class Sandbox(Protocol):
     def captured_tree(self) -> CapturedTree:
         """The workspace in which nothing lives, after `stop` or `kill_processes`; the descriptors live until `close`."""
 
+    def running_tree(self) -> CapturedTree | None:
+        """The workspace while commands may run in it, for who watches it; None where this machine cannot see it.
+
+        The descriptors live until `close`.
+        """
+
     def close(self) -> None:
         """Stop, and give everything back to the host. Idempotent."""
 

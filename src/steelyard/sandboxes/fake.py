@@ -189,6 +189,9 @@ class FakeSandbox:
         workspace, baseline = self._descriptors
         return CapturedTree(workspace, baseline)
 
+    def running_tree(self) -> CapturedTree:
+        return self.captured_tree()
+
     def close(self) -> None:
         self.stop()
         if not self._closed:

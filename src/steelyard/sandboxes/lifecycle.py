@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.sandboxes.base import AllowedHost, Command, CommandResult, ExitStats, OnConnection, OnOutput
 from steelyard.sandboxes.egress.proxy import EgressProxy
 from steelyard.sandboxes.init.wire import Wire
@@ -78,6 +79,9 @@ class Lifecycle(ABC):
         """0, or an error number. Most backends cannot."""
         del writable
         return errno.EOPNOTSUPP
+
+    def running_tree(self) -> CapturedTree | None:
+        return None
 
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         with self._dying:

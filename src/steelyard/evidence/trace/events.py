@@ -55,7 +55,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("agent.message", "agent.final"),
         *("model.request", "model.response", "model.error"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
-        *("workspace.change", "workspace.changes", "capture.end", "patch.apply"),
+        *("workspace.watch", "workspace.change", "workspace.changes", "capture.end", "patch.apply"),
         *("collect", "check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
         *("network.connection", "cost", "termination", "subscriber.error"),

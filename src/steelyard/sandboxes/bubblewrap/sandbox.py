@@ -107,6 +107,9 @@ class BubblewrapSandbox(Lifecycle):
 
     def captured_tree(self) -> CapturedTree:
         self._require_dead()
+        return self.running_tree()
+
+    def running_tree(self) -> CapturedTree:
         redirects = (
             "trusted.overlay.redirect"
             if self._facts.overlay == "root" and self._sandbox_spec.keep is None

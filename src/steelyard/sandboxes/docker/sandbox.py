@@ -90,6 +90,7 @@ class DockerSandbox(Lifecycle):
         self._full = False
         self._opened: list[int] = []
         self._uppers: Uppers | None = None
+        self._watched: Uppers | None = None
         self._unwatch = self._watch_disk() if facts.limits["disk"] == "polled" else None
 
     @property
@@ -125,6 +126,20 @@ class DockerSandbox(Lifecycle):
                 "the storage driver does not show what a container changed; give the engine overlay2"
             )
         return CapturedTree(container.reach.workspace, self._baseline())
+
+    def running_tree(self) -> CapturedTree | None:
+        container = self._container
+        if container.reach is None:
+            return None
+        workspace = container.reach.workspace
+        os.fchmod(workspace, os.fstat(workspace).st_mode & 0o7777)  # now the upper has it, and can be watched
+        told = container.told()
+        is_system = self._sandbox_spec.scope == "system"
+        self._watched = system_uppers(told) if is_system else uppers(told)
+        if self._watched is None:
+            return None
+        captured_tree = captured_tree_of(workspace, self._watched, self._sandbox_spec.scope)
+        return replace(captured_tree, mounted=_mounted(self._sandbox_spec))
 
     def copy_out(self, place: str, into: Path, taking: Taking) -> None:
         """What is at `place` now, as data below `into` under its own name."""
@@ -234,6 +249,9 @@ class DockerSandbox(Lifecycle):
     def _remove(self) -> None:
         container = self._container
         self._forget()
+        if self._watched is not None:
+            self._watched.close()
+            self._watched = None
         if container.reach is not None:
             container.reach.close()
         with suppress(InfraFault):  # the engine is gone: the next start removes what is left, by its label
