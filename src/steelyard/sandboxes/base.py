@@ -135,6 +135,7 @@ class SandboxSpec:
     )
     user: str = ""  # of a whole system: who runs commands in it, instead of root
     owner: str = ""  # of a whole system: whose files are laid in it
+    write_switch: bool = False  # docker: prepare the workspace for `set_workspace_writable`
     read_only: bool = (
         False  # docker: nothing but workspace, HOME, places and temporary folders can be written
     )
@@ -246,6 +247,7 @@ class Facts:
     network: Literal["none", "allow_list", "host"]
     run_uid: int | None  # None: of a user that the image gives its number
     limits: Mapping[str, Enforced]  # cpu, memory, disk, processes
+    write_switch: bool = False  # whether the workspace can be made read-only while commands run
 
 
 def network_of(spec: SandboxSpec) -> Literal["none", "allow_list", "host"]:
@@ -266,6 +268,13 @@ class Sandbox(Protocol):
         """Kill every process and wait until all are dead, but live on: what is there now may be read as `captured_tree`.
 
         Until the next command. Raises InfraFault when the sandbox died before.
+        """
+
+    def set_workspace_writable(self, *, writable: bool) -> bool:
+        """Let commands write to the workspace, or not; from any thread, while commands run.
+
+        False: a process has a file of the workspace open for writing, so it stays writable for now.
+        Raises InfraFault where the sandbox has no such switch (`facts.write_switch`) or is dead.
         """
 
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:

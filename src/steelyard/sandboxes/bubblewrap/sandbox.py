@@ -21,7 +21,7 @@ from steelyard.filesystem.remove import remove_tree
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import HOME, Command, CommandResult, ExitStats, Facts, OnOutput, SandboxSpec
 from steelyard.sandboxes.bubblewrap.arguments import BIN
-from steelyard.sandboxes.bubblewrap.launcher_client import Started
+from steelyard.sandboxes.bubblewrap.launcher_client import Started, launcher
 from steelyard.sandboxes.copy_layers import COMPLETE
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
@@ -114,6 +114,9 @@ class BubblewrapSandbox(Lifecycle):
         )
         started = self._started
         return CapturedTree(started.workspace, started.baseline, started.touched, redirects)
+
+    def _switch_writes(self, *, writable: bool) -> int:
+        return launcher().switch_writes(self._init.pid, writable=writable)
 
     def _out_of_memory(self) -> None:
         self._polled_kills += 1

@@ -6,6 +6,7 @@ close   descriptors closed, the container removed
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -99,6 +100,12 @@ class DockerSandbox(Lifecycle):
         self._begin()
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
+
+    def _switch_writes(self, *, writable: bool) -> int:
+        reach = self._container.reach
+        if reach is None or not self._sandbox_spec.write_switch:
+            return errno.EOPNOTSUPP
+        return reach.switch_writes(writable=writable)
 
     def captured_tree(self) -> CapturedTree:
         self._require_dead()
