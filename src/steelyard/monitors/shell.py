@@ -97,7 +97,9 @@ def _parse(text: str, commands: list[Simple], code: list[str], depth: int) -> No
 
 
 def _words(text: str) -> list[str]:
-    lexer = shlex.shlex(text.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()\n")
+    lexer = shlex.shlex(
+        text.replace("\\\n", " ").replace("\n", " ; "), posix=True, punctuation_chars=";&|()\n"
+    )
     lexer.whitespace_split = True
     lexer.commenters = ""
     try:

@@ -21,6 +21,7 @@ from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import AllowedHost, Command, CommandResult, ExitStats, OnConnection, OnOutput
 from steelyard.sandboxes.egress.proxy import EgressProxy
 from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.process_tree import ProcessTree
 
 DEATH_S = 10.0
 _STATES = {True: "writable", False: "read-only"}
@@ -78,6 +79,9 @@ class Lifecycle(ABC):
         """0, or an error number. Most backends cannot."""
         del writable
         return errno.EOPNOTSUPP
+
+    def process_tree(self) -> ProcessTree | None:
+        return None
 
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         with self._dying:

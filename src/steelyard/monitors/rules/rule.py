@@ -129,7 +129,7 @@ def read_rules(data: bytes) -> Rules:
 
     listed = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
     rules = tuple(_rule(one, listed["names"]) for one in listed["rules"])
-    any_of = {
+    any_of: dict[str, re.Pattern[str]] = {
         name: re.compile("|".join(f"(?:{rule.patterns[name].pattern})" for rule in rules)) for name in FORMATS
     }
     return Rules(listed["version"], hashlib.sha256(data).hexdigest(), rules, any_of)
