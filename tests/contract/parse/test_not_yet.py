@@ -15,9 +15,6 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("setup_inputs", ["lock"], []),
     ("oracle.tolerance", 0.5, 0.0),
     ("policy.stages", ["inspect", "write"], ["write"]),
-    ("reward", "quality", "binary"),
-    ("quality", {"lambda": 2.0}, None),
-    ("contract_score", {"w_ok": 1.0}, {}),
 ]
 
 
@@ -60,9 +57,3 @@ def test_caps_are_accepted(writer: Writer) -> None:
 def test_the_tests_of_a_contract_have_a_twin_unless_it_says_otherwise(writer: Writer) -> None:
     writer.write()
     assert writer.load().spec.oracle.mode == "twin"
-
-
-@pytest.mark.parametrize("value", ["quality", "contract"])
-def test_every_reward_that_is_missing_is_refused(writer: Writer, value: str) -> None:
-    writer.write(reward=value)
-    assert writer.problem().message == "not supported yet"
