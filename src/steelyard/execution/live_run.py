@@ -21,9 +21,11 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.execution.interventions import Interventions
 from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.filesystem.contents import Checked
+from steelyard.monitors.watchdog import Watchdog
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
@@ -64,10 +66,15 @@ class LiveRun:
     on_phase: OnPhase = ignore_phase
     outputs: OutputStore = field(init=False)
     in_use: InUse = field(init=False)
+    interventions: Interventions = field(init=False)
 
     def __post_init__(self) -> None:
         self.outputs = OutputStore(self.folder.blobs)
         self.in_use = InUse(self.folder.path)
+        spec = self.trial.contract.spec
+        watchdog = Watchdog.of(spec.policy, spec.budget)
+        self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)
+        self.events.subscribe(self.interventions.observe)
 
     @property
     def blobs(self) -> Blobs:

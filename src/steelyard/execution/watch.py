@@ -165,7 +165,11 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     turn_s = min(left_s, message.wall_s or left_s)
     live = LiveOutput(run.folder, _suffix(message), lambda: RedactedStream(run.folder.secrets))
     try:
-        with _ended_by_budget(run, message, turn_s), run.stop.working(run.sandbox):
+        with (
+            _ended_by_budget(run, message, turn_s),
+            run.interventions.acting(run.sandbox),
+            run.stop.working(run.sandbox),
+        ):
             turn = replace(_turn(run, message, text, turn_s), on_output=live.write)
             return run.open_session().respond(turn)
     except AgentFault as fault:

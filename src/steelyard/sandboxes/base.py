@@ -18,6 +18,7 @@ from steelyard import sandbox_paths
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.sandboxes.init.feed import Feed
+from steelyard.sandboxes.process_tree import ProcessTree
 
 WORKSPACE = sandbox_paths.WORKSPACE
 HOME = "/home/agent"
@@ -276,6 +277,9 @@ class Sandbox(Protocol):
         False: a process has a file of the workspace open for writing, so it stays writable for now.
         Raises InfraFault where the sandbox has no such switch (`facts.write_switch`) or is dead.
         """
+
+    def process_tree(self) -> ProcessTree | None:
+        """Its processes as this machine sees them; None where they run elsewhere, or there are none."""
 
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         """After `kill_processes`: commands that follow reach only `kept`."""

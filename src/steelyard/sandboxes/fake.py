@@ -174,6 +174,9 @@ class FakeSandbox:
         self.is_writable = writable
         return True
 
+    def process_tree(self) -> None:
+        """There are no processes."""
+
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         """There are none."""
 

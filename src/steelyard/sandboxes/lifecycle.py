@@ -22,6 +22,7 @@ from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.sandboxes.base import AllowedHost, Command, CommandResult, ExitStats, OnConnection, OnOutput
 from steelyard.sandboxes.egress.proxy import EgressProxy
 from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.process_tree import ProcessTree
 
 DEATH_S = 10.0
 _STATES = {True: "writable", False: "read-only"}
@@ -81,6 +82,9 @@ class Lifecycle(ABC):
         return errno.EOPNOTSUPP
 
     def running_tree(self) -> CapturedTree | None:
+        return None
+
+    def process_tree(self) -> ProcessTree | None:
         return None
 
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:

@@ -56,6 +56,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("model.request", "model.response", "model.error"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
         *("workspace.watch", "workspace.change", "workspace.changes", "capture.end", "patch.apply"),
+        *("process.start", "sandbox.sample"),
         *("collect", "check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
         *("network.connection", "cost", "termination", "subscriber.error"),

@@ -27,6 +27,7 @@ from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.limits.watch_usage import Watched, watch_disk, watch_memory
+from steelyard.sandboxes.process_tree import ProcessTree
 
 _ANSWER_S = 1.0
 _MB = 1 << 20
@@ -117,6 +118,11 @@ class BubblewrapSandbox(Lifecycle):
         )
         started = self._started
         return CapturedTree(started.workspace, started.baseline, started.touched, redirects)
+
+    def process_tree(self) -> ProcessTree:
+        is_tmpfs = self._holding.folder is None and self._holding.keep is None
+        disk = self._started.workspace if is_tmpfs else None  # otherwise the disk is shared with others
+        return ProcessTree(self._init.pid, tuple(self._init.cgroups), disk)
 
     def _switch_writes(self, *, writable: bool) -> int:
         return launcher().switch_writes(self._init.pid, writable=writable)

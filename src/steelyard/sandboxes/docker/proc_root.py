@@ -48,6 +48,7 @@ class Reach:
     groups: list[Path]  # its control groups
     mounts: int  # its mount namespace
     people: dict[str, Person] = field(default_factory=dict)
+    pid: int = 0  # of process 1, here
 
     def bind_workspace(self) -> None:
         """Make the workspace a mount of its own, so that it can be made read-only; before the first command."""
@@ -129,7 +130,7 @@ def reach(pid: int, token: str, scope: Scope) -> Reach | None:
         opened += [_below(opened[1], name) for name in names]
         opened.append(os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
         pidfd, root, workspace, home, mounts = opened
-        return Reach(pidfd, root, workspace, home, _groups(pid), mounts)
+        return Reach(pidfd, root, workspace, home, _groups(pid), mounts, pid=pid)
     except OSError:
         for descriptor in opened:
             os.close(descriptor)

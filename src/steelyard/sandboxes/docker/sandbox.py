@@ -40,6 +40,7 @@ from steelyard.sandboxes.docker.proc_root import Reach, Uppers, captured_tree_of
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
+from steelyard.sandboxes.process_tree import ProcessTree
 from steelyard.sandboxes.write_files import Owner
 
 _LOOK_EVERY_S = 1.0
@@ -107,6 +108,10 @@ class DockerSandbox(Lifecycle):
         if reach is None or not self._sandbox_spec.write_switch:
             return errno.EOPNOTSUPP
         return reach.switch_writes(writable=writable)
+
+    def process_tree(self) -> ProcessTree | None:
+        reach = self._container.reach
+        return None if reach is None else ProcessTree(reach.pid, tuple(reach.groups))
 
     def captured_tree(self) -> CapturedTree:
         self._require_dead()
