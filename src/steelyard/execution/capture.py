@@ -87,6 +87,7 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
         run.delivery = Delivery(run.change)  # delivered once, applied once: a later step finds it done
     fresh = [one for one in run.change.entries if one not in known]
     gaps = _gaps(run, fresh)
+    run.gaps = (*run.gaps, *(one.path for one in gaps))
     entries = iter(fresh if run.delivery is not None else gaps)
     for entry in islice(entries, SINGLE_ENTRIES):
         run.events.append("workspace.change", "harness", _mutation(entry))

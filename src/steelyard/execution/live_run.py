@@ -61,6 +61,7 @@ class LiveRun:
     measured: dict[str, dict[str, Any]] = field(
         default_factory=dict
     )  # of the same limits: signals and threshold
+    gaps: tuple[str, ...] = ()  # changed paths of which no event was logged while the agent worked
     watch: WorkspaceWatch | None = None  # of the agent's workspace
     left: int | None = None  # the event of the agent's end
     on_phase: OnPhase = ignore_phase

@@ -257,6 +257,7 @@ def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str
         "overlay": facts.overlay or None,
         "network": list(reached) if facts.network == "allow_list" else facts.network,
         "run_uid": facts.run_uid,
+        "scope": declared.scope,
         "workspace": WORKSPACE,
         "home": HOME,
         "limits": _limits(declared, facts),
