@@ -118,6 +118,8 @@ def conclude(run: LiveRun, ending: Ending) -> None:
 
 
 def leave(run: LiveRun, ending: Ending) -> None:
+    if run.watch is not None:
+        run.watch.finish()  # nothing of the agent's runs any more: its last changes are of this stage
     run.ending = ending
     run.left = run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code})
 
