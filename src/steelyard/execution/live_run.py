@@ -21,7 +21,7 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
-from steelyard.execution.interventions import Interventions
+from steelyard.execution.supervision.interventions import Interventions
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.filesystem.contents import Checked
 from steelyard.monitors.watchdog import Watchdog
