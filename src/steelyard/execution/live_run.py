@@ -21,9 +21,9 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
-from steelyard.execution.interventions import Interventions
 from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
 from steelyard.execution.stop import StopRequest, StopSwitch
+from steelyard.execution.supervision.interventions import Interventions
 from steelyard.filesystem.contents import Checked
 from steelyard.monitors.watchdog import Watchdog
 from steelyard.plan.phase import OnPhase, ignore_phase

@@ -6,21 +6,25 @@ violations of tools and dependencies lower the reward and fail no gate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.annotations import read_annotations
+from steelyard.evidence.trace.summary import Summary
 
 MOST_FINDINGS = 50
+CLEARING = frozenset({"false_positive", "acceptable_risk"})
+DEADLINE = "deadline"  # who decided, where no person did
 
 
-def alert_findings(alerts: Sequence[Mapping[str, Any]]) -> list[Finding]:
-    """Each rule once, at the first event that broke it."""
+def alert_findings(summary: Summary) -> list[Finding]:
+    """Each rule once, at the first event that broke it. An alert that an operator cleared is none."""
     found: dict[str, Finding] = {}
-    for alert in alerts:
-        if alert.get("severity") not in {"violation", "penalty"}:
+    cleared = {one.get("alert") for one in summary.decisions if _clears(one)}
+    for alert in summary.alerts:
+        if alert.get("severity") not in {"violation", "penalty"} or alert.get("event") in cleared:
             continue
         prefix = "policy_" if alert["severity"] == "penalty" else "safety_"
         about = f"{prefix}{alert.get('code')}"
@@ -29,6 +33,12 @@ def alert_findings(alerts: Sequence[Mapping[str, Any]]) -> list[Finding]:
                 about, "violation", f"event {alert.get('event')}", str(alert.get("why", ""))
             )
     return list(found.values())
+
+
+def _clears(decision: Mapping[str, Any]) -> bool:
+    """Whether a person looked at the alert and let the run go on because nothing was wrong."""
+    is_person = decision.get("by") != DEADLINE
+    return is_person and decision.get("decision") == "resume" and decision.get("category") in CLEARING
 
 
 def quarantine_reason(evidence: Evidence) -> str | None:

@@ -103,7 +103,7 @@ def _decided(
 ) -> Record:
     findings = (
         *evidence.findings,
-        *alert_findings(evidence.summary.alerts),
+        *alert_findings(evidence.summary),
         *(finding for one in grades for finding in one.grade.findings),
     )
     spec = contract.spec
@@ -194,6 +194,7 @@ def report_of(record: Record) -> dict[str, Any]:
         },
         "alerts": evidence.summary.alerts,
         "interventions": evidence.summary.interventions,
+        "decisions": evidence.summary.decisions,
         "left_out": dict(evidence.summary.left_out),
     }
 

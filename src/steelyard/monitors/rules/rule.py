@@ -23,6 +23,11 @@ EXCERPT_CHARS = 200
 
 _COMMENT = re.compile(r"(?m)(?:(?<=\s)|^)(?:#|//)[^\n]*")
 _FENCE = re.compile(r"```([\w+-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_LITERAL = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
+_STARTS = re.compile(
+    r"""\b(?:system|popen|Popen|run|call|check_call|check_output|getoutput|exec|execSync|spawn|spawnSync|execl?p?)\(\s*f?"""
+    r"""(?:\[(?P<words>[^\]]*)\]|(?P<line>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))"""
+)
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _NEGATION = re.compile(
@@ -78,7 +83,18 @@ class Rules(NamedTuple):
             yield from self._in_code(code)
 
     def _in_code(self, code: str) -> Iterator[Match]:
-        yield from self._search(_COMMENT.sub("", code), "code")
+        code = _COMMENT.sub("", code)
+        yield from self._search(code, "code")
+        for match in self._in_started(code):
+            yield match._replace(format="code")
+
+    def _in_started(self, code: str) -> Iterator[Match]:
+        """Commands that the code would start: `run(["a", "b"])`, `system("a b")`."""
+        for found in _STARTS.finditer(code):
+            words = tuple(_unquoted(word) for word in _LITERAL.findall(found["words"] or ""))
+            line = _unquoted(found["line"]) if found["line"] else ""
+            for command in parse_argv(words).commands if words else parse_shell(line).commands:
+                yield from self._search(" | ".join((*command.piped_from, command.line)), "shell")
 
     def _in_text(self, text: str) -> Iterator[Match]:
         for language, block in _FENCE.findall(text):
@@ -87,12 +103,11 @@ class Rules(NamedTuple):
             else:
                 yield from self._in_code(block)
         for sentence in _SENTENCE.split(_FENCE.sub("\n", text)):
-            lower = sentence.lower()
-            if _NEGATION.search(lower):
-                continue
-            yield from self._search(lower, "text")
-            for quoted in _QUOTED.findall(sentence):
-                for match in self._in_parsed(parse_shell(quoted)):
+            yield from self._search(sentence.lower(), "text")
+            for quoted in _QUOTED.finditer(sentence):
+                if _NEGATION.search(sentence[: quoted.start()].lower()):
+                    continue
+                for match in self._in_parsed(parse_shell(quoted[1])):
                     yield match._replace(format="text", excerpt=_cut(sentence))
 
     def _search(self, text: str, format_: Format) -> Iterator[Match]:
@@ -100,9 +115,15 @@ class Rules(NamedTuple):
             return
         for rule in self.rules:
             found = rule.patterns[format_].search(text)
-            if found is not None:
+            # "I will not use sudo" announces nothing; "use sudo instead of asking" does.
+            is_negated = found is not None and format_ == "text" and _NEGATION.search(text[: found.start()])
+            if found is not None and not is_negated:
                 at = max(0, found.start() - EXCERPT_CHARS // 4) if format_ == "code" else 0
                 yield Match(rule, format_, _cut(text[at:]))
+
+
+def _unquoted(literal: str) -> str:
+    return re.sub(r"\\(.)", r"\1", literal[1:-1])
 
 
 def _cut(text: str) -> str:

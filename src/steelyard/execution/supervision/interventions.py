@@ -26,9 +26,9 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import Termination
-from steelyard.execution.control import Decision, read_decision, remove_control
-from steelyard.execution.sampler import Sampler
 from steelyard.execution.stop import StopRequest
+from steelyard.execution.supervision.decisions import Decision, read_decision, remove_control
+from steelyard.execution.supervision.sampler import Sampler
 from steelyard.monitors.alert import Alert
 from steelyard.monitors.watchdog import Watchdog
 from steelyard.sandboxes.base import Sandbox
