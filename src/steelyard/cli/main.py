@@ -37,11 +37,13 @@ VERBS = {
     "regrade": "grade sealed runs again; the original result still counts",
     "runs": "list runs: when, contract, agent, verdict; `runs rm`, `runs gc` remove some",
     "store": "the index of runs: `store rebuild` makes it again from the run folders",
+    "replay": "make the recorded changes of a run again and compare the results",
     "show": "show a run: verdict, gates, grades, findings",
     "review": "record what a person thinks of a run; list disagreements",
     "judge": "measure how far the judge agrees with people",
     "report": "summarise a study or runs: rates with intervals, comparisons, cost, disclosures",
     "logs": "print what the agent of a run printed; -f follows it",
+    "operate": "decide about paused runs: list, show the alert, resume, terminate or quarantine",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",
     "cache": "show the cache and its size; `cache prune` removes old entries",
@@ -66,6 +68,8 @@ _SYNONYMS = {  # words of other tools, and what they are here
     "view": "show",
     "score": "grade",
     "clean": "doctor",
+    "resume": "operate",
+    "pause": "operate",
 }
 INFRASTRUCTURE = 3
 

@@ -258,7 +258,67 @@ class Dependencies(Strict):
     registries: tuple[str, ...] = ()
 
 
+Action = Literal["alert", "throttle", "suspend_writes", "pause", "quarantine", "terminate"]
+RuleClass = Literal[
+    "privilege_escalation",
+    "persistence",
+    "exfiltration",
+    "secret_access",
+    "network",
+    "fork_storm",
+    "destructive",
+]
+
+
+class Breaker(Strict):
+    """What happens when something occurred so many times."""
+
+    times: Annotated[int, Field(ge=2, le=1_000_000)]
+    action: Action
+
+
+class NoProgress(Strict):
+    """What happens when the workspace reached no new state for so long, or in so many tool calls."""
+
+    minutes: Annotated[float, Field(gt=0)] = 20
+    calls: Annotated[int, Field(ge=1)] = 100
+    action: Action = "alert"
+
+
+class Burst(Strict):
+    """What happens when so many tool calls begin within so many seconds."""
+
+    calls: Annotated[int, Field(ge=2)] = 100
+    within_s: Annotated[float, Field(gt=0)] = 10
+    action: Action = "throttle"
+
+
+class Breakers(Strict):
+    """Loops that cost money and change nothing. The thresholds are policy choices, not optima."""
+
+    no_progress: NoProgress = NoProgress()
+    repeated_call: Breaker = Breaker(times=10, action="terminate")
+    oscillation: Breaker = Breaker(times=5, action="terminate")
+    reinstall: Breaker = Breaker(times=3, action="alert")
+    idle_tests: Breaker = Breaker(times=4, action="throttle")
+    burst: Burst = Burst()
+    repeat: Breaker = Breaker(times=10, action="terminate")
+    sampled: bool = False  # processes that were seen in the sandbox count as calls too
+    throttle_s: Annotated[float, Field(gt=0, le=600)] = 1.0
+
+
+class OperatorPause(Strict):
+    """How long a paused run waits for a decision, and what is decided without one."""
+
+    deadline_s: Annotated[float, Field(gt=0, le=86_400)] = 600
+    default: Literal["resume", "terminate", "quarantine"] = "terminate"
+
+
 class Policy(Strict):
+    """Rules for the agent's work. `require` names what the run must have: a trace without gaps, or stages that the sandbox
+    enforces; where that cannot be had, the run fails, or is refused before it starts.
+    """
+
     allowed_paths: tuple[NonEmpty, ...] = ()
     read_paths: tuple[NonEmpty, ...] = ()
     deny_commands: tuple[NonEmpty, ...] = ()
@@ -266,6 +326,11 @@ class Policy(Strict):
     tools: Tools = Tools()
     dependencies: Dependencies = Dependencies()
     effect: Literal["gate", "penalty"] = "gate"
+    require: tuple[Literal["complete_trace", "enforced_stages"], ...] = ()
+    on_violation: Action = "terminate"
+    rules: dict[RuleClass, Action] = Field(default_factory=dict)
+    breakers: Breakers = Breakers()
+    operator: OperatorPause = OperatorPause()
 
 
 class Headroom(Strict):
@@ -274,9 +339,8 @@ class Headroom(Strict):
 
 
 class Budget(Strict):
-    """Caps of one run. Only `wall_s` (with `headroom`) is enforced yet: a run that reaches it is stopped and fails. The others
-    are recorded, and a contract that sets one gets a warning. The thirty minutes and five dollars are policy choices, not
-    optima.
+    """Caps of one run: a run that exceeds one is stopped and fails. Which caps bind depends on what can be measured of the
+    agent; `enforced_caps` in the manifest lists them. The thirty minutes and five dollars are policy choices, not optima.
     """
 
     wall_s: Annotated[float, Field(gt=0, le=86_400)] = 1800
@@ -287,6 +351,10 @@ class Budget(Strict):
     failed_checks: Annotated[int, Field(ge=0)] = 20
     command_s: Annotated[float, Field(gt=0)] = 600
     dependency_installs: Annotated[int, Field(ge=0)] = 5
+    cpu_s: Annotated[float, Field(gt=0)] | None = None
+    memory_mb: Annotated[int, Field(gt=0)] | None = None
+    disk_mb: Annotated[int, Field(gt=0)] | None = None
+    processes: Annotated[int, Field(gt=0)] | None = None
     headroom: Headroom = Headroom()
 
     @property

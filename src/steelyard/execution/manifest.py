@@ -25,6 +25,9 @@ from steelyard.environment.image_tools import image_package_managers
 from steelyard.environment.prepare import Environment
 from steelyard.evidence.redact import is_redacted
 from steelyard.filesystem.tree import path_to_json
+from steelyard.monitors.caps import caps_of
+from steelyard.monitors.watchdog import VERSION as MONITORS
+from steelyard.monitors.watchdog import describe_monitors
 from steelyard.plan.trial import PROTOCOL_SEED, Retry, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, Facts
 from steelyard.sandboxes.package_managers import package_managers
@@ -93,7 +96,9 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
             "oracle_network": contract.spec.model_dump(mode="json")["oracle"]["network"],
             "reruns": contract.spec.oracle.reruns.model_dump(mode="json"),
             "budget": contract.spec.budget.model_dump(mode="json"),
-            "enforced_caps": ["wall_s"],
+            "policy": contract.spec.policy.model_dump(mode="json"),
+            "monitors": describe_monitors(),
+            **caps_of(contract.spec, agent, facts),
             "stages": list(contract.spec.policy.stages),
             "digests": _digests(contract),
             "comparability_class": comparability_class(
@@ -171,6 +176,7 @@ def comparability_class(trial: Trial, facts: Facts, image: str = "") -> str:
         else "none",
         image,
         spec.budget.model_dump(mode="json"),
+        MONITORS,
         EVENT_SCHEMA,
         __version__.split(".")[0],
     )
@@ -263,6 +269,7 @@ def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str
         "overlay": facts.overlay or None,
         "network": list(reached) if facts.network == "allow_list" else facts.network,
         "run_uid": facts.run_uid,
+        "scope": declared.scope,
         "workspace": WORKSPACE,
         "home": HOME,
         "limits": _limits(declared, facts),

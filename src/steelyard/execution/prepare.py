@@ -21,6 +21,7 @@ from steelyard.evidence.trace.events import EventLog
 from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
+from steelyard.execution.mutations.watch_workspace import NOT_SHOWN, WorkspaceWatch
 from steelyard.execution.ready import await_ready
 from steelyard.execution.try_allowed_hosts import try_doors_early
 from steelyard.filesystem.cache import rebuilt
@@ -63,7 +64,20 @@ def prepare(run: LiveRun) -> None:
         sandbox_spec = replace(sandbox_spec, on_connection=connection_log(run.events, "agent"))
         run.sandbox_spec = run.environment.backend.start(sandbox_spec)
         await_ready(run.sandbox_spec, run.trial.contract.spec.environment.ready)
+        run.watch = _watch(run)
     run.events.append("stage.enter", "harness", {"stage": "write"})
+
+
+def _watch(run: LiveRun) -> WorkspaceWatch | None:
+    """Its workspace, from before the agent's first process until nothing of it runs."""
+    tree = run.sandbox.running_tree()
+    if tree is None:
+        run.events.append("workspace.watch", "harness", {"mode": "none", "why": NOT_SHOWN})
+        return None
+    watch = WorkspaceWatch(tree, run.events, run.blobs, run.trial.contract.spec.generated)
+    run.events.append("workspace.watch", "harness", {"mode": watch.mode, "why": watch.why or None})
+    watch.start()
+    return watch
 
 
 def with_own(sandbox_spec: SandboxSpec, contract: Contract, agent: Agent) -> SandboxSpec:

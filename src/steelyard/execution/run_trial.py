@@ -89,7 +89,7 @@ def _terminate(run: LiveRun) -> None:
     ):
         # No network, so no model was reachable: nothing can have been spent.
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
-    alert = run.alerts.get(ending.code)
+    alert = stop.alert if stop is not None and stop.alert is not None else run.alerts.get(ending.code)
     run.events.append(
         "termination",
         "harness",
@@ -105,3 +105,4 @@ def _terminate(run: LiveRun) -> None:
     )
     run.events.append("run.end", "harness", {"peak_memory_bytes": run.exit_stats.peak_memory_bytes})
     run.events.close()
+    run.interventions.close()

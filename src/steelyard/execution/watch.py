@@ -118,6 +118,8 @@ def conclude(run: LiveRun, ending: Ending) -> None:
 
 
 def leave(run: LiveRun, ending: Ending) -> None:
+    if run.watch is not None:
+        run.watch.finish()  # nothing of the agent's runs any more: its last changes are of this stage
     run.ending = ending
     run.left = run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code})
 
@@ -165,7 +167,11 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     turn_s = min(left_s, message.wall_s or left_s)
     live = LiveOutput(run.folder, _suffix(message), lambda: RedactedStream(run.folder.secrets))
     try:
-        with _ended_by_budget(run, message, turn_s), run.stop.working(run.sandbox):
+        with (
+            _ended_by_budget(run, message, turn_s),
+            run.interventions.acting(run.sandbox),
+            run.stop.working(run.sandbox),
+        ):
             turn = replace(_turn(run, message, text, turn_s), on_output=live.write)
             return run.open_session().respond(turn)
     except AgentFault as fault:

@@ -49,7 +49,9 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         "steps": [],
         "grades": [],
         "findings": [],
-        "cost": {"usd": 0.0},
+        "cost": {"usd": 0.0, "items": None},
+        "alerts": [],
+        "interventions": [],
         "durations": {},
     }
 

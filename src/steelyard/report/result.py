@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.errors import OperatorFault
+from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.folder.annotations import read_annotations
 from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD
 from steelyard.evidence.trace.termination import CODES
 from steelyard.judge.judgement import RUBRIC
@@ -18,6 +20,9 @@ from steelyard.report.disagreement import MEANING
 
 SCHEMA = "steelyard.result/1"
 VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")
+MOST_LISTED = 50  # alerts, and interventions
+_OF_ALERT = ("event", "code", "stage", "severity", "action", "monitor", "rule", "format", "why")
+_OF_INTERVENTION = ("event", "action", "code", "alert", "by", "delay_s")
 _TEXT = {"type": "string"}
 _FRACTION = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 
@@ -72,7 +77,9 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "findings": verdict["findings"],
         "assurance": grading["assurance"],
         "refused": None,
-        "cost": {"usd": evidence.cost_usd},
+        "cost": {"usd": evidence.cost_usd, "items": cost_items(evidence, _reviewed_minutes(evidence))},
+        "alerts": _short(evidence.summary.alerts, _OF_ALERT),
+        "interventions": _short(evidence.summary.interventions, _OF_INTERVENTION),
         "durations": evidence.durations,
         "folder": str(evidence.folder.path),
     }
@@ -89,6 +96,18 @@ def _review(evidence: Evidence) -> dict[str, Any] | None:
         return {**review_status(list_annotations(evidence.folder)).to_json(), "broken": None}
     except OperatorFault as fault:
         return {**review_status(()).to_json(), "broken": str(fault)}
+
+
+def _short(listed: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The first of them, in short; `report.json` has each in full."""
+    return [{name: one.get(name) for name in names} for one in listed[:MOST_LISTED]]
+
+
+def _reviewed_minutes(evidence: Evidence) -> float | None:
+    """What reviewers say that they spent on this run; None where no one said."""
+    found = [one.get("minutes") for one in read_annotations(evidence.folder).records]
+    minutes = [one for one in found if isinstance(one, int | float)]
+    return sum(minutes) if minutes else None
 
 
 def _public(grade: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,7 +205,11 @@ def _record_schema() -> dict[str, Any]:
         "findings": {"type": "array", "items": _finding_schema()},
         "assurance": _or_null(_assurance_schema()),
         "refused": {"type": ["string", "null"]},
-        "cost": _object({"usd": {"type": ["number", "null"], "minimum": 0}}),
+        "cost": _object(
+            {"usd": {"type": ["number", "null"], "minimum": 0}, "items": {"type": ["object", "null"]}}
+        ),
+        "alerts": {"type": "array", "items": {"type": "object"}},
+        "interventions": {"type": "array", "items": {"type": "object"}},
         "durations": {"type": "object"},
         "folder": {"type": ["string", "null"]},
     }

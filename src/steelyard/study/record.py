@@ -13,6 +13,7 @@ from steelyard import __version__
 from steelyard.contract.contract import Contract
 from steelyard.contract.digest import graders_digest
 from steelyard.environment.prepare import Environment, prepare_environment
+from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.gradings import SCHEMA, append_grading
 from steelyard.evidence.in_use import InUse
@@ -22,6 +23,7 @@ from steelyard.filesystem.tree import shown
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
 from steelyard.judge.judgement import Judgement
+from steelyard.study.alert_findings import alert_findings, quarantine_reason
 from steelyard.study.answer_status import answer_status
 from steelyard.study.deviations import protocol_of
 from steelyard.study.judging import Judging
@@ -100,7 +102,11 @@ def _decided(
     status: Status,
     judge: Judgement | None,
 ) -> Record:
-    findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
+    findings = (
+        *evidence.findings,
+        *alert_findings(evidence.summary),
+        *(finding for one in grades for finding in one.grade.findings),
+    )
     spec = contract.spec
     rule = Rule(
         pass_threshold=spec.pass_threshold,
@@ -126,7 +132,7 @@ def _why_invalid(contract: Contract, evidence: Evidence) -> str | None:
     recorded = evidence.manifest.get("contract", {}).get("digest")
     if recorded != contract.digest:
         return f"the run has contract digest {recorded}, not {contract.digest}"
-    return evidence.broken
+    return evidence.broken or quarantine_reason(evidence)
 
 
 def grading_of(record: Record) -> dict[str, Any]:
@@ -182,9 +188,14 @@ def report_of(record: Record) -> dict[str, Any]:
         "replayable": manifest.get("environment", {}).get("network") == "none"
         and manifest.get("configuration", {}).get("oracle_network", "none") == "none",
         "protocol": protocol_of(manifest, evidence.outcomes),
-        "cost": {"usd": evidence.cost_usd, "method": evidence.summary.cost_method},
+        "cost": {
+            "usd": evidence.cost_usd,
+            "method": evidence.summary.cost_method,
+            "items": cost_items(evidence),
+        },
         "alerts": evidence.summary.alerts,
         "interventions": evidence.summary.interventions,
+        "decisions": evidence.summary.decisions,
         "left_out": dict(evidence.summary.left_out),
     }
 

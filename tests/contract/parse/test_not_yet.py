@@ -14,11 +14,7 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("setup_inputs", ["lock"], []),
     ("oracle.tolerance", 0.5, 0.0),
-    ("policy.read_paths", ["a"], []),
-    ("policy.deny_commands", ["curl"], []),
     ("policy.stages", ["inspect", "write"], ["write"]),
-    ("policy.tools", {"deny": ["x"]}, {}),
-    ("policy.dependencies", {"allow": ["x"]}, {}),
 ]
 
 
@@ -53,7 +49,7 @@ def test_exports_are_for_whole_systems(writer: Writer) -> None:
     )
 
 
-def test_caps_that_nothing_meters_yet_are_accepted(writer: Writer) -> None:
+def test_caps_are_accepted(writer: Writer) -> None:
     writer.write(budget={"cost_usd": 1.0, "tokens": 5, "tool_calls": 3, "cost_units": 7})
     assert writer.load().spec.budget.tokens == 5
 

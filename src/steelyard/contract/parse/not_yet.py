@@ -32,11 +32,7 @@ NOT_YET: tuple[Row, ...] = (
     Row(("environment", "secrets"), _given),
     Row(("setup_inputs",), _given),
     Row(("oracle", "tolerance"), _given),
-    Row(("policy", "read_paths"), _given),
-    Row(("policy", "deny_commands"), _given),
     Row(("policy", "stages"), _has("inspect", "test"), "stages: [write]"),
-    Row(("policy", "tools"), _given),
-    Row(("policy", "dependencies"), _given),
 )
 
 

@@ -41,6 +41,7 @@ class Summary:
     event: int | None = None  # the alert, or the end of the agent's stage
     alerts: list[dict[str, Any]] = field(default_factory=list)
     interventions: list[dict[str, Any]] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)  # of operators
     left_out: Counter[str] = field(default_factory=Counter)  # alerts and interventions over `MOST_LISTED`
     _since: dict[str, int] = field(default_factory=dict)
     _unfinished: Counter[str] = field(default_factory=Counter)
@@ -125,13 +126,14 @@ class Summary:
             self.working_ns += event.t - self._since.pop("stage.enter", event.t)
         elif event.type == "check.end":
             self.acceptance_ns += event.t - self._since.pop("check.start", event.t)
-        elif event.type in {"monitor.alert", "intervention"}:
+        elif event.type in {"monitor.alert", "intervention", "operator.decision"}:
             self._list(event)
         else:
             self._add_work(event.type, payload)
 
     def _list(self, event: Event) -> None:
-        listed = self.alerts if event.type == "monitor.alert" else self.interventions
+        lists = {"monitor.alert": self.alerts, "operator.decision": self.decisions}
+        listed = lists.get(event.type, self.interventions)
         if len(listed) < MOST_LISTED:
             listed.append({"event": event.seq, "t": event.t, **event.payload})
         else:
@@ -147,10 +149,8 @@ class Summary:
         elif kind == "tool.result":
             self._unfinished["tool.call"] -= 1
             self.tool_ns += _number(payload.get("wall_ns"))
-        elif kind == "workspace.change":
-            self.edits += 1
-        elif kind == "workspace.changes":
-            self.edits += _number(payload.get("count"))
+        elif kind == "capture.end":
+            self.edits = _number(payload.get("entries"))
         elif kind == "model.response" and isinstance(payload.get("usage"), dict):
             used = tuple(payload["usage"].get(name) for name in _TOKENS)
             if all(isinstance(one, int) and one >= 0 for one in used):
