@@ -11,6 +11,7 @@ import orjson
 from steelyard import __version__
 from steelyard.evidence.evidence import Evidence, read_evidence
 from steelyard.evidence.finding import Finding
+from steelyard.evidence.folder.annotations import read_annotations
 from steelyard.evidence.folder.folder import REPORT, RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.evidence.folder.seal import Break, check_seal
@@ -24,8 +25,12 @@ _ABSENT = object()
 
 
 def record_breaks(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
-    """As `check_seal`, and where nothing else is wrong `report.json` is derived again and compared."""
-    return check_seal(folder, public_key, deep=deep) or [*_report_breaks(read_evidence(folder))]
+    """As `check_seal`, with the annotations; where nothing else is wrong `report.json` is derived again and compared."""
+    sealed = check_seal(folder, public_key, deep=deep)
+    annotated = (
+        [Break(*fault) for fault in read_annotations(folder).faults] if folder.state == "sealed" else []
+    )
+    return [*sealed, *annotated] or [*_report_breaks(read_evidence(folder))]
 
 
 def derived_report(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any]:
