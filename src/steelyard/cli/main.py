@@ -35,7 +35,8 @@ VERBS = {
     "run": "run agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
     "regrade": "grade sealed runs again; the original result still counts",
-    "runs": "list runs: when, contract, agent, verdict",
+    "runs": "list runs: when, contract, agent, verdict; `runs rm`, `runs gc` remove some",
+    "store": "the index of runs: `store rebuild` makes it again from the run folders",
     "show": "show a run: verdict, gates, grades, findings",
     "logs": "print what the agent of a run printed; -f follows it",
     "diff": "show what a run changed, or how two runs differ",
@@ -45,7 +46,11 @@ VERBS = {
     "schema": "print the JSON Schema of a contract or of a result line",
     "completion": "print a completion script for bash, zsh or fish",
 }
-_MODULES = {"import": "import_", "runs": "list_runs"}  # a keyword, and a module that others import
+_MODULES = {
+    "import": "import_",
+    "runs": "list_runs",
+    "store": "store_index",
+}  # a keyword, and a module that others import
 _SYNONYMS = {  # words of other tools, and what they are here
     "list": "runs",
     "ls": "runs",

@@ -30,6 +30,7 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         **nothing,
         "trial": trial.id,
         "attempt": len(retries) + 1,
+        "study": None if trial.place is None else trial.place._asdict(),
         "contract": {"id": trial.contract.id, "digest": trial.contract.digest},
         "agent": agent,
         "repeat": trial.repeat,

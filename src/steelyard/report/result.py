@@ -30,6 +30,7 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "run": evidence.folder.run_id,
         "trial": manifest.get("trial", {}).get("id"),
         "attempt": manifest.get("trial", {}).get("attempt"),
+        "study": manifest.get("study"),
         "contract": {"id": grading["contract"]["id"], "digest": grading["contract"]["digest"]},
         "grading": {"number": number, "of": max(number, gradings), "regrade": number > 1},
         "agent": manifest.get("agent", {}).get("name"),
@@ -98,6 +99,7 @@ def _run_schema() -> dict[str, Any]:
         },  # this, `folder` and others are null in the line of a trial without a run
         "trial": {"type": ["string", "null"]},
         "attempt": {"type": ["integer", "null"], "minimum": 1},
+        "study": _or_null(_object(dict.fromkeys(("digest", "name", "stage", "stratum"), _TEXT))),
         "contract": _object({"id": _TEXT, "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
         "grading": _or_null(
             _object(

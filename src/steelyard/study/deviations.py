@@ -18,8 +18,9 @@ PLANNED_FRAMEWORK = "numpy"
 def protocol_of(manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What was planned, what was observed, and each difference between them."""
     planned = {"framework": PLANNED_FRAMEWORK, "seed": PROTOCOL_SEED}
-    # Nothing is sampled or shuffled, so there is no framework to name (docs/decisions/0005).
-    observed = {"framework": None, "seed": manifest.get("seeds", {}).get("protocol")}
+    # Outside a study nothing is sampled or shuffled, so there is no framework to name (docs/decisions/0005).
+    seeds = manifest.get("seeds", {})
+    observed = {"framework": seeds.get("framework"), "seed": seeds.get("protocol")}
     return {
         "planned": planned,
         "observed": observed,
