@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.interval import Z95, Rate, wilson
 
 Scope = Literal["", "contract", "contracts"]
@@ -30,7 +31,7 @@ class Cluster(NamedTuple):
     trials: int
 
 
-class Estimate(NamedTuple):
+class ClusteredRate(NamedTuple):
     """A rate over contracts. `scope` says what the interval speaks of: one contract, or contracts like these."""
 
     rate: Rate
@@ -46,17 +47,17 @@ class Estimate(NamedTuple):
         return self.rate.trials
 
 
-def clustered(clusters: Iterable[Cluster]) -> Estimate:
+def clustered(clusters: Iterable[Cluster]) -> ClusteredRate:
     """Contracts without a trial count for nothing."""
     tried = [Cluster(*one) for one in clusters if one[1]]
     successes, trials = sum(one.successes for one in tried), sum(one.trials for one in tried)
     plain = wilson(successes, trials)
     if len(tried) <= 1:
-        return Estimate(plain, len(tried), "contract" if tried else "")
+        return ClusteredRate(plain, len(tried), "contract" if tried else "")
     if all(one.trials == 1 for one in tried):
-        return Estimate(plain, len(tried), "contracts")
-    low, high = _wilson_ends(successes / trials, effective_trials(tried))
-    return Estimate(plain._replace(low=low, high=high), len(tried), "contracts")
+        return ClusteredRate(plain, len(tried), "contracts")
+    low, high = wilson_ends(successes / trials, effective_trials(tried))
+    return ClusteredRate(plain._replace(low=low, high=high), len(tried), "contracts")
 
 
 def effective_trials(clusters: list[Cluster]) -> float:
@@ -78,7 +79,8 @@ def cluster_variance(clusters: list[Cluster]) -> float:
     return contracts / (contracts - 1) * squares / trials**2
 
 
-def _wilson_ends(rate: float, trials: float, z: float = Z95) -> tuple[float, float]:
+def wilson_ends(rate: float, trials: float, z: float = Z95) -> tuple[float, float]:
+    """Of a rate over an effective number of trials, which need not be whole."""
     scale = 1 + z * z / trials
     centre = (rate + z * z / (2 * trials)) / scale
     half = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
@@ -113,3 +115,39 @@ def t_cdf(t: float, degrees: int) -> float:
     if odd:
         within = 2 / math.pi * (angle + within)
     return (1 + within) / 2
+
+
+def rate_over_contracts(clusters: Iterable[Cluster]) -> Estimate:
+    """The success rate with the interval of this file, as an `Estimate`."""
+    found = clustered(clusters)
+    rate = found.rate
+    if rate.rate is None:
+        return unknown("there is no decided trial", method="Wilson")
+    assumptions = {
+        "contract": "one contract: the interval is about repeats of this contract, not about other contracts",
+        "contracts": "contracts are independent; repeats of one contract are one cluster",
+    }
+    repeated = found.scope == "contracts" and found.trials > found.clusters
+    method = "Wilson at the effective sample size, contracts as clusters" if repeated else "Wilson"
+    return Estimate(
+        rate.rate, rate.low, rate.high, method, found.trials, found.clusters, (assumptions[found.scope],)
+    )
+
+
+def cluster_robust_rate(clusters: Iterable[Cluster]) -> Estimate:
+    """The plain sandwich interval p +- t * sqrt(V) with m - 1 degrees of freedom (Liang and Zeger 1986).
+
+    Reported beside others and never alone: at rates near 0 and 1 it covers too little.
+    """
+    method = "cluster-robust (sandwich), t"
+    tried = [Cluster(*one) for one in clusters if one[1]]
+    if len(tried) < 2:
+        return unknown(
+            "a cluster-robust interval needs at least 2 contracts", method=method, clusters=len(tried)
+        )
+    trials = sum(one.trials for one in tried)
+    rate = sum(one.successes for one in tried) / trials
+    half = t_quantile(len(tried) - 1) * math.sqrt(cluster_variance(tried))
+    return Estimate(
+        rate, rate - half, rate + half, method, trials, len(tried), ("contracts are independent",)
+    )
