@@ -38,6 +38,7 @@ VERBS = {
     "runs": "list runs: when, contract, agent, verdict; `runs rm`, `runs gc` remove some",
     "store": "the index of runs: `store rebuild` makes it again from the run folders",
     "show": "show a run: verdict, gates, grades, findings",
+    "view": "read results in a browser: explorer, runs, contracts, agents, studies",
     "logs": "print what the agent of a run printed; -f follows it",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",
@@ -60,7 +61,6 @@ _SYNONYMS = {  # words of other tools, and what they are here
     "lint": "check",
     "new": "init",
     "log": "logs",
-    "view": "show",
     "score": "grade",
     "clean": "doctor",
 }

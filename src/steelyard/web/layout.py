@@ -8,7 +8,13 @@ from typing import NamedTuple
 from steelyard import __version__
 from steelyard.report.html.element import Child, Markup, join, tag, url
 
-NAVIGATION = (("Runs", "/"), ("Contracts", "/contracts"), ("Agents", "/agents"), ("Studies", "/studies"), ("Compare", "/compare"))
+NAVIGATION = (
+    ("Runs", "/"),
+    ("Contracts", "/contracts"),
+    ("Agents", "/agents"),
+    ("Studies", "/studies"),
+    ("Compare", "/compare"),
+)
 
 
 class Tab(NamedTuple):
@@ -18,7 +24,13 @@ class Tab(NamedTuple):
     note: str = ""  # a count, beside the name
 
 
-def document(title: str, *content: Child, section: str = "", scripts: Sequence[str] = (), crumbs: Sequence[tuple[str, str]] = ()) -> Markup:
+def document(
+    title: str,
+    *content: Child,
+    section: str = "",
+    scripts: Sequence[str] = (),
+    crumbs: Sequence[tuple[str, str]] = (),
+) -> Markup:
     """`section` is the entry of the navigation that this page belongs to; `crumbs` are the pages above it."""
     head = tag(
         "head",
@@ -35,7 +47,10 @@ def document(title: str, *content: Child, section: str = "", scripts: Sequence[s
         tag("a", "Skip to the content", href="#content", class_="skip"),
         _header(section),
         tag("main", _crumbs(crumbs), content, id="content", tabindex="-1"),
-        tag("footer", f"Steelyard {__version__}. This page is made on this machine from the records on its disk."),
+        tag(
+            "footer",
+            f"Steelyard {__version__}. This page is made on this machine from the records on its disk.",
+        ),
     )
     return Markup(f'<!doctype html>\n<html lang="en">{head}{body}</html>\n')
 
@@ -56,7 +71,12 @@ def _header(section: str) -> Markup:
 def _crumbs(crumbs: Sequence[tuple[str, str]]) -> Markup | None:
     if not crumbs:
         return None
-    return tag("nav", tag("ol", [tag("li", tag("a", name, href=href)) for name, href in crumbs]), aria_label="Path", class_="crumbs")
+    return tag(
+        "nav",
+        tag("ol", [tag("li", tag("a", name, href=href)) for name, href in crumbs]),
+        aria_label="Path",
+        class_="crumbs",
+    )
 
 
 def tab_bar(tabs: Sequence[Tab], label: str) -> Markup:
@@ -74,9 +94,22 @@ def tab_bar(tabs: Sequence[Tab], label: str) -> Markup:
     return tag("nav", links, class_="tabs", aria_label=label)
 
 
-def table(columns: Sequence[Child], rows: Sequence[Sequence[Child]], *, caption: str = "", numeric: Sequence[int] = (), class_: str = "") -> Markup:
+def table(
+    columns: Sequence[Child],
+    rows: Sequence[Sequence[Child]],
+    *,
+    caption: str = "",
+    numeric: Sequence[int] = (),
+    class_: str = "",
+) -> Markup:
     """A table that scrolls sideways in itself; `numeric` columns are aligned right."""
-    head = tag("tr", [tag("th", name, scope="col", class_="num" if at in numeric else None) for at, name in enumerate(columns)])
+    head = tag(
+        "tr",
+        [
+            tag("th", name, scope="col", class_="num" if at in numeric else None)
+            for at, name in enumerate(columns)
+        ],
+    )
     body = [
         tag("tr", [tag("td", cell, class_="num" if at in numeric else None) for at, cell in enumerate(row)])
         for row in rows
@@ -112,8 +145,10 @@ def empty(title: str, advice: Child) -> Markup:
 def digest(value: str | None) -> Markup | str:
     """A hash: its beginning, and all of it for who points at it or copies it."""
     if not value:
-        return "–"
-    return tag("code", tag("span", value[:12]), tag("span", value[12:], class_="rest"), class_="digest", title=value)
+        return "\N{EN DASH}"
+    return tag(
+        "code", tag("span", value[:12]), tag("span", value[12:], class_="rest"), class_="digest", title=value
+    )
 
 
 def run_link(run: str, text: Child = None, tab: str = "") -> Markup:

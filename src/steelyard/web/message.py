@@ -18,7 +18,9 @@ class Request:
     parts: Mapping[str, str] = field(default_factory=dict)  # the variable parts of the path
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)  # of a POST
-    lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # fields of query and form that occur more than once
+    lists: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # fields of query and form that occur more than once
     csrf: str = ""  # the token that every form of this server carries
 
     def number(self, name: str, default: int, least: int = 0, most: int = 1 << 53) -> int:
@@ -51,5 +53,5 @@ def redirect(address: str) -> Response:
     return Response(b"", TEXT, 303, {"Location": address})
 
 
-class NotThere(Exception):  # noqa: N818  # an answer, not an error of ours
+class NotThere(Exception):  # an answer, not an error of ours
     """Nothing has this address; the message says what was looked for."""

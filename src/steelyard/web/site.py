@@ -1,9 +1,9 @@
 """Addresses -> pages: one table; `Site` has what all pages share.
 
-    /                       Data Explorer          /run/RUN                one run, and its tabs
-    /contracts /contract/C  contracts              /agents /agent/A        agents
-    /studies /study/S       studies                /compare?a=RUN&b=RUN    two runs, or two agents
-    /export                 the chosen records     /static/NAME            style and scripts
+/                       Data Explorer          /run/RUN                one run, and its tabs
+/contracts /contract/C  contracts              /agents /agent/A        agents
+/studies /study/S       studies                /compare?a=RUN&b=RUN    two runs, or two agents
+/export                 the chosen records     /static/NAME            style and scripts
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from urllib.parse import unquote
 
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.html.element import Markup
+from steelyard.web import overview
+from steelyard.web.explorer import explorer_page
+from steelyard.web.export import export
 from steelyard.web.message import NotThere, Request, Response, page
+from steelyard.web.records import Records
 from steelyard.web.run import checks, cost, diff, evidence, judge, review, scorers, timeline
 from steelyard.web.run import files as run_files
 from steelyard.web.run.event_index import EventIndexes
@@ -37,8 +41,9 @@ RunPage = Callable[[RunRecord, Request], Markup]
 class Site:
     """The pages of one folder of runs."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, records: Records | None = None) -> None:
         self.root = root
+        self.records = records or Records(root)
         self.indexes = EventIndexes()
         self._static: dict[str, bytes] = {}
         self._routes: list[tuple[str, re.Pattern[str], Answer]] = [
@@ -56,16 +61,44 @@ class Site:
             "/files": lambda record, _: run_files.files_tab(record),
             "/evidence": lambda record, _: evidence.evidence_tab(record),
             "/review": review.review_tab,
-            r"/event/(?P<seq>\d+)": lambda record, request: timeline.event_page(record, self.indexes, request),
+            r"/event/(?P<seq>\d+)": lambda record, request: timeline.event_page(
+                record, self.indexes, request
+            ),
             r"/file/(?P<name>.+)": run_files.file_page,
         }
         return [
             ("GET", r"/static/(?P<name>[a-z.]+)", self._file),
+            ("GET", "/", lambda request: page(explorer_page(self.records, request))),
+            ("GET", "/export", lambda request: export(self.records, request)),
+            ("GET", "/contracts", lambda _: page(overview.contracts_page(self.records))),
+            ("GET", "/agents", lambda _: page(overview.agents_page(self.records))),
+            (
+                "GET",
+                "/contract/(?P<name>[^/]+)",
+                lambda request: page(overview.contract_page(self.records, request)),
+            ),
+            (
+                "GET",
+                "/agent/(?P<name>[^/]+)",
+                lambda request: page(overview.agent_page(self.records, request)),
+            ),
             *(("GET", f"{_RUN}{path}", self._run_page(tab)) for path, tab in tabs.items()),
-            ("GET", f"{_RUN}/events\\.json", lambda request: timeline.events_json(self.record(request), self.indexes, request)),
-            ("GET", rf"{_RUN}/event/(?P<seq>\d+)\.json", lambda request: timeline.event_json(self.record(request), self.indexes, request)),
+            (
+                "GET",
+                f"{_RUN}/events\\.json",
+                lambda request: timeline.events_json(self.record(request), self.indexes, request),
+            ),
+            (
+                "GET",
+                rf"{_RUN}/event/(?P<seq>\d+)\.json",
+                lambda request: timeline.event_json(self.record(request), self.indexes, request),
+            ),
             ("GET", f"{_RUN}/chain\\.json", lambda request: timeline.chain_json(self.record(request))),
-            ("GET", rf"{_RUN}/raw/(?P<name>.+)", lambda request: run_files.raw_file(self.record(request), request)),
+            (
+                "GET",
+                rf"{_RUN}/raw/(?P<name>.+)",
+                lambda request: run_files.raw_file(self.record(request), request),
+            ),
             ("POST", f"{_RUN}/review", lambda request: review.save_review(self.record(request), request)),
         ]
 
@@ -77,8 +110,13 @@ class Site:
         for wanted, pattern, answer in self._routes:
             found = pattern.fullmatch(request.path)
             if found and wanted == method:
-                parts = {name: unquote(value, errors="surrogateescape") for name, value in found.groupdict().items()}
-                return answer(Request(request.path, parts, request.query, request.form, request.lists, request.csrf))
+                parts = {
+                    name: unquote(value, errors="surrogateescape")
+                    for name, value in found.groupdict().items()
+                }
+                return answer(
+                    Request(request.path, parts, request.query, request.form, request.lists, request.csrf)
+                )
         raise NotThere("There is no page at this address.")
 
     def record(self, request: Request) -> RunRecord:

@@ -29,10 +29,13 @@ def start_viewer(root: Path, *, port: int | None, default_port: int, host: str, 
     if not root.is_dir():
         raise OperatorFault(f"{root} is not a folder of runs; `steelyard demo` makes some in .steelyard/runs")
     site = Site(root.absolute())
+    site.records.refresh()
     opened: list[Path] = []
 
     def on_ready(access: Access) -> None:
-        sys.stdout.write(f"steelyard view: {access.home}\nCtrl-C ends it. Everyone who has this address can read these records.\n")
+        sys.stdout.write(
+            f"steelyard view: {access.home}\nCtrl-C ends it. Everyone who has this address can read these records.\n"
+        )
         sys.stdout.flush()
         if browser:
             opened.extend(open_browser(access.home))

@@ -6,9 +6,9 @@ from typing import Any
 
 from steelyard.report.html.element import Markup, tag
 
-NONE = "–"  # what is not known, or does not apply
+NONE = "\N{EN DASH}"  # what is not known, or does not apply
 # Each state has a colour class, a mark and a word: colour alone never carries a meaning.
-MARKS = {"good": "✓", "bad": "✗", "unsure": "!", "neutral": "–", "active": "●"}
+MARKS = {"good": "✓", "bad": "✗", "unsure": "!", "neutral": "\N{EN DASH}", "active": "●"}
 STATES = {
     "pass": "good",
     "fail": "bad",

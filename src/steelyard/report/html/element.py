@@ -59,7 +59,7 @@ def join(*children: Child) -> Markup:
     return Markup("".join(_pieces(children)))
 
 
-def tag(name: str, *children: Child, **attributes: Any) -> Markup:
+def tag(name: str, /, *children: Child, **attributes: Any) -> Markup:
     """An element. `class_` is `class`, `aria_label` is `aria-label`; True is a bare attribute, None and False are none."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"not the name of an element: {name!r}")

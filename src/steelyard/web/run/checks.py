@@ -28,7 +28,12 @@ def checks_tab(record: RunRecord, request: Request) -> Markup:
     outcomes = read_outcomes(record)
     content: list[Child] = [_card(record, name, outcome, only) for name, outcome in outcomes.items()]
     if not content:
-        content = [empty("This run has no check.", "A run that ended before its checks, or whose contract has none, shows nothing here.")]
+        content = [
+            empty(
+                "This run has no check.",
+                "A run that ended before its checks, or whose contract has none, shows nothing here.",
+            )
+        ]
     return run_document(record, "checks", content)
 
 
@@ -65,7 +70,13 @@ def _card(record: RunRecord, name: str, outcome: Mapping[str, Any], only: str) -
     if len(runs) > 1:
         pairs.append(("executions", [join(badge(one), " ") for one in runs[:50]]))
     return card(
-        join(badge(str(outcome.get("outcome", "error"))), " ", name, " ", tag("span", str(outcome.get("under", "")), class_="chip")),
+        join(
+            badge(str(outcome.get("outcome", "error"))),
+            " ",
+            name,
+            " ",
+            tag("span", str(outcome.get("under", "")), class_="chip"),
+        ),
         facts(pairs),
         [notice(cut(str(note), 1000), "warning") for note in outcome.get("notes") or ()],
         _controls(outcome.get("controls")),
@@ -93,7 +104,10 @@ def _controls(controls: Any) -> Markup | None:
     wrong = [str(one) for one in controls.get("wrong") or ()]
     chance = controls.get("chance")
     pairs: list[tuple[str, Child]] = [
-        ("changed tests", f"{count(controls.get('counted'))} had to fail of {count(controls.get('changed'))} changed"),
+        (
+            "changed tests",
+            f"{count(controls.get('counted'))} had to fail of {count(controls.get('changed'))} changed",
+        ),
         ("coverage", f"{controls.get('coverage', 0):.0%} of the passed tests"),
         ("chance of a guess", "not known" if not isinstance(chance, int | float) else f"{chance:.2g}"),
         ("passed although changed", ", ".join(wrong[:20]) or "none"),
@@ -108,21 +122,41 @@ def _tests(record: RunRecord, name: str, reported: Any, only: str) -> Markup | N
     rows = [row for row in reported.get("results") or () if isinstance(row, list) and len(row) >= 2]
     counts = reported.get("counts") or {}
     address = [
-        join(tag("a", f"{word} {amount:,}", href=url("run", record.run, "checks", only=word) + f"#{name}", aria_current="true" if only == word else None), " ")
+        join(
+            tag(
+                "a",
+                f"{word} {amount:,}",
+                href=url("run", record.run, "checks", only=word) + f"#{name}",
+                aria_current="true" if only == word else None,
+            ),
+            " ",
+        )
         for word, amount in counts.items()
         if isinstance(amount, int)
     ]
     chosen = [row for row in rows if not only or row[1] == only]
     chosen.sort(key=lambda row: _ORDER.get(str(row[1]), 2))
-    shown = [(badge(str(row[1])), tag("code", cut(str(row[0]), 300)), cut(str(row[2]) if len(row) > 2 else "", 600)) for row in chosen[:MOST_TESTS]]
+    shown = [
+        (
+            badge(str(row[1])),
+            tag("code", cut(str(row[0]), 300)),
+            cut(str(row[2]) if len(row) > 2 else "", 600),
+        )
+        for row in chosen[:MOST_TESTS]
+    ]
     more = f" ({MOST_TESTS} of {len(chosen):,} shown; the file has all)" if len(chosen) > MOST_TESTS else ""
-    problems = [notice(cut(str(one), 600), "warning") for one in (*(reported.get("problems") or ()), *(reported.get("tampering") or ()))]
+    problems = [
+        notice(cut(str(one), 600), "warning")
+        for one in (*(reported.get("problems") or ()), *(reported.get("tampering") or ()))
+    ]
     return tag(
         "section",
         tag("h3", f"{plural(len(rows), 'test')} reported by {reported.get('runner', 'its runner')}"),
         tag("p", "show ", tag("a", "all", href=url("run", record.run, "checks") + f"#{name}"), " ", address),
         problems,
-        table(("outcome", "test", "message"), shown, caption=f"Tests of {name}{more}") if shown else tag("p", "None."),
+        table(("outcome", "test", "message"), shown, caption=f"Tests of {name}{more}")
+        if shown
+        else tag("p", "None."),
     )
 
 
@@ -133,4 +167,8 @@ def _stream(name: str, stream: Any) -> Markup | None:
         return None
     if not text.strip():
         return None
-    return tag("details", tag("summary", f"{name}, {count(stream.get('bytes'))} bytes"), tag("pre", bounded(text, MOST_OUTPUT), tabindex="0"))
+    return tag(
+        "details",
+        tag("summary", f"{name}, {count(stream.get('bytes'))} bytes"),
+        tag("pre", bounded(text, MOST_OUTPUT), tabindex="0"),
+    )

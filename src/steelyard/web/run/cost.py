@@ -25,12 +25,17 @@ _PHASES = {
 def cost_tab(record: RunRecord) -> Markup:
     summary, costs = _summary(record)
     if not summary.types:
-        return run_document(record, "cost", empty("Nothing is recorded.", "The log of this run is missing or empty."))
+        return run_document(
+            record, "cost", empty("Nothing is recorded.", "The log of this run is missing or empty.")
+        )
     usage = summary.usage
     calls = [(name, count(amount)) for name, amount in summary.tools.most_common(30)]
     totals: list[tuple[str, Child]] = [
         ("cost", tag("b", money(summary.cost_usd))),
-        ("how it is known", summary.cost_method or "not known: the run could reach a network that is not metered"),
+        (
+            "how it is known",
+            summary.cost_method or "not known: the run could reach a network that is not metered",
+        ),
         ("tokens in", count(usage[0]) if usage else NONE),
         ("tokens out", count(usage[1]) if usage else NONE),
         ("model requests", count(summary.types["model.request"])),
@@ -42,10 +47,21 @@ def cost_tab(record: RunRecord) -> Markup:
         "cost",
         tag(
             "div",
-            card("Money and tokens", facts(totals), tag("p", "A dash means not known; not known is never 0.", class_="dim")),
+            card(
+                "Money and tokens",
+                facts(totals),
+                tag("p", "A dash means not known; not known is never 0.", class_="dim"),
+            ),
             card("Time", table(("phase", "time"), times, caption="Time by phase", numeric=(1,))),
-            card("Calls", table(("kind of tool", "calls"), calls, caption="Calls by kind of tool", numeric=(1,))) if calls else None,
-            card("Cost events", table(("for", "cost"), costs, caption="Cost by source", numeric=(1,))) if costs else None,
+            card(
+                "Calls",
+                table(("kind of tool", "calls"), calls, caption="Calls by kind of tool", numeric=(1,)),
+            )
+            if calls
+            else None,
+            card("Cost events", table(("for", "cost"), costs, caption="Cost by source", numeric=(1,)))
+            if costs
+            else None,
             class_="columns",
         ),
     )

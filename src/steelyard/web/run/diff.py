@@ -49,39 +49,45 @@ def diff_tab(record: RunRecord) -> Markup:
             raw = file.read(MOST_BYTES)
             total = file.seek(0, 2)
     except OSError:
-        return run_document(record, "diff", empty("This run has no patch.", "It ended before its workspace was read."))
+        return run_document(
+            record, "diff", empty("This run has no patch.", "It ended before its workspace was read.")
+        )
     if not raw.strip():
-        return run_document(record, "diff", empty("The agent changed nothing.", "Its workspace is the same as the snapshot of the contract."))
+        return run_document(
+            record,
+            "diff",
+            empty("The agent changed nothing.", "Its workspace is the same as the snapshot of the contract."),
+        )
     files = list(parse_patch(raw.decode("utf-8", "surrogateescape")))
     return run_document(record, "diff", _summary(record, files, total), _files(record, files))
 
 
 def parse_patch(text: str) -> Iterator[FileDiff]:
     """The files of a unified diff as git writes it; what stands before the first is a file without a path."""
-    current: FileDiff | None = None
+    current = FileDiff("")
     old = new = 0
     for line in text.split("\n"):
         if line.startswith("diff --git "):
-            if current:
+            if current.path or current.head:
                 yield current
             current, old, new = FileDiff(_path(line)), 0, 0
-            continue
-        if current is None:
-            if not line:
-                continue
-            current = FileDiff("")
-        hunk = _HUNK.match(line)
-        if hunk:
+        elif hunk := _HUNK.match(line):
             old, new = int(hunk[1]), int(hunk[2])
             _keep(current, Line("hunk", line))
         elif old or new:
             old, new = _count(current, line, old, new)
-        elif line.startswith("+++ ") and line != "+++ /dev/null":
-            current.path = line[6:] if line[4:6] == "b/" else line[4:]
-        elif line and not line.startswith(("--- ", "+++ ", "index ")):
-            current.head.append(line)
-    if current:
+        else:
+            _add_head(current, line)
+    if current.path or current.head:
         yield current
+
+
+def _add_head(current: FileDiff, line: str) -> None:
+    """A line before the first hunk: `+++` has the name without git's doubts about it."""
+    if line.startswith("+++ ") and line != "+++ /dev/null":
+        current.path = line[6:] if line[4:6] == "b/" else line[4:]
+    elif line and not line.startswith(("--- ", "+++ ", "index ")):
+        current.head.append(line)
 
 
 def _count(current: FileDiff, line: str, old: int, new: int) -> tuple[int, int]:
@@ -116,7 +122,11 @@ def _path(line: str) -> str:
 
 def _summary(record: RunRecord, files: Sequence[FileDiff], total: int) -> Markup:
     added, removed = sum(one.added for one in files), sum(one.removed for one in files)
-    rest = notice(f"The patch has {size(total)}; the first {size(MOST_BYTES)} are shown.", "warning") if total > MOST_BYTES else None
+    rest = (
+        notice(f"The patch has {size(total)}; the first {size(MOST_BYTES)} are shown.", "warning")
+        if total > MOST_BYTES
+        else None
+    )
     return join(
         tag(
             "p",
@@ -124,7 +134,7 @@ def _summary(record: RunRecord, files: Sequence[FileDiff], total: int) -> Markup
             " changed, ",
             tag("span", f"+{added:,}", class_="added"),
             " ",
-            tag("span", f"−{removed:,}", class_="removed"),
+            tag("span", f"\N{MINUS SIGN}{removed:,}", class_="removed"),
             ". ",
             tag("a", "Download the patch", href=url("run", record.run, "raw", PATCH)),
             class_="diff-summary",
@@ -143,14 +153,24 @@ def _files(record: RunRecord, files: Sequence[FileDiff]) -> Markup:
     if len(files) > MOST_FILES:
         shown.append(notice(f"{len(files) - MOST_FILES:,} more files are in the patch.", "warning"))
     others = [finding for found in findings.values() for finding in found]
-    return join(shown, card("Other findings", tag("ul", [tag("li", finding_line(one)) for one in others[:100]], class_="plain")) if others else None)
+    return join(
+        shown,
+        card(
+            "Other findings",
+            tag("ul", [tag("li", finding_line(one)) for one in others[:100]], class_="plain"),
+        )
+        if others
+        else None,
+    )
 
 
 def _by_path(findings: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     found: dict[str, list[Mapping[str, Any]]] = {}
     for finding in findings:
         path, _, line = str(finding.get("where", "")).rpartition(":")
-        found.setdefault(path if line.isdecimal() and path else str(finding.get("where", "")), []).append(finding)
+        found.setdefault(path if line.isdecimal() and path else str(finding.get("where", "")), []).append(
+            finding
+        )
     return found
 
 
@@ -161,7 +181,15 @@ def _line_of(finding: Mapping[str, Any]) -> int | None:
 
 def finding_line(finding: Mapping[str, Any]) -> Markup:
     where = str(finding.get("where", ""))
-    return join(badge(str(finding.get("severity", "info"))), " ", tag("b", str(finding.get("id", ""))), " ", cut(where, 200), ": ", cut(str(finding.get("why", "")), 600))
+    return join(
+        badge(str(finding.get("severity", "info"))),
+        " ",
+        tag("b", str(finding.get("id", ""))),
+        " ",
+        cut(where, 200),
+        ": ",
+        cut(str(finding.get("why", "")), 600),
+    )
 
 
 def _file(one: FileDiff, findings: Sequence[Mapping[str, Any]], room: int) -> Markup:
@@ -174,7 +202,7 @@ def _file(one: FileDiff, findings: Sequence[Mapping[str, Any]], room: int) -> Ma
         "summary",
         tag("code", one.path or "before the first file"),
         tag("span", f"+{one.added:,}", class_="added"),
-        tag("span", f"−{one.removed:,}", class_="removed"),
+        tag("span", f"\N{MINUS SIGN}{one.removed:,}", class_="removed"),
         badge("warning", label=plural(len(findings), "finding")) if findings else None,
     )
     return tag(
@@ -182,7 +210,14 @@ def _file(one: FileDiff, findings: Sequence[Mapping[str, Any]], room: int) -> Ma
         head,
         [tag("p", finding_line(finding), class_="in-place") for finding in above[:50]],
         tag("p", cut("; ".join(one.head), 600), class_="dim") if one.head else None,
-        tag("div", Markup("".join(_rows(lines, in_place))), class_="diff", tabindex="0", role="region", aria_label=f"Changes of {cut(one.path, 80)}"),
+        tag(
+            "div",
+            Markup("".join(_rows(lines, in_place))),
+            class_="diff",
+            tabindex="0",
+            role="region",
+            aria_label=f"Changes of {cut(one.path, 80)}",
+        ),
         notice(f"{plural(left_out, 'more line')} of this file in the patch.", "info") if left_out else None,
         open=len(one.lines) <= OPEN_LINES or None,
         class_="file",
@@ -194,7 +229,7 @@ def _rows(lines: Sequence[Line], findings: Mapping[int, Mapping[str, Any]]) -> I
     for line in lines:
         text = line.text if line.kind in ("hunk", "note") else line.text[1:]
         more = f"… {len(text) - MOST_CHARS:,} more characters" if len(text) > MOST_CHARS else ""
-        sign = {"add": "+", "del": "−"}.get(line.kind, " ")
+        sign = {"add": "+", "del": "\N{MINUS SIGN}"}.get(line.kind, " ")
         yield (
             f'<div class="l {line.kind}"><span class="n">{line.old or ""}</span><span class="n">{line.new or ""}</span>'
             f'<span class="s">{sign}</span><span class="t">{escape(text[:MOST_CHARS])}</span>'

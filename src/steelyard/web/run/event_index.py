@@ -26,7 +26,10 @@ from steelyard.filesystem.plain_file import open_plain
 
 # Kind -> what it is called, and which types of events it has; the first row that matches counts.
 KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "alert": ("Alerts", ("monitor.", "intervention", "operator.", "subscriber.", "run.mismatch", "termination")),
+    "alert": (
+        "Alerts",
+        ("monitor.", "intervention", "operator.", "subscriber.", "run.mismatch", "termination"),
+    ),
     "message": ("Messages", ("brief", "agent.")),
     "model": ("Model turns", ("model.",)),
     "tool": ("Tool calls", ("tool.", "permission.")),
@@ -54,7 +57,9 @@ class EventIndex:
     starts: array[int] = field(default_factory=lambda: array("Q", [0]))
     kinds: bytearray = field(default_factory=bytearray)
     identity: tuple[int, int] = (0, 0)  # device and inode
-    selections: OrderedDict[tuple[tuple[str, ...], str], tuple[int, Sequence[int]]] = field(default_factory=OrderedDict)
+    selections: OrderedDict[tuple[tuple[str, ...], str], tuple[int, Sequence[int]]] = field(
+        default_factory=OrderedDict
+    )
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __len__(self) -> int:

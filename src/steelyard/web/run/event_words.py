@@ -52,7 +52,30 @@ _MEMBERS: dict[str, tuple[str, ...]] = {
     "run.end": ("peak_memory_bytes",),
 }
 _UNNAMED = frozenset(
-    {"text", "prefix", "cmd", "command", "stage", "step", "id", "path", "code", "kind", "run", "model", "name", "tool", "title", "action", "why", "rationale", "outcome", "decision", "compared", "to"}
+    {
+        "text",
+        "prefix",
+        "cmd",
+        "command",
+        "stage",
+        "step",
+        "id",
+        "path",
+        "code",
+        "kind",
+        "run",
+        "model",
+        "name",
+        "tool",
+        "title",
+        "action",
+        "why",
+        "rationale",
+        "outcome",
+        "decision",
+        "compared",
+        "to",
+    }
 )
 
 
@@ -63,12 +86,16 @@ def event_words(event: Mapping[str, Any]) -> str:
     names = _MEMBERS.get(str(event.get("type")), ())
     said = [word for name in names if (word := _member(name, payload.get(name)))]
     if not said:
-        said = [word for name, value in payload.items() if name not in _LONG and (word := _member(str(name), value))]
+        said = [
+            word
+            for name, value in payload.items()
+            if name not in _LONG and (word := _member(str(name), value))
+        ]
     return one_line(": ".join(said[:1]) + ("  " if said[1:] else "") + "  ".join(said[1:6]), MOST_CHARS)
 
 
 def _member(name: str, value: Any) -> str:
-    if value is None or value == "" or value == {} or value == []:
+    if value is None or value in ("", {}, []):
         return ""
     if name == "wall_ns" and isinstance(value, int):
         return f"{value / 1e9:.2f} s"

@@ -49,28 +49,65 @@ _MEANING: dict[str, dict[str, str]] = {
 
 
 def evidence_tab(record: RunRecord) -> Markup:
-    return run_document(record, "evidence", _verified(record), _assurance(record), _findings(record), _hashes(record), _manifest(record))
+    return run_document(
+        record,
+        "evidence",
+        _verified(record),
+        _assurance(record),
+        _findings(record),
+        _hashes(record),
+        _manifest(record),
+    )
 
 
 def _verified(record: RunRecord) -> Markup:
     if record.state in ("running", "interrupted"):
-        return card("Record", empty("There is no seal yet.", "A record can be verified once its run has ended."))
+        return card(
+            "Record", empty("There is no seal yet.", "A record can be verified once its run has ended.")
+        )
     breaks = record_breaks(record.folder)
     chain = chain_status(record)
-    said: list[Child] = [tag("p", badge("pass" if chain["holds"] else "fail", label="chain of events"), " ", one_line(chain["words"]))]
+    said: list[Child] = [
+        tag(
+            "p",
+            badge("pass" if chain["holds"] else "fail", label="chain of events"),
+            " ",
+            one_line(chain["words"]),
+        )
+    ]
     if breaks:
-        said.append(tag("ul", [tag("li", badge("altered"), " ", one_line(str(one))) for one in breaks[:50]], class_="plain"))
+        said.append(
+            tag(
+                "ul",
+                [tag("li", badge("altered"), " ", one_line(str(one))) for one in breaks[:50]],
+                class_="plain",
+            )
+        )
         said.append(notice("The record is not as it was left. What it shows does not count.", "alarm"))
     else:
-        said.append(tag("p", badge("pass", label="every file"), " has the hash that the seal names, and the gradings and the report follow from it."))
+        said.append(
+            tag(
+                "p",
+                badge("pass", label="every file"),
+                " has the hash that the seal names, and the gradings and the report follow from it.",
+            )
+        )
     return card("Record", said)
 
 
 def _assurance(record: RunRecord) -> Markup:
     label = record.result.get("assurance")
     if not isinstance(label, dict):
-        return card("What this verdict is worth", empty("There is no verdict.", "A run that was not graded has no assurance label."))
-    return card("What this verdict is worth", tag("p", _sentence(label, str(record.result.get("verdict")))), facts(_parts(label)), id_="assurance")
+        return card(
+            "What this verdict is worth",
+            empty("There is no verdict.", "A run that was not graded has no assurance label."),
+        )
+    return card(
+        "What this verdict is worth",
+        tag("p", _sentence(label, str(record.result.get("verdict")))),
+        facts(_parts(label)),
+        id_="assurance",
+    )
 
 
 def _sentence(label: Mapping[str, Any], verdict: str) -> str:
@@ -96,7 +133,13 @@ def _parts(label: Mapping[str, Any]) -> list[tuple[str, Child]]:
     found.append(("network", f"{network}{more}"))
     limits = label.get("limits")
     if isinstance(limits, dict):
-        found.append(("limits", ", ".join(f"{cut(str(name), 40)} by {cut(str(how), 60)}" for name, how in limits.items()) or "none"))
+        found.append(
+            (
+                "limits",
+                ", ".join(f"{cut(str(name), 40)} by {cut(str(how), 60)}" for name, how in limits.items())
+                or "none",
+            )
+        )
     return found
 
 
@@ -124,7 +167,7 @@ def _hashes(record: RunRecord) -> Markup:
         ("seal", digest(seal.get("digest"))),
         ("grading", digest(record.grading.get("digest"))),
         ("signature", "signed" if seal.get("signature") else "not signed"),
-        ("trial", str(record.result.get("trial") or "–")),
+        ("trial", str(record.result.get("trial") or "\N{EN DASH}")),
     ]
     command = tag("p", "Verify it yourself: ", tag("code", f"steelyard verify {record.run}"), class_="dim")
     return card("Hashes", facts(pairs), command)
@@ -132,4 +175,11 @@ def _hashes(record: RunRecord) -> Markup:
 
 def _manifest(record: RunRecord) -> Markup:
     text = orjson.dumps(dict(record.manifest), option=orjson.OPT_INDENT_2).decode()
-    return card("Manifest", tag("details", tag("summary", "As written before the agent started"), tag("pre", bounded(text, MOST_JSON), tabindex="0")))
+    return card(
+        "Manifest",
+        tag(
+            "details",
+            tag("summary", "As written before the agent started"),
+            tag("pre", bounded(text, MOST_JSON), tabindex="0"),
+        ),
+    )

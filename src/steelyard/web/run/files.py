@@ -34,16 +34,28 @@ def _changed(record: RunRecord) -> Markup:
     try:
         change = Change.from_bytes(record.folder.read_bytes(CHANGE))
     except DAMAGED:
-        return card("Changed by the agent", empty("The workspace was not read.", "The run ended before its change was captured."))
+        return card(
+            "Changed by the agent",
+            empty("The workspace was not read.", "The run ended before its change was captured."),
+        )
     if not change.entries:
-        return card("Changed by the agent", empty("Nothing.", "The workspace is the same as the snapshot of the contract."))
+        return card(
+            "Changed by the agent",
+            empty("Nothing.", "The workspace is the same as the snapshot of the contract."),
+        )
     rows = [_entry(record, entry) for entry in change.entries[:MOST_LISTED]]
     more = f" ({MOST_LISTED:,} of {len(change.entries):,} shown)" if len(change.entries) > MOST_LISTED else ""
     return card(
         "Changed by the agent",
-        None if change.complete else notice("The import reached a limit, so this is not the whole change.", "warning"),
+        None
+        if change.complete
+        else notice("The import reached a limit, so this is not the whole change.", "warning"),
         table(("path", "what", "before", "after"), rows, caption=f"Changed files{more}"),
-        tag("p", f"Generated files that are not graded: {plural(change.generated.count, 'file')}, {size(change.generated.bytes)}.", class_="dim")
+        tag(
+            "p",
+            f"Generated files that are not graded: {plural(change.generated.count, 'file')}, {size(change.generated.bytes)}.",
+            class_="dim",
+        )
         if change.generated.count
         else None,
     )
@@ -59,7 +71,7 @@ def _entry(record: RunRecord, entry: ChangeEntry) -> tuple[Child, ...]:
 
 def _blob(record: RunRecord, entry: object) -> Child:
     if entry is None:
-        return "–"
+        return "\N{EN DASH}"
     sha256, kind = str(getattr(entry, "sha256", "")), str(getattr(entry, "kind", ""))
     amount = size(getattr(entry, "size", None))
     if not sha256:
@@ -95,14 +107,24 @@ def _record_files(record: RunRecord) -> Markup:
                 tag("a", cut(name, 300), href=url("run", record.run, "file", *parts)),
                 size(amount),
                 digest(sealed.get(name)) if name in sealed else tag("span", "not in the seal", class_="dim"),
-                tag("a", "download", href=url("run", record.run, "raw", *parts), aria_label=f"Download {cut(name, 300)}"),
+                tag(
+                    "a",
+                    "download",
+                    href=url("run", record.run, "raw", *parts),
+                    aria_label=f"Download {cut(name, 300)}",
+                ),
             )
         )
     more = f" ({left_out:,} more in the folder)" if left_out else ""
     return card(
         "Files of the record",
         tag("p", tag("code", str(record.folder.path)), class_="dim"),
-        table(("file", "size", "sealed SHA-256", ""), rows, caption=f"Files of the run folder{more}", numeric=(1,)),
+        table(
+            ("file", "size", "sealed SHA-256", ""),
+            rows,
+            caption=f"Files of the run folder{more}",
+            numeric=(1,),
+        ),
     )
 
 
@@ -131,7 +153,7 @@ def _open(record: RunRecord, name: str) -> object:
         if path.is_symlink():
             raise NotThere("This run has no such file.")
     try:
-        return open_plain(path / name.split("/")[-1])
+        return open_plain(path / name.rsplit("/", maxsplit=1)[-1])
     except (OSError, ValueError):
         raise NotThere("This run has no such file.") from None
 
@@ -151,7 +173,9 @@ def file_page(record: RunRecord, request: Request) -> Markup:
         card(
             name,
             tag("p", size(total), ". ", tag("a", "Download", href=url("run", record.run, "raw", *parts))),
-            notice(f"The first {size(shown)} are shown{'' if is_text else ' in hexadecimal digits'}.", "info") if shown < total or not is_text else None,
+            notice(f"The first {size(shown)} are shown{'' if is_text else ' in hexadecimal digits'}.", "info")
+            if shown < total or not is_text
+            else None,
             tag("pre", bounded(text, MOST_SHOWN), tabindex="0"),
         ),
     )
@@ -173,5 +197,8 @@ def raw_file(record: RunRecord, request: Request) -> Response:
 
     last = name.split("/")[-1]
     plain = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in last)
-    headers = {"Content-Disposition": f'attachment; filename="{plain}"', "Content-Security-Policy": FILE_POLICY}
+    headers = {
+        "Content-Disposition": f'attachment; filename="{plain}"',
+        "Content-Security-Policy": FILE_POLICY,
+    }
     return Response(pieces(), "application/octet-stream", 200, headers)

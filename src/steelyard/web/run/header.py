@@ -66,7 +66,16 @@ def _title(record: RunRecord) -> Markup:
             tag("span", "cost ", money((result.get("cost") or {}).get("usd"))),
         ]
     return join(
-        tag("h1", badge(word, class_="large"), " ", record.contract, " ", tag("span", "by", class_="dim"), " ", record.agent),
+        tag(
+            "h1",
+            badge(word, class_="large"),
+            " ",
+            record.contract,
+            " ",
+            tag("span", "by", class_="dim"),
+            " ",
+            record.agent,
+        ),
         tag("p", [join(one, " ") for one in about], class_="about"),
         tag("p", _story(result), class_="story") if result else None,
     )
@@ -107,11 +116,21 @@ def _notices(record: RunRecord) -> Markup:
 
 def _gradings(record: RunRecord) -> Markup:
     links = [
-        tag("a", f"{n}", href=url("run", record.run, grading=n), aria_current="true" if n == record.number else None)
+        tag(
+            "a",
+            f"{n}",
+            href=url("run", record.run, grading=n),
+            aria_current="true" if n == record.number else None,
+        )
         for n in range(1, min(len(record.gradings), 50) + 1)
     ]
     said = "the result of record" if record.number == 1 else "a regrade; the result of record is grading 1"
-    return notice(join(f"Grading {record.number} of {len(record.gradings)}: {said}. Show grading ", [join(one, " ") for one in links]))
+    return notice(
+        join(
+            f"Grading {record.number} of {len(record.gradings)}: {said}. Show grading ",
+            [join(one, " ") for one in links],
+        )
+    )
 
 
 def gates(record: RunRecord) -> Markup:
@@ -122,14 +141,27 @@ def gates(record: RunRecord) -> Markup:
     return join(
         tag(
             "div",
-            _gate("Objective and checks", str(result.get("checks", "UNGRADED")), _checks_why(result), url("run", record.run, "scorers")),
-            _gate("Judge verdict", str(judge["verdict"]) if judge else "not asked", _judge_why(judge), url("run", record.run, "judge")),
+            _gate(
+                "Objective and checks",
+                str(result.get("checks", "UNGRADED")),
+                _checks_why(result),
+                url("run", record.run, "scorers"),
+            ),
+            _gate(
+                "Judge verdict",
+                str(judge["verdict"]) if judge else "not asked",
+                _judge_why(judge),
+                url("run", record.run, "judge"),
+            ),
             _gate("Run badge", word, _run_why(result), url("run", record.run, "evidence")),
             class_="gates",
             role="group",
             aria_label="The three gates of this run",
         ),
-        notice(MEANING[str(result["disagreement"])][:1].upper() + MEANING[str(result["disagreement"])][1:] + ".", "warning")
+        notice(
+            MEANING[str(result["disagreement"])][:1].upper() + MEANING[str(result["disagreement"])][1:] + ".",
+            "warning",
+        )
         if MEANING.get(str(result.get("disagreement")), "")
         else None,
     )
@@ -148,11 +180,22 @@ def _gate(title: str, word: str, why: Child, href: str) -> Markup:
 def _checks_why(result: Mapping[str, Any]) -> Child:
     """The four gates of the change, and the score."""
     outcomes, why = result.get("gates") or {}, result.get("why") or {}
-    numbers = tag("p", "score ", tag("b", number(result.get("score"))), "  reward ", tag("b", number(result.get("reward"))))
+    numbers = tag(
+        "p",
+        "score ",
+        tag("b", number(result.get("score"))),
+        "  reward ",
+        tag("b", number(result.get("reward"))),
+    )
     if not outcomes:
         return numbers
     rows = [
-        tag("li", badge(str(outcomes.get(name)), label=name), " ", tag("span", cut(one_line(str(why.get(name, ""))), 160)))
+        tag(
+            "li",
+            badge(str(outcomes.get(name)), label=name),
+            " ",
+            tag("span", cut(one_line(str(why.get(name, ""))), 160)),
+        )
         for name in GATES
         if name in outcomes
     ]

@@ -26,7 +26,11 @@ def judge_tab(record: RunRecord) -> Markup:
         found
         or empty(
             "No model was asked about this run.",
-            join("A judge reads the task, the trace and the diff; ", tag("code", "docs/judge.md"), " says how to ask one. Without a key the judge is not asked."),
+            join(
+                "A judge reads the task, the trace and the diff; ",
+                tag("code", "docs/judge.md"),
+                " says how to ask one. Without a key the judge is not asked.",
+            ),
         ),
     )
 
@@ -54,7 +58,9 @@ def _flags(judge: Mapping[str, Any], opinions: Sequence[Mapping[str, Any]]) -> M
     if len(opinions) > 1:
         said.append(f"{len(opinions)} models were asked" + ("; they disagree" if judge.get("split") else ""))
     if judge.get("steered"):
-        said.append(badge("violation", label="a model obeyed instructions in the evidence; its answer does not count"))
+        said.append(
+            badge("violation", label="a model obeyed instructions in the evidence; its answer does not count")
+        )
     return tag("ul", [tag("li", one) for one in said], class_="plain") if said else None
 
 
@@ -88,9 +94,13 @@ def _opinion(opinion: Mapping[str, Any], *, is_short: bool) -> Markup:
     return tag(
         "article",
         tag("h3", badge(str(opinion.get("verdict"))), " ", cut(str(opinion.get("model", "")), 100)),
-        tag("p", badge("violation", label="It obeyed instructions in the evidence, so it does not count.")) if opinion.get("steered") else None,
+        tag("p", badge("violation", label="It obeyed instructions in the evidence, so it does not count."))
+        if opinion.get("steered")
+        else None,
         tag("p", cut(str(opinion["error"]), 2000), class_="notice warning") if opinion.get("error") else None,
-        tag("blockquote", bounded(str(opinion.get("reasoning", "")), 2500 if is_short else MOST_REASONING)) if opinion.get("reasoning") else None,
+        tag("blockquote", bounded(str(opinion.get("reasoning", "")), 2500 if is_short else MOST_REASONING))
+        if opinion.get("reasoning")
+        else None,
         _facts(facts[: 5 if is_short else MOST_FACTS], len(facts)),
         footprint,
         class_="opinion",
@@ -101,7 +111,11 @@ def _facts(facts: Sequence[Mapping[str, Any]], total: int) -> Markup | None:
     if not facts:
         return None
     rows = [
-        (badge("supported" if fact.get("supported") else "not supported"), cut(str(fact.get("claim", "")), 600), cut(str(fact.get("evidence", "")), 300))
+        (
+            badge("supported" if fact.get("supported") else "not supported"),
+            cut(str(fact.get("claim", "")), 600),
+            cut(str(fact.get("evidence", "")), 300),
+        )
         for fact in facts
     ]
     more = f", {len(facts)} of {total} shown" if total > len(facts) else ""

@@ -46,7 +46,9 @@ class RunRecord:
     @property
     def agent(self) -> str:
         named = self.manifest.get("agent")
-        return str(self.result.get("agent") or (named.get("name") if isinstance(named, dict) else None) or "unknown")
+        return str(
+            self.result.get("agent") or (named.get("name") if isinstance(named, dict) else None) or "unknown"
+        )
 
     @property
     def grading(self) -> Mapping[str, Any]:
@@ -71,11 +73,24 @@ def read_record(folder: RunFolder, number: int = 1) -> RunRecord:
         number = number if 1 <= number <= len(gradings) else 1
         line = result_line(evidence, gradings[number - 1], len(gradings))
     except DAMAGED:
-        return RunRecord(folder, "altered", broken or "its grading cannot be read", manifest=_manifest(folder))
+        return RunRecord(
+            folder, "altered", broken or "its grading cannot be read", manifest=_manifest(folder)
+        )
     if broken:
-        line |= {"status": "invalid", "verdict": "invalid", "reward": None, "reason": f"record altered: {broken}"}
+        line |= {
+            "status": "invalid",
+            "verdict": "invalid",
+            "reward": None,
+            "reason": f"record altered: {broken}",
+        }
     return RunRecord(
-        folder, "altered" if broken else "finished", broken, line, dict(evidence.manifest), tuple(gradings), number
+        folder,
+        "altered" if broken else "finished",
+        broken,
+        line,
+        dict(evidence.manifest),
+        tuple(gradings),
+        number,
     )
 
 

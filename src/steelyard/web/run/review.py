@@ -26,7 +26,14 @@ def review_tab(record: RunRecord, request: Request) -> Markup:
     return _tab(record, request.csrf, saved="saved" in request.query)
 
 
-def _tab(record: RunRecord, csrf: str, *, saved: bool = False, fault: str = "", typed: Mapping[str, str] | None = None) -> Markup:
+def _tab(
+    record: RunRecord,
+    csrf: str,
+    *,
+    saved: bool = False,
+    fault: str = "",
+    typed: Mapping[str, str] | None = None,
+) -> Markup:
     content: list[Child] = []
     if saved:
         content.append(notice("Your judgement was added to the record."))
@@ -57,15 +64,27 @@ def _stored(record: RunRecord) -> list[Child]:
     summary = facts(
         [
             ("people say", badge(status.decision) if status.annotations else "nothing yet"),
-            ("judgements", f"{plural(status.annotations, 'judgement')} by {plural(status.reviewers, 'person', 'people')}"),
+            (
+                "judgements",
+                f"{plural(status.annotations, 'judgement')} by {plural(status.reviewers, 'person', 'people')}",
+            ),
             ("time", "not measured" if status.minutes is None else f"{status.minutes:g} minutes"),
             ("disagreement", "; ".join(KINDS.get(kind, kind) for kind in kinds) or "none"),
-            ("worth a look because", "; ".join(cut(one, 200) for one in reasons) or "nothing asks for a person"),
+            (
+                "worth a look because",
+                "; ".join(cut(one, 200) for one in reasons) or "nothing asks for a person",
+            ),
         ]
     )
     found: list[Child] = [card("What people said", summary)]
     if entries:
-        found.append(table(("number", "judgement", "person", "categories", "notes", "at"), [_row(one) for one in entries[-200:]], caption="Judgements, oldest first"))
+        found.append(
+            table(
+                ("number", "judgement", "person", "categories", "notes", "at"),
+                [_row(one) for one in entries[-200:]],
+                caption="Judgements, oldest first",
+            )
+        )
     return found
 
 
@@ -95,7 +114,14 @@ def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
     choices = [
         tag(
             "label",
-            tag("input", type="radio", name="judgment", value=word, required=True, checked=typed.get("judgment") == word),
+            tag(
+                "input",
+                type="radio",
+                name="judgment",
+                value=word,
+                required=True,
+                checked=typed.get("judgment") == word,
+            ),
             f" {word}: {_MEANINGS[word]}",
         )
         for word in JUDGMENTS
@@ -108,21 +134,42 @@ def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
             tag("fieldset", tag("legend", "Is the task done?"), choices, class_="stack"),
             _field("Your name", "reviewer", typed, required=True, autocomplete="username"),
             _field("Your discipline (optional)", "discipline", typed),
-            _field("Categories, separated by commas (optional)", "categories", typed, placeholder="missing_test, wrong_file"),
-            tag("label", "Notes (optional)", tag("textarea", typed.get("notes", ""), name="notes", rows="5", maxlength=MOST_NOTES)),
+            _field(
+                "Categories, separated by commas (optional)",
+                "categories",
+                typed,
+                placeholder="missing_test, wrong_file",
+            ),
+            tag(
+                "label",
+                "Notes (optional)",
+                tag("textarea", typed.get("notes", ""), name="notes", rows="5", maxlength=MOST_NOTES),
+            ),
             _field("Minutes that you spent (optional)", "minutes", typed, inputmode="decimal"),
-            tag("label", tag("input", type="checkbox", name="adjudicate", value="yes", checked="adjudicate" in typed), " This decides between reviewers who disagree"),
+            tag(
+                "label",
+                tag("input", type="checkbox", name="adjudicate", value="yes", checked="adjudicate" in typed),
+                " This decides between reviewers who disagree",
+            ),
             tag("button", "Add to the record"),
             method="post",
             action=url("run", record.run, "review"),
             class_="stack",
         ),
-        tag("p", "A judgement is kept beside the automated result, with your name and the time. It cannot be removed.", class_="dim"),
+        tag(
+            "p",
+            "A judgement is kept beside the automated result, with your name and the time. It cannot be removed.",
+            class_="dim",
+        ),
     )
 
 
 def _field(label: str, name: str, typed: Mapping[str, str], **attributes: Any) -> Markup:
-    return tag("label", label, tag("input", type="text", name=name, value=typed.get(name, ""), maxlength="500", **attributes))
+    return tag(
+        "label",
+        label,
+        tag("input", type="text", name=name, value=typed.get(name, ""), maxlength="500", **attributes),
+    )
 
 
 def save_review(record: RunRecord, request: Request) -> Response:
@@ -136,7 +183,10 @@ def save_review(record: RunRecord, request: Request) -> Response:
         append = adjudicate if form.get("adjudicate") else annotate
         append(record.folder, _annotation(form), minutes=_minutes(form.get("minutes", "")))
     except ValidationError:
-        return page(_tab(record, request.csrf, fault="choose pass, fail or defer, and write your name", typed=form), 400)
+        return page(
+            _tab(record, request.csrf, fault="choose pass, fail or defer, and write your name", typed=form),
+            400,
+        )
     except OperatorFault as fault:
         return page(_tab(record, request.csrf, fault=str(fault).rstrip("."), typed=form), 400)
     return redirect(url("run", record.run, "review", saved="yes"))

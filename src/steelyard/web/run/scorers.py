@@ -77,11 +77,19 @@ def _detail(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> M
         if data:
             shown = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
             pairs.append(("data", tag("pre", bounded(shown, 4000))))
-    hidden = tag("p", "This output may show hidden files; a result line leaves it out.", class_="dim") if grade.get("hidden") else None
+    hidden = (
+        tag("p", "This output may show hidden files; a result line leaves it out.", class_="dim")
+        if grade.get("hidden")
+        else None
+    )
     return tag(
         "div",
         facts(pairs),
-        join(tag("p", "output (end)", class_="label"), hidden, tag("pre", bounded(output, 3000 if is_short else MOST_OUTPUT), tabindex="0"))
+        join(
+            tag("p", "output (end)", class_="label"),
+            hidden,
+            tag("pre", bounded(output, 3000 if is_short else MOST_OUTPUT), tabindex="0"),
+        )
         if output
         else None,
         class_="detail",
@@ -107,7 +115,10 @@ def _breakdown(record: RunRecord) -> Markup | None:
     parts = record.result.get("breakdown")
     if not isinstance(parts, dict) or not parts:
         return None
-    rows = [tag("tr", tag("th", cut(str(name), 60), scope="row"), tag("td", _part(part))) for name, part in list(parts.items())[:200]]
+    rows = [
+        tag("tr", tag("th", cut(str(name), 60), scope="row"), tag("td", _part(part)))
+        for name, part in list(parts.items())[:200]
+    ]
     return card("Dimensions of the verifier", tag("table", tag("tbody", rows)))
 
 

@@ -40,7 +40,12 @@ def trace_tab(record: RunRecord, indexes: EventIndexes, request: Request) -> Mar
     return run_document(
         record,
         "",
-        tag("div", tag("div", *aside, class_="side") if any(aside) else None, _timeline(record, index, request), class_="trace" if any(aside) else "trace alone"),
+        tag(
+            "div",
+            tag("div", *aside, class_="side") if any(aside) else None,
+            _timeline(record, index, request),
+            class_="trace" if any(aside) else "trace alone",
+        ),
         scripts=("timeline.js",),
     )
 
@@ -60,7 +65,9 @@ def _timeline(record: RunRecord, index: EventIndex, request: Request) -> Markup:
         join("Timeline ", tag("span", plural(len(index), "event"), class_="dim")),
         _controls(record, index, kinds, text),
         _chain_line(record),
-        tag("p", f"{len(chosen):,} of {len(index):,} events match.", class_="dim", id="matches") if kinds or text else tag("p", id="matches", class_="dim"),
+        tag("p", f"{len(chosen):,} of {len(index):,} events match.", class_="dim", id="matches")
+        if kinds or text
+        else tag("p", id="matches", class_="dim"),
         tag(
             "div",
             tag("ol", [_row(record, row) for row in rows], start=str(first)),
@@ -96,8 +103,23 @@ def _controls(record: RunRecord, index: EventIndex, kinds: list[str], text: str)
     return tag(
         "form",
         tag("fieldset", tag("legend", "Kinds of events"), boxes, class_="kinds"),
-        tag("label", "Search ", tag("input", type="search", name="q", value=text, maxlength=MOST_QUERY, placeholder="text in an event")),
-        tag("label", "Go to event ", tag("input", type="number", name="at", min="1", max=max(1, len(index)), id="jump")),
+        tag(
+            "label",
+            "Search ",
+            tag(
+                "input",
+                type="search",
+                name="q",
+                value=text,
+                maxlength=MOST_QUERY,
+                placeholder="text in an event",
+            ),
+        ),
+        tag(
+            "label",
+            "Go to event ",
+            tag("input", type="number", name="at", min="1", max=max(1, len(index)), id="jump"),
+        ),
         tag("button", "Show"),
         method="get",
         action=url("run", record.run),
@@ -110,7 +132,13 @@ def _chain_line(record: RunRecord) -> Markup:
     return tag(
         "p",
         "Chain: ",
-        tag("span", "not verified yet; ", tag("a", "verify the whole record", href=url("run", record.run, "evidence")), id="chain", data_source=url("run", record.run, "chain.json")),
+        tag(
+            "span",
+            "not verified yet; ",
+            tag("a", "verify the whole record", href=url("run", record.run, "evidence")),
+            id="chain",
+            data_source=url("run", record.run, "chain.json"),
+        ),
     )
 
 
@@ -119,10 +147,22 @@ def _pager(record: RunRecord, request: Request, first: int, total: int) -> Marku
         return None
     kinds, text = _filter(request)
     links = []
-    for name, at in (("First", 1), ("Previous", first - PAGE), ("Next", first + PAGE), ("Last", (total - 1) // PAGE * PAGE + 1)):
+    for name, at in (
+        ("First", 1),
+        ("Previous", first - PAGE),
+        ("Next", first + PAGE),
+        ("Last", (total - 1) // PAGE * PAGE + 1),
+    ):
         if 1 <= at <= total and at != first:
             links.append(join(tag("a", name, href=url("run", record.run, at=at, kind=kinds, q=text)), " "))
-    return tag("nav", f"Events {first:,} to {min(first + PAGE - 1, total):,} of {total:,}. ", links, class_="pager", id="pager", aria_label="Pages of the timeline")
+    return tag(
+        "nav",
+        f"Events {first:,} to {min(first + PAGE - 1, total):,} of {total:,}. ",
+        links,
+        class_="pager",
+        id="pager",
+        aria_label="Pages of the timeline",
+    )
 
 
 Row = tuple[int, float, str, str, str, str]
@@ -135,7 +175,14 @@ def _rows(index: EventIndex, chosen: Any, start: int, most: int) -> list[Row]:
 def _words(event: dict[str, Any]) -> Row:
     t, type_ = event.get("t"), str(event.get("type", "other"))
     seconds = round(t / 1e9, 3) if isinstance(t, int) else 0.0
-    return (_integer(event.get("seq")), seconds, kind_of(type_), type_, str(event.get("actor", ""))[:20], event_words(event))
+    return (
+        _integer(event.get("seq")),
+        seconds,
+        kind_of(type_),
+        type_,
+        str(event.get("actor", ""))[:20],
+        event_words(event),
+    )
 
 
 def _integer(value: Any) -> int:
@@ -169,7 +216,9 @@ def events_json(record: RunRecord, indexes: EventIndexes, request: Request) -> R
         answer["at"] = _place(chosen, wanted - 1)
     answer["rows"] = [
         [seq, seconds, kind, type_, actor, _visible(words)]
-        for seq, seconds, kind, type_, actor, words in _rows(index, chosen, start, request.number("count", PAGE, 1, MOST_ROWS))
+        for seq, seconds, kind, type_, actor, words in _rows(
+            index, chosen, start, request.number("count", PAGE, 1, MOST_ROWS)
+        )
     ]
     return Response(orjson.dumps(answer), JSON)
 
@@ -209,7 +258,10 @@ def chain_status(record: RunRecord) -> dict[str, Any]:
         return {"holds": False, "words": "the seal cannot be read"}
     if broken:
         return {"holds": False, "words": str(broken)}
-    return {"holds": True, "words": f"{plural(seal['events'], 'event')}, unbroken, and the last hash is the sealed one"}
+    return {
+        "holds": True,
+        "words": f"{plural(seal['events'], 'event')}, unbroken, and the last hash is the sealed one",
+    }
 
 
 def event_page(record: RunRecord, indexes: EventIndexes, request: Request) -> Markup:
@@ -234,7 +286,10 @@ def event_page(record: RunRecord, indexes: EventIndexes, request: Request) -> Ma
                 [
                     ("what", event_words(event) or "nothing is said about it"),
                     ("by", str(event.get("actor", ""))),
-                    ("at", f"{moment(str(event.get('at', '')))} UTC, {_integer(event.get('t')) / 1e9:.3f} s after the start"),
+                    (
+                        "at",
+                        f"{moment(str(event.get('at', '')))} UTC, {_integer(event.get('t')) / 1e9:.3f} s after the start",
+                    ),
                     ("hash", digest(str(event.get("hash", "")))),
                     ("continues", digest(str(event.get("prev", "")))),
                 ]
@@ -264,4 +319,3 @@ def event_json(record: RunRecord, indexes: EventIndexes, request: Request) -> Re
 
 def raw_text(event: dict[str, Any]) -> str:
     return orjson.dumps(event, option=orjson.OPT_INDENT_2).decode()
-
