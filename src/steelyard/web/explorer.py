@@ -257,24 +257,24 @@ def _found(
     return tag("div", head, body, _pager(view, page_number, last, per_page), class_="results")
 
 
-def runs_table(rows: Sequence[Entry], view: Mapping[str, Any]) -> Markup:
-    head = [
-        tag("th", tag("span", "Choose", class_="hidden"), scope="col"),
-        *(_heading(name, column, view) for name, column in COLUMNS),
-    ]
+def runs_table(rows: Sequence[Entry], view: Mapping[str, Any] | None = None) -> Markup:
+    """With a `view`, runs can be chosen and sorted."""
+    head = [_heading(name, column, view) for name, column in COLUMNS]
+    if view is not None:
+        head.insert(0, tag("th", tag("span", "Choose", class_="hidden"), scope="col"))
     inner = tag(
         "table",
         tag("caption", "Runs", class_="hidden"),
         tag("thead", tag("tr", head)),
-        tag("tbody", [_row(row) for row in rows]),
+        tag("tbody", [_row(row, is_choice=view is not None) for row in rows]),
         class_="runs",
     )
     return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label="Runs that match")
 
 
-def _heading(name: str, column: str, view: Mapping[str, Any]) -> Markup:
+def _heading(name: str, column: str, view: Mapping[str, Any] | None) -> Markup:
     class_ = "num" if name in _NUMERIC else None
-    if not column:
+    if not column or view is None:
         return tag("th", name, scope="col", class_=class_)
     query = query_of(view)
     is_sorted = query.sort == column
@@ -285,33 +285,30 @@ def _heading(name: str, column: str, view: Mapping[str, Any]) -> Markup:
     return tag("th", link, scope="col", class_=class_, aria_sort=said)
 
 
-def _row(entry: Entry) -> Markup:
-    line = entry.line or {}
+def _row(entry: Entry, *, is_choice: bool) -> Markup:
     started = "" if entry.started is None else f"{entry.started:%Y-%m-%d %H:%M}"
-    cells: tuple[tuple[Child, str | None], ...] = (
-        (tag("input", type="checkbox", name="run", value=entry.run, aria_label=f"Choose {entry.run}"), None),
+    box = tag("input", type="checkbox", name="run", value=entry.run, aria_label=f"Choose {entry.run}")
+    cells: list[tuple[Child, str | None]] = [
+        *([(box, None)] if is_choice else []),
         (badge(entry.state), None),
-        (
-            join(run_link(entry.run, short_run(entry.run)), " ", tag("span", started, class_="dim nowrap")),
-            "nowrap",
-        ),
-        (tag("a", cut(entry.contract, 60), href=url("contract", entry.contract)), None),
-        (tag("a", cut(entry.agent, 60), href=url("agent", entry.agent)), None),
+        (join(run_link(entry.run, short_run(entry.run)), tag("span", started, class_="when")), "nowrap"),
+        (tag("a", cut(entry.contract, 60), href=url("contract", entry.contract)), "name"),
+        (tag("a", cut(entry.agent, 60), href=url("agent", entry.agent)), "name"),
         (badge(entry.judge) if entry.judge else tag("span", "not asked", class_="dim"), "nowrap"),
         (number(entry.score), "num"),
         (number(entry.reward), "num"),
         (money(entry.cost_usd), "num"),
         (seconds(entry.wall_s), "num"),
-        (_why(entry, line), "why"),
-    )
+        (tag("span", _why(entry, entry.line or {})), "why"),
+    ]
     return tag("tr", [tag("td", cell, class_=class_) for cell, class_ in cells])
 
 
 def _why(entry: Entry, line: Mapping[str, Any]) -> Child:
-    """The reason of a verdict that is no pass, in one line, and its tags."""
+    """The reason of a verdict that is no pass."""
     if entry.state == "pass":
-        return tag("span", NONE, class_="dim")
-    return cut(one_line(str(line.get("reason") or "")), 140) or tag("span", entry.phase or NONE, class_="dim")
+        return NONE
+    return cut(one_line(str(line.get("reason") or "")), 200) or entry.phase or NONE
 
 
 def _pager(view: Mapping[str, Any], page_number: int, last: int, per_page: int) -> Markup | None:

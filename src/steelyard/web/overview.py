@@ -222,6 +222,6 @@ def _newest(records: Records, query: Query, view: Mapping[str, Any]) -> Markup:
     rows = records.query(replace(query, sort="started", descending=True, limit=NEWEST), lines=True)
     return card(
         "Newest runs",
-        runs_table(rows, view),
+        runs_table(rows),
         tag("p", tag("a", "All of them in the explorer", href=url(**view))),
     )

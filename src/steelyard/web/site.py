@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import unquote
@@ -120,7 +121,12 @@ class Site:
         raise NotThere("There is no page at this address.")
 
     def record(self, request: Request) -> RunRecord:
-        return read_record(self.folder(request.parts["run"]), request.number("grading", 1, 1))
+        record = read_record(self.folder(request.parts["run"]), request.number("grading", 1, 1))
+        if not record.result or request.path.endswith(".json"):
+            return record
+        # A look at a record reads only the end of its log; what the run cost is spread over all of it.
+        cost_usd = self.indexes.of(record.folder.events).cost_usd
+        return replace(record, result={**record.result, "cost": {"usd": cost_usd}})
 
     def folder(self, run: str) -> RunFolder:
         """A run of this folder by its whole name: no path, no link."""

@@ -57,6 +57,7 @@ class EventIndex:
     starts: array[int] = field(default_factory=lambda: array("Q", [0]))
     kinds: bytearray = field(default_factory=bytearray)
     identity: tuple[int, int] = (0, 0)  # device and inode
+    cost_usd: float | None = None  # the sum of the `cost` events
     selections: OrderedDict[tuple[tuple[str, ...], str], tuple[int, Sequence[int]]] = field(
         default_factory=OrderedDict
     )
@@ -78,9 +79,18 @@ class EventIndex:
                 name = found[1] if found else b"other"
                 if name not in known:
                     known[name] = _KIND_NAMES.index(kind_of(name.decode()))
+                if name == b"cost":
+                    self._add_cost(line)
                 at += len(line)
                 self.starts.append(at)
                 self.kinds.append(known[name])
+
+    def _add_cost(self, line: bytes) -> None:
+        try:
+            usd = orjson.loads(line)["payload"]["usd"]
+            self.cost_usd = (self.cost_usd or 0.0) + float(usd)
+        except (ValueError, LookupError, TypeError):
+            return  # the evidence tab says that the log is damaged
 
     def counts(self) -> dict[str, int]:
         return {kind: self.kinds.count(at) for at, kind in enumerate(_KIND_NAMES)}

@@ -11,7 +11,7 @@ from steelyard.report.one_run import story_of
 from steelyard.report.plain import one_line
 from steelyard.web.layout import Tab, digest, document, notice, tab_bar
 from steelyard.web.run.record import DAMAGED, RunRecord
-from steelyard.web.words import badge, cut, moment, money, number, seconds
+from steelyard.web.words import badge, cut, moment, money, number, plural, seconds
 
 TABS = (
     ("Agent Trace", ""),
@@ -240,8 +240,9 @@ def _tabs(record: RunRecord, current: str) -> list[Tab]:
 def _notes(record: RunRecord) -> dict[str, str]:
     """A count beside a tab, where it says something."""
     failed = sum(grade.get("outcome") in ("fail", "error") for grade in record.grades)
-    files = record.grading.get("findings") or record.result.get("findings") or ()
-    notes = {"scorers": f"{failed} failed" if failed else ""}
-    if isinstance(files, list | tuple) and files:
-        notes["evidence"] = f"{len(files)} findings" if len(files) > 1 else "1 finding"
-    return notes
+    findings = record.result.get("findings") or ()
+    loud = sum(isinstance(one, dict) and one.get("severity") != "info" for one in findings)
+    return {
+        "scorers": f"{failed} failed" if failed else "",
+        "evidence": plural(loud, "warning") if loud else "",
+    }

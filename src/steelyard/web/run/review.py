@@ -131,7 +131,7 @@ def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
         tag(
             "form",
             tag("input", type="hidden", name="csrf", value=csrf),
-            tag("fieldset", tag("legend", "Is the task done?"), choices, class_="stack"),
+            tag("fieldset", tag("legend", "Is the task done?"), choices),
             _field("Your name", "reviewer", typed, required=True, autocomplete="username"),
             _field("Your discipline (optional)", "discipline", typed),
             _field(

@@ -55,9 +55,13 @@ def _row(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> Mark
     head = tag(
         "summary",
         badge(outcome, label=_WORDS.get(outcome, outcome.upper())),
-        tag("span", cut(str(grade.get("name", "")), 80), class_="name"),
-        tag("span", str(grade.get("type", "")), class_="dim type"),
-        None if required else tag("span", "advisory", class_="chip"),
+        tag(
+            "span",
+            tag("span", cut(str(grade.get("name", "")), 80), class_="name"),
+            " ",
+            tag("span", str(grade.get("type", "")), class_="dim type"),
+            None if required else join(" ", tag("span", "advisory", class_="chip")),
+        ),
         tag("span", number(grade.get("score")), class_="score"),
     )
     return tag("details", head, _detail(record, grade, is_short=is_short), open=is_hard, class_="row")
