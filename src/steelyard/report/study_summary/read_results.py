@@ -1,0 +1,111 @@
+"""A folder of runs, a study in it, or a file of JSON lines -> the result lines that a summary is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from steelyard.errors import OperatorFault
+from steelyard.report.result import SCHEMA, VERDICTS
+from steelyard.report.stored.open_store import open_store
+from steelyard.report.study_summary.run_context import RunContext, read_context
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSet:
+    """Result lines in order of their runs, the context of each, and how many runs have no line and why."""
+
+    source: str
+    lines: tuple[Line, ...]
+    contexts: tuple[RunContext | None, ...]
+    without_result: Mapping[str, int] = field(
+        default_factory=dict
+    )  # running, interrupted, not graded, altered
+    planned_trials: int | None = None  # of the study's plan
+    stopping_rule: str | None = None  # for looks before the end, of the study's plan
+
+    def filtered(self, keep: set[str]) -> ResultSet:
+        """Only the lines of these agents."""
+        pairs = [
+            (line, context)
+            for line, context in zip(self.lines, self.contexts, strict=True)
+            if str(line.get("agent")) in keep
+        ]
+        return ResultSet(
+            self.source, tuple(line for line, _ in pairs), tuple(one for _, one in pairs), self.without_result
+        )
+
+
+def read_results(source: Path, *, study: str | None = None, store_url: str | None = None) -> ResultSet:
+    """`source` is a folder of runs or a file with one result line a line; `study` is a name or the start of a digest."""
+    if source.is_dir():
+        return _of_folder(source, study, store_url)
+    if not source.exists():
+        raise OperatorFault(f"{source}: there is no such folder of runs and no such file of result lines")
+    return _of_file(source, study)
+
+
+def of_lines(source: str, lines: list[Line], **more: Any) -> ResultSet:
+    """Lines that are in memory already."""
+    for number, line in enumerate(lines, 1):
+        check_line(line, f"{source}:{number}")
+    return ResultSet(source, tuple(lines), tuple(read_context(line.get("folder")) for line in lines), **more)
+
+
+def _of_folder(folder: Path, study: str | None, store_url: str | None) -> ResultSet:
+    from steelyard.store.query import Query  # noqa: PLC0415  # SQLAlchemy takes as long as the rest of the command
+
+    with open_store(folder, store_url) as store:
+        store.sync()
+        lines: list[Line] = list(store.results(study=study))
+        states = Counter(entry.state for entry in store.query(Query(study=study)))
+    without = {state: count for state, count in sorted(states.items()) if state not in VERDICTS}
+    source = str(folder) if study is None else f"{folder}, study {study}"
+    return of_lines(source, lines, without_result=without)
+
+
+def _of_file(path: Path, study: str | None) -> ResultSet:
+    lines: list[Line] = []
+    try:
+        rows = path.read_bytes().splitlines()
+    except OSError as error:
+        raise OperatorFault(f"{path} cannot be read: {error.strerror or error}") from None
+    for number, row in enumerate(rows, 1):
+        if not row.strip():
+            continue
+        try:
+            line = orjson.loads(row)
+        except ValueError:
+            raise OperatorFault(
+                f"{path}:{number}: this is not JSON; `steelyard run --json` prints result lines"
+            ) from None
+        lines.append(check_line(line, f"{path}:{number}"))
+    if study is not None:
+        lines = [line for line in lines if _is_of_study(line, study)]
+    return of_lines(str(path), lines)
+
+
+def check_line(line: Any, where: str) -> Line:
+    """Refuse what is no result line, with the key that is missing."""
+    if not isinstance(line, dict) or line.get("schema") != SCHEMA:
+        raise OperatorFault(f"{where}: this is not a result line ({SCHEMA})")
+    contract = line.get("contract")
+    if line.get("verdict") not in VERDICTS:
+        raise OperatorFault(f"{where}: `verdict` is one of {', '.join(VERDICTS)}")
+    if not isinstance(contract, dict) or not isinstance(contract.get("digest"), str):
+        raise OperatorFault(f"{where}: `contract.digest` is missing")
+    return line
+
+
+def _is_of_study(line: Line, study: str) -> bool:
+    of = line.get("study")
+    if not isinstance(of, dict):
+        return False
+    return of.get("name") == study or str(of.get("digest", "")).startswith(study)
