@@ -161,14 +161,13 @@ def agent_page(records: Records, request: Request) -> Markup:
     )
 
 
-def _exactly(**names: str) -> Query:
+def _exactly(*, contract: str = "", agent: str = "") -> Query:
     """A name is no pattern here: its special characters stand for themselves."""
-    return Query(
-        **{
-            key: "".join(f"[{char}]" if char in "*?[" else char for char in value)
-            for key, value in names.items()
-        }
-    )
+    return Query(contract=_literal(contract), agent=_literal(agent))
+
+
+def _literal(name: str) -> str | None:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in name) or None
 
 
 def _summary(rows: Iterable[Mapping[str, Any]]) -> Markup:

@@ -121,6 +121,7 @@ def _leading_to(address: str) -> bytes:
         tag("meta", charset="utf-8"),
         tag("meta", http_equiv="refresh", content=f"0;url={address}"),
         tag("title", "Steelyard"),
+        tag("link", rel="icon", href="/static/icon.svg"),
     )
     return f"<!doctype html>\n{tag('html', head, tag('body', tag('a', 'Steelyard', href=address)), lang='en')}\n".encode()
 

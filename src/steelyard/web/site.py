@@ -17,7 +17,8 @@ from urllib.parse import unquote
 
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.html.element import Markup
-from steelyard.web import overview
+from steelyard.web import overview, studies
+from steelyard.web.compare import compare_page
 from steelyard.web.explorer import explorer_page
 from steelyard.web.export import export
 from steelyard.web.message import NotThere, Request, Response, page
@@ -45,6 +46,7 @@ class Site:
     def __init__(self, root: Path, records: Records | None = None) -> None:
         self.root = root
         self.records = records or Records(root)
+        self.summaries = studies.Summaries(self.records)
         self.indexes = EventIndexes()
         self._static: dict[str, bytes] = {}
         self._routes: list[tuple[str, re.Pattern[str], Answer]] = [
@@ -71,6 +73,17 @@ class Site:
             ("GET", r"/static/(?P<name>[a-z.]+)", self._file),
             ("GET", "/", lambda request: page(explorer_page(self.records, request))),
             ("GET", "/export", lambda request: export(self.records, request)),
+            ("GET", "/studies", lambda _: page(studies.studies_page(self.records))),
+            (
+                "GET",
+                "/study/(?P<name>[^/]+)",
+                lambda request: page(studies.study_page(self.records, self.summaries, request)),
+            ),
+            (
+                "GET",
+                "/compare",
+                lambda request: page(compare_page(self.records, self.summaries, request, self.folder)),
+            ),
             ("GET", "/contracts", lambda _: page(overview.contracts_page(self.records))),
             ("GET", "/agents", lambda _: page(overview.agents_page(self.records))),
             (

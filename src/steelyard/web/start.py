@@ -13,6 +13,7 @@ import os
 import secrets
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,9 +58,9 @@ class _Taken(Exception):
     """The port has another server."""
 
 
-def _serve(site: Site, access: Access, on_ready: object, *, is_last: bool) -> None:
+def _serve(site: Site, access: Access, on_ready: Callable[[Access], None], *, is_last: bool) -> None:
     try:
-        asyncio.run(serve(site, access, on_ready))  # type: ignore[arg-type]
+        asyncio.run(serve(site, access, on_ready))
     except OSError as error:
         if error.errno == errno.EADDRINUSE and not is_last:
             raise _Taken from error

@@ -248,11 +248,11 @@ def _comparisons(summary: StudySummary, link: LinkRun) -> Markup:
         difference_plot(summary.comparisons),
         _table(columns, rows, "Paired differences in points of success", numeric=(3, 4, 7)),
         tag("p", summary.multiplicity, class_="dim") if summary.multiplicity else None,
-        [_comparison(one, link) for one in summary.comparisons[:50]],
+        [comparison_details(one, link) for one in summary.comparisons[:50]],
     )
 
 
-def _comparison(one: AgentComparison, link: LinkRun) -> Markup | None:
+def comparison_details(one: AgentComparison, link: LinkRun) -> Markup | None:
     if not one.flips and not one.differences:
         return None
     flips = [

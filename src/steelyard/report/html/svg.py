@@ -65,7 +65,12 @@ def marker(x: float, y: float, number: int, radius: float = 5) -> Markup:
     if shape == "square":
         return tag("rect", x=x - radius, y=y - radius, width=2 * radius, height=2 * radius, class_=class_)
     if shape == "diamond":
-        corners = ((x, y - radius - 1), (x + radius + 1, y), (x, y + radius + 1), (x - radius - 1, y))
+        corners: tuple[tuple[float, float], ...] = (
+            (x, y - radius - 1),
+            (x + radius + 1, y),
+            (x, y + radius + 1),
+            (x - radius - 1, y),
+        )
     else:
         corners = ((x, y - radius - 1), (x + radius + 1, y + radius), (x - radius - 1, y + radius))
     return tag("polygon", points=_points(corners), class_=class_)

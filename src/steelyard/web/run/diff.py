@@ -235,5 +235,5 @@ def _rows(lines: Sequence[Line], findings: Mapping[int, Mapping[str, Any]]) -> I
             f'<span class="s">{sign}</span><span class="t">{escape(text[:MOST_CHARS])}</span>'
             f"{f'<em>{more}</em>' if more else ''}</div>"
         )
-        if line.new in findings and line.kind != "del":
+        if line.new is not None and line.new in findings:
             yield f'<div class="in-place">{finding_line(findings[line.new])}</div>'

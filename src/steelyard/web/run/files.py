@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import BinaryIO
 
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.folder.folder import BLOBS, CHANGE
 from steelyard.filesystem.plain_file import open_plain
+from steelyard.filesystem.tree import Entry
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.web.access import FILE_POLICY
 from steelyard.web.layout import card, digest, empty, notice, table
@@ -69,13 +71,12 @@ def _entry(record: RunRecord, entry: ChangeEntry) -> tuple[Child, ...]:
     return (tag("code", cut(entry.path, 400)), what, *sides)
 
 
-def _blob(record: RunRecord, entry: object) -> Child:
+def _blob(record: RunRecord, entry: Entry | None) -> Child:
     if entry is None:
         return "\N{EN DASH}"
-    sha256, kind = str(getattr(entry, "sha256", "")), str(getattr(entry, "kind", ""))
-    amount = size(getattr(entry, "size", None))
+    sha256, amount = entry.sha256, size(entry.size)
     if not sha256:
-        return f"{kind}, {amount}"
+        return f"{entry.kind}, {amount}"
     if sha256 not in record.folder.blobs:
         return join(f"{amount}, ", digest(sha256), " not stored")
     return tag("a", f"{amount}", href=url("run", record.run, "file", BLOBS, sha256), title=sha256)
@@ -145,7 +146,7 @@ def _checked(request: Request) -> str:
     return name
 
 
-def _open(record: RunRecord, name: str) -> object:
+def _open(record: RunRecord, name: str) -> BinaryIO:
     """The file, if no part of its path below the run folder is a link."""
     path = record.folder.path
     for part in name.split("/")[:-1]:
@@ -160,7 +161,7 @@ def _open(record: RunRecord, name: str) -> object:
 
 def file_page(record: RunRecord, request: Request) -> Markup:
     name = _checked(request)
-    with _open(record, name) as file:  # type: ignore[attr-defined]
+    with _open(record, name) as file:
         data = file.read(MOST_SHOWN)
         total = file.seek(0, os.SEEK_END)
     parts = name.split("/")
@@ -191,8 +192,8 @@ def raw_file(record: RunRecord, request: Request) -> Response:
     file = _open(record, name)
 
     def pieces() -> Iterator[bytes]:
-        with file:  # type: ignore[attr-defined]
-            while piece := file.read(_PIECE):  # type: ignore[attr-defined]
+        with file:
+            while piece := file.read(_PIECE):
                 yield piece
 
     last = name.split("/")[-1]
