@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.compare import Comparison, compare_runs
 from steelyard.report.html.element import Child, Markup, join, tag, url
-from steelyard.store.entry import UNFINISHED
+from steelyard.store.query import Query
 from steelyard.web.layout import card, document, empty, notice, run_link, table
 from steelyard.web.message import NotThere, Request
-from steelyard.web.overview import Counts
+from steelyard.web.overview import literal
 from steelyard.web.records import Records
-from steelyard.web.studies import ALL, MOST_RUNS, Summaries
+from steelyard.web.studies import MOST_RUNS
 from steelyard.web.words import cut, short_run
 
 MOST_PATHS = 300
 
 
-def compare_page(
-    records: Records, summaries: Summaries, request: Request, find: Callable[[str], RunFolder]
-) -> Markup:
+def compare_page(records: Records, request: Request, find: Callable[[str], RunFolder]) -> Markup:
     runs = request.values("run")
     agents = [request.query.get(name, "") for name in ("a", "b")]
     content: list[Child] = []
     if runs:
         content.append(_runs(runs, find))
     elif all(agents):
-        content.append(_agents(records, summaries, agents))
+        content.append(_agents(records, agents))
     content.append(_form(records, agents))
     return document("Compare", tag("h1", "Compare"), content, section="Compare")
 
@@ -75,41 +75,42 @@ def _comparison(found: Comparison) -> Markup:
     )
 
 
-def _agents(records: Records, summaries: Summaries, agents: Sequence[str]) -> Child:
-    total = Counts()
-    for row in records.tally(("state",)):
-        total.add(row)
-    finished = total.runs - sum(total.states.get(state, 0) for state in UNFINISHED)
-    if finished > MOST_RUNS:
+def _agents(records: Records, agents: Sequence[str]) -> Child:
+    from steelyard.report.html.plots import difference_plot  # noqa: PLC0415  # scipy takes a second
+    from steelyard.report.html.study_report import comparison_details  # noqa: PLC0415
+    from steelyard.report.study_summary.comparisons import compare_agents  # noqa: PLC0415
+    from steelyard.report.study_summary.read_results import of_lines  # noqa: PLC0415
+    from steelyard.report.study_summary.trial_record import by_agent, trials_of  # noqa: PLC0415
+
+    first, second = agents
+    if first == second:
+        return notice("Choose two different agents.", "warning")
+    lines: list[Mapping[str, Any]] = []
+    for agent in agents:
+        found = list(islice(records.results(Query(agent=literal(agent))), MOST_RUNS))
+        if not found:
+            raise NotThere(f"No run of this store by {cut(agent, 80)} has a result.")
+        lines += found
+    if len(lines) > MOST_RUNS:
         return notice(
             join(
-                f"{finished:,} runs are too many to compare while you wait: ",
+                "There are too many runs to compare while you wait: ",
                 tag("code", "steelyard compare A B"),
                 " does it in a terminal.",
             )
         )
-    if not finished:
-        return empty("There is no result to compare.", "Numbers appear when runs have ended.")
-    summary = summaries.of(ALL, repr(sorted(total.states.items())))
-    known = {one.agent for one in summary.agents}
-    if missing := [agent for agent in agents if agent not in known]:
-        raise NotThere(f"No run of this store is by {cut(missing[0], 80)}.")
-    wanted = set(agents)
-    found = next((one for one in summary.comparisons if {one.first, one.second} == wanted), None)
-    if found is None:
-        return notice("Only two different agents that are not baselines are compared.", "warning")
-    from steelyard.report.html.plots import difference_plot  # noqa: PLC0415  # scipy takes a second
-    from steelyard.report.html.study_report import comparison_details  # noqa: PLC0415
-
+    comparison = compare_agents(
+        by_agent(trials_of(of_lines(str(records.root), lines)).records), first, second
+    )
     return card(
-        f"{cut(found.second, 60)} less {cut(found.first, 60)}",
-        tag("p", f"{found.sentence[:1].upper()}{found.sentence[1:]}.", class_="story"),
+        f"{cut(second, 60)} less {cut(first, 60)}",
+        tag("p", f"{comparison.sentence[:1].upper()}{comparison.sentence[1:]}.", class_="story"),
         [
             notice(f"Not the same for both: {difference.what}.", "warning")
-            for difference in found.differences[:10]
+            for difference in comparison.differences[:10]
         ],
-        difference_plot([found]),
-        comparison_details(found, lambda run: run_link(run, short_run(run))),
+        difference_plot([comparison]),
+        comparison_details(comparison, lambda run: run_link(run, short_run(run))),
     )
 
 
@@ -132,7 +133,10 @@ def _form(records: Records, agents: Sequence[str]) -> Markup:
                         name=field,
                     ),
                 )
-                for label, field, chosen in (("First", "a", agents[0]), ("Second", "b", agents[1]))
+                for label, field, chosen in (
+                    ("First", "a", agents[0]),
+                    ("Second", "b", agents[1] or "".join(names[1:2])),
+                )
             ],
             tag("button", "Compare"),
             method="get",

@@ -166,15 +166,12 @@ def _filter(records: Records, view: Mapping[str, Any]) -> Markup:
         _text("Search", "q", view, type_="search", placeholder="run, contract, agent or tag", id="search"),
         tag("fieldset", tag("legend", "Verdict"), verdicts) if verdicts else None,
         tag("fieldset", tag("legend", "Judge verdict"), judged) if judged else None,
-        _text("Contract", "contract", view, list="contracts", placeholder="name or pattern*"),
-        _choices("contracts", records, "contract"),
-        _text("Agent", "agent", view, list="agents", placeholder="name or pattern*"),
-        _choices("agents", records, "agent"),
-        _text("Tag", "tag", view, placeholder="name or pattern*"),
-        _text("Study", "study", view, list="studies"),
-        _choices("studies", records, "study_name"),
-        _text("Started from", "since", view, type_="date"),
-        _text("Started before", "until", view, type_="date"),
+        tag(
+            "details",
+            tag("summary", "More filters"),
+            tag("div", _more_fields(records, view), class_="stack"),
+            open=any(name in view for name in _MORE),
+        ),
         [
             tag("input", type="hidden", name=name, value=str(view[name]))
             for name in ("sort", "order")
@@ -186,6 +183,23 @@ def _filter(records: Records, view: Mapping[str, Any]) -> Markup:
         class_="side-filter stack",
         id="filter",
     )
+
+
+_MORE = ("contract", "agent", "tag", "study", "since", "until")
+
+
+def _more_fields(records: Records, view: Mapping[str, Any]) -> list[Markup]:
+    return [
+        _text("Contract", "contract", view, list="contracts", placeholder="name or pattern*"),
+        _choices("contracts", records, "contract"),
+        _text("Agent", "agent", view, list="agents", placeholder="name or pattern*"),
+        _choices("agents", records, "agent"),
+        _text("Tag", "tag", view, placeholder="name or pattern*"),
+        _text("Study", "study", view, list="studies"),
+        _choices("studies", records, "study_name"),
+        _text("Started from", "since", view, type_="date"),
+        _text("Started before", "until", view, type_="date"),
+    ]
 
 
 def _box(name: str, value: str, label: str, amount: int, view: Mapping[str, Any]) -> Markup:

@@ -163,10 +163,10 @@ def agent_page(records: Records, request: Request) -> Markup:
 
 def _exactly(*, contract: str = "", agent: str = "") -> Query:
     """A name is no pattern here: its special characters stand for themselves."""
-    return Query(contract=_literal(contract), agent=_literal(agent))
+    return Query(contract=literal(contract), agent=literal(agent))
 
 
-def _literal(name: str) -> str | None:
+def literal(name: str) -> str | None:
     return "".join(f"[{char}]" if char in "*?[" else char for char in name) or None
 
 

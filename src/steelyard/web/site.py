@@ -82,7 +82,7 @@ class Site:
             (
                 "GET",
                 "/compare",
-                lambda request: page(compare_page(self.records, self.summaries, request, self.folder)),
+                lambda request: page(compare_page(self.records, request, self.folder)),
             ),
             ("GET", "/contracts", lambda _: page(overview.contracts_page(self.records))),
             ("GET", "/agents", lambda _: page(overview.agents_page(self.records))),
