@@ -39,12 +39,14 @@ VERBS = {
     "store": "the index of runs: `store rebuild` makes it again from the run folders",
     "show": "show a run: verdict, gates, grades, findings",
     "view": "read results in a browser: explorer, runs, contracts, agents, studies",
+    "review": "record what a person thinks of a run; list disagreements",
+    "judge": "measure how far the judge agrees with people",
     "logs": "print what the agent of a run printed; -f follows it",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",
     "cache": "show the cache and its size; `cache prune` removes old entries",
     "doctor": "report what this machine can enforce, and how to fix what it cannot",
-    "schema": "print the JSON Schema of a contract or of a result line",
+    "schema": "print a JSON Schema: contract, result line, evaluation, annotation, why",
     "completion": "print a completion script for bash, zsh or fish",
 }
 _MODULES = {
