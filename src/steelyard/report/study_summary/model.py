@@ -242,6 +242,26 @@ class Disclosures:
 
 
 @dataclass(frozen=True, slots=True)
+class Burn:
+    """What an agent had cost after so many of its trials; `unknown` trials have no known cost and are not in the sum."""
+
+    agent: str
+    points: tuple[tuple[int, float], ...]
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCurve:
+    """(contracts, chance that the paired test shows the difference), under these assumptions."""
+
+    first: str
+    second: str
+    contracts: int  # of the study
+    points: tuple[tuple[int, float], ...]
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StudySummary:
     source: str
     study: Mapping[str, Any] | None  # digest, name; None outside a study
@@ -259,6 +279,8 @@ class StudySummary:
     notes: tuple[str, ...]
     versions: Mapping[str, tuple[str, ...]]  # contracts with more than one version
     run_ids: tuple[str, ...]
+    burn: tuple[Burn, ...] = ()
+    power: tuple[PowerCurve, ...] = ()
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
