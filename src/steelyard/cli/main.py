@@ -39,12 +39,18 @@ VERBS = {
     "store": "the index of runs: `store rebuild` makes it again from the run folders",
     "show": "show a run: verdict, gates, grades, findings",
     "report": "summarise a study or runs: rates with intervals, comparisons, cost, disclosures",
+    "compare": "compare two agents on the contracts that they share; an exit code for CI",
+    "power": "how many contracts and repeats a comparison needs",
+    "rescore": "what the results would be under other caps or weights: counterfactual, never mixed with results",
+    "view": "read results in a browser: explorer, runs, contracts, agents, studies",
+    "review": "record what a person thinks of a run; list disagreements",
+    "judge": "measure how far the judge agrees with people",
     "logs": "print what the agent of a run printed; -f follows it",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",
     "cache": "show the cache and its size; `cache prune` removes old entries",
     "doctor": "report what this machine can enforce, and how to fix what it cannot",
-    "schema": "print the JSON Schema of a contract or of a result line",
+    "schema": "print a JSON Schema: contract, result line, evaluation, annotation, why",
     "completion": "print a completion script for bash, zsh or fish",
 }
 _MODULES = {
@@ -61,7 +67,6 @@ _SYNONYMS = {  # words of other tools, and what they are here
     "lint": "check",
     "new": "init",
     "log": "logs",
-    "view": "show",
     "score": "grade",
     "clean": "doctor",
 }

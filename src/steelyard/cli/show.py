@@ -49,6 +49,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="which grading of a regraded run (default 1: the result of record)",
     )
+    parser.add_argument(
+        "--why",
+        action="store_true",
+        help="explain every number, from each grade and its evidence to the reward; with --json as one object",
+    )
     add_required(parser)
 
 
@@ -64,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     if args.run is None:
         if args.grading != 1:
             raise OperatorFault("--grading needs a RUN")
+        if args.why:
+            raise OperatorFault("--why needs a RUN")
         return _show_all(args)
     folder = find_run(args.runs, args.run)
     state = _unfinished(folder)
@@ -81,11 +88,34 @@ def run(args: argparse.Namespace) -> int:
             f"`steelyard regrade {folder.run_id} --contract CONTRACT` grades it"
         )
     shown = _read(folder, required_by(args), args.grading)
-    if args.json:
+    if args.why:
+        _print_why(shown, args)
+    elif args.json:
         print_json(_line(shown))
     else:
         _print(console(), shown)
     return _code([shown])
+
+
+def _print_why(shown: _Shown, args: argparse.Namespace) -> None:
+    from steelyard.report.explanation import explain_run  # noqa: PLC0415  # only for --why
+    from steelyard.report.explanation_tree import explanation_lines  # noqa: PLC0415
+    from steelyard.review.record import list_annotations  # noqa: PLC0415
+    from steelyard.review.status import review_status  # noqa: PLC0415
+
+    folder = shown.folder
+    if shown.broken:
+        raise OperatorFault(f"{folder.run_id}: record altered: {shown.broken}; there is nothing to explain")
+    review = review_status(list_annotations(folder)).to_json()
+    grading = read_gradings(folder)[args.grading - 1]
+    explanation = explain_run(folder.run_id, folder.path, grading, review=review, show_hidden=not args.json)
+    if args.json:
+        print_json(explanation.to_json())
+        return
+    out = console()
+    out.print(Text(folder.run_id, "bold"))
+    for line in explanation_lines(explanation):
+        out.print(line, soft_wrap=True)
 
 
 def _code(found: Sequence[_Shown]) -> int:

@@ -55,6 +55,11 @@ def contract_digest(
     return hashlib.sha256(rfc8785.dumps(document)).hexdigest()
 
 
+def graders_digest(entries: Sequence[GraderEntry]) -> str:
+    """Which graders a grading used, with all of their options."""
+    return hashlib.sha256(rfc8785.dumps([_entry(entry) for entry in entries])).hexdigest()
+
+
 def _repository(spec: ContractSpec, snapshot: Snapshot) -> dict[str, Any]:
     """The content; with a visible history also the commit, since the agent can read what is behind it."""
     history = spec.history

@@ -7,6 +7,7 @@ nothing enforces them yet.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any, Literal
 
@@ -22,6 +23,7 @@ from pydantic import (
 )
 
 from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door, checked_doors
+from steelyard.contract.threshold import TOLERANCE
 from steelyard.sandbox_paths import WORKSPACE
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -294,10 +296,21 @@ class Budget(Strict):
 
 
 class QualityWeights(Strict):
-    minimal: Fraction = 0.5
-    trace: Fraction = 0.25
-    maintainability: Fraction = 0.25
+    """The weight of each dimension; they sum to 1. The result publishes them."""
+
+    minimal: Fraction = 0.0
+    trace: Fraction = 0.0
+    maintainability: Fraction = 0.0
     efficiency: Fraction = 0.0
+
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> QualityWeights:
+        total = math.fsum(self.model_dump().values())
+        if abs(total - 1) > TOLERANCE:
+            raise ValueError(f"the weights sum to {total:g}; they must sum to 1")
+        if self.minimal + self.trace <= 0:
+            raise ValueError("`minimal` or `trace` needs a weight: the other dimensions may not be known")
+        return self
 
 
 class Envelope(Strict):
@@ -306,16 +319,52 @@ class Envelope(Strict):
 
 
 class Quality(Strict):
-    weights: QualityWeights = QualityWeights()
-    lambda_: Annotated[float, Field(gt=0)] = Field(default=1.0, alias="lambda")
+    """How a change is ranked that passes all gates: the weighted mean of its dimensions. Without `weights` they are 0.5
+    minimal, 0.25 trace and 0.25 maintainability; without `maintainability` 2/3 minimal and 1/3 trace.
+    """
+
+    weights: QualityWeights | None = None
+    lambda_: Annotated[float, Field(gt=0, le=1e6)] = Field(default=1.0, alias="lambda")
     envelope: Envelope | None = None
     maintainability: tuple[NonEmpty, ...] = ()
 
+    @property
+    def effective_weights(self) -> dict[str, float]:
+        if self.weights is not None:
+            return self.weights.model_dump()
+        named = (0.5, 0.25, 0.25) if self.maintainability else (2 / 3, 1 / 3, 0.0)
+        return dict(zip(QualityWeights.model_fields, (*named, 0.0), strict=True))
+
+    @model_validator(mode="after")
+    def _each_weight_counts(self) -> Quality:
+        weights = self.effective_weights
+        if weights["minimal"] > 0 and self.envelope is None:
+            raise ValueError(
+                "`weights.minimal` needs `envelope`: how many files and lines the change may have"
+            )
+        if (weights["maintainability"] > 0) != bool(self.maintainability):
+            raise ValueError(
+                "`maintainability` names graders exactly if `weights.maintainability` is above 0"
+            )
+        if len(set(self.maintainability)) < len(self.maintainability):
+            raise ValueError("`maintainability` names a grader twice")
+        return self
+
 
 class ContractScore(Strict):
+    """S = w_ok x [verdict is pass] + w_val x V - w_viol x P, within 0..1."""
+
     w_ok: Fraction = 0.8
     w_val: Fraction = 0.2
     w_viol: Fraction = 0.5
+
+    @model_validator(mode="after")
+    def _has_room(self) -> ContractScore:
+        if self.w_ok <= 0:
+            raise ValueError("`w_ok` must be above 0: otherwise passing earns nothing")
+        if self.w_ok + self.w_val > 1 + TOLERANCE:
+            raise ValueError("`w_ok` and `w_val` sum to more than 1, so the limit of 1 would hide V")
+        return self
 
 
 class Judge(Strict):

@@ -18,6 +18,7 @@ from steelyard.filesystem.plain_file import open_plain
 from steelyard.filesystem.tree import shown
 from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of
+from steelyard.report.judge_calibration import calibration_lines
 from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
@@ -154,6 +155,8 @@ def _print_judge(console: Console, result: Mapping[str, Any]) -> None:
         console.print()
         for line in judge_card(judge, console):
             console.print(line)
+        for note in calibration_lines(Path(result["folder"]).parent):
+            console.print(Text(f"  {one_line(note)}", "dim"))
 
 
 def _print_findings(console: Console, result: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from steelyard.errors import OperatorFault
 from steelyard.store.schema import RUNS, TAGS
 
-SORTS = ("started", "contract", "agent", "state", "score", "reward", "cost_usd", "wall_s")
+SORTS = ("started", "contract", "agent", "state", "judge", "score", "reward", "cost_usd", "wall_s")
 _MOST_NAMES = 30_000  # values that one statement may have
 _MAGIC = frozenset("*?[")
 
@@ -27,6 +27,8 @@ class Query:
     contract: str | None = None
     agent: str | None = None
     verdicts: Sequence[str] = ()
+    judge: Sequence[str] = ()  # what the judge said; "" where it was not asked
+    search: str = ""  # a part of the run's name, of the contract's, of the agent's or of a tag, in any case
     tag: str | None = None
     study: str | None = None  # a name, or the beginning of a digest
     trial: str | None = None
@@ -46,6 +48,11 @@ def conditions(query: Query, root: int, connection: sa.Connection) -> list[sa.Co
             found.append(_matches(column, pattern, root, connection))
     if query.verdicts:
         found.append(RUNS.c.state.in_(list(query.verdicts)))
+    if query.judge:
+        asked = RUNS.c.judge.in_([word for word in query.judge if word])
+        found.append(sa.or_(asked, RUNS.c.judge.is_(None)) if "" in query.judge else asked)
+    if query.search:
+        found.append(_contains(query.search, root))
     if query.tag is not None:
         found.append(RUNS.c.id.in_(_tagged(query.tag, root, connection)))
     if query.study is not None:
@@ -68,6 +75,15 @@ def order(query: Query) -> list[sa.ColumnElement[object]]:
     if query.sort in {"contract", "agent", "state"}:  # never null
         return list(ends)
     return [column.is_(None), *ends]
+
+
+def _contains(text: str, root: int) -> sa.ColumnElement[bool]:
+    columns = (RUNS.c.run, RUNS.c.contract, RUNS.c.agent)
+    named = [sa.func.lower(column).contains(text.lower(), autoescape=True) for column in columns]
+    tagged = sa.select(TAGS.c.id).where(
+        TAGS.c.root == root, sa.func.lower(TAGS.c.tag).contains(text.lower(), autoescape=True)
+    )
+    return sa.or_(*named, RUNS.c.id.in_(tagged))
 
 
 def _matches(

@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard import __version__
 from steelyard.contract.contract import Contract
+from steelyard.contract.digest import graders_digest
 from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.gradings import SCHEMA, append_grading
@@ -24,8 +25,10 @@ from steelyard.judge.judgement import Judgement
 from steelyard.study.answer_status import answer_status
 from steelyard.study.deviations import protocol_of
 from steelyard.study.judging import Judging
+from steelyard.study.run_facts import run_facts
 from steelyard.verdict.assurance import Assurance, assure
 from steelyard.verdict.evaluation import evaluate
+from steelyard.verdict.run_facts import RunFacts
 from steelyard.verdict.status import Status, decide_status
 from steelyard.verdict.steps import step_results
 from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
@@ -99,10 +102,20 @@ def _decided(
 ) -> Record:
     findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
     spec = contract.spec
-    rule = Rule(spec.pass_threshold, spec.reward, spec.workspace, spec.step_reward, spec.expected_outcome)
+    rule = Rule(
+        pass_threshold=spec.pass_threshold,
+        reward=spec.reward,
+        workspace=spec.workspace,
+        step_reward=spec.step_reward,
+        expected_outcome=spec.expected_outcome,
+        policy_effect=spec.policy.effect,
+        quality=spec.quality,
+        contract_score=spec.contract_score,
+    )
     steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
     given = answer_status(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
-    run = GradedRun(grades, findings, status, evidence.termination, steps, judge, given)
+    facts = run_facts(contract, evidence) if status.status == "scorable" else RunFacts()
+    run = GradedRun(grades, findings, status, evidence.termination, steps, judge, given, facts)
     verdict = decide(run, rule)
     return Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
 
@@ -124,7 +137,7 @@ def grading_of(record: Record) -> dict[str, Any]:
         "number": record.number,
         "harness": {"name": "steelyard", "version": __version__},
         "contract": {"id": record.contract.id, "digest": record.contract.digest},
-        "graders": hashlib.sha256(repr(record.contract.graders).encode()).hexdigest(),
+        "graders": graders_digest(record.contract.graders),
         "grades": [one.to_json() for one in record.grades],
         "verdict": record.verdict.to_json(),
         "evaluation": None if evaluation is None else evaluation.model_dump(mode="json"),

@@ -19,10 +19,6 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("policy.stages", ["inspect", "write"], ["write"]),
     ("policy.tools", {"deny": ["x"]}, {}),
     ("policy.dependencies", {"allow": ["x"]}, {}),
-    ("policy.effect", "penalty", "gate"),
-    ("reward", "quality", "binary"),
-    ("quality", {"lambda": 2.0}, None),
-    ("contract_score", {"w_ok": 1.0}, {}),
 ]
 
 
@@ -65,9 +61,3 @@ def test_caps_that_nothing_meters_yet_are_accepted(writer: Writer) -> None:
 def test_the_tests_of_a_contract_have_a_twin_unless_it_says_otherwise(writer: Writer) -> None:
     writer.write()
     assert writer.load().spec.oracle.mode == "twin"
-
-
-@pytest.mark.parametrize("value", ["quality", "contract"])
-def test_every_reward_that_is_missing_is_refused(writer: Writer, value: str) -> None:
-    writer.write(reward=value)
-    assert writer.problem().message == "not supported yet"

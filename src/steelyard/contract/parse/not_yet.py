@@ -24,10 +24,6 @@ def _given(value: Any) -> bool:
     return value not in (None, [], {}, False)
 
 
-def _one_of(*values: str) -> Callable[[Any], bool]:
-    return lambda value: value in values
-
-
 def _has(*values: str) -> Callable[[Any], bool]:
     return lambda given: isinstance(given, list) and any(value in given for value in values)
 
@@ -41,10 +37,6 @@ NOT_YET: tuple[Row, ...] = (
     Row(("policy", "stages"), _has("inspect", "test"), "stages: [write]"),
     Row(("policy", "tools"), _given),
     Row(("policy", "dependencies"), _given),
-    Row(("policy", "effect"), _one_of("penalty"), "effect: gate"),
-    Row(("reward",), _one_of("quality", "contract"), "reward: combined, binary or verifier"),
-    Row(("quality",), _given),
-    Row(("contract_score",), _given),
 )
 
 

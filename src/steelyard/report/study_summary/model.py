@@ -176,10 +176,12 @@ class AgentComparison:
 @dataclass(frozen=True, slots=True)
 class ParetoPoint:
     agent: str
-    cost_usd: Estimate  # of a trial, over the shared contracts
-    success: Estimate
+    cost_usd: float  # of a trial, over the shared contracts
+    success: float
     on_front: bool
     probability: float | None
+    cost: Estimate  # the same with intervals
+    rate: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +244,26 @@ class Disclosures:
 
 
 @dataclass(frozen=True, slots=True)
+class Burn:
+    """What an agent had cost after so many of its trials; `unknown` trials have no known cost and are not in the sum."""
+
+    agent: str
+    points: tuple[tuple[int, float], ...]
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCurve:
+    """(contracts, chance that the paired test shows the difference), under these assumptions."""
+
+    first: str
+    second: str
+    contracts: int  # of the study
+    points: tuple[tuple[int, float], ...]
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StudySummary:
     source: str
     study: Mapping[str, Any] | None  # digest, name; None outside a study
@@ -259,6 +281,8 @@ class StudySummary:
     notes: tuple[str, ...]
     versions: Mapping[str, tuple[str, ...]]  # contracts with more than one version
     run_ids: tuple[str, ...]
+    burn: tuple[Burn, ...] = ()
+    power: tuple[PowerCurve, ...] = ()
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from steelyard.report.study_summary.comparisons import MULTIPLICITY, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
 from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.projections import burn_of, power_of
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_agent, trials_of
 
@@ -58,6 +59,8 @@ def summarise_study(results: ResultSet) -> StudySummary:
         notes=tuple(_notes(results, trials, len(compared))),
         versions=_versions(records),
         run_ids=tuple(one.run for one in records if one.run),
+        burn=burn_of(records),
+        power=power_of(numbers, comparisons),
     )
 
 
