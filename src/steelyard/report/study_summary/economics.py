@@ -106,5 +106,7 @@ def pareto_of(agents: dict[str, list[TrialRecord]]) -> Pareto:
     for each in found.points:
         over = [one for one in decided[each.name] if one.digest in shared]
         cost, success = _mean([one.cost_usd for one in over], over), rate_of(over, lambda one: one.succeeded)
-        points.append(ParetoPoint(each.name, cost, success, each.on_front, each.probability))
+        points.append(
+            ParetoPoint(each.name, each.cost, each.rate, each.on_front, each.probability, cost, success)
+        )
     return Pareto(tuple(points), found.contracts, found.method, found.why)

@@ -138,7 +138,7 @@ class DockerSandbox(Lifecycle):
             return None
         workspace = container.reach.workspace
         os.fchmod(workspace, os.fstat(workspace).st_mode & 0o7777)  # now the upper has it, and can be watched
-        told = container.told()
+        told = container.details()
         is_system = self._sandbox_spec.scope == "system"
         self._watched = system_uppers(told) if is_system else uppers(told)
         if self._watched is None:

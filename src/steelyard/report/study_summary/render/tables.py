@@ -205,8 +205,8 @@ def _pareto(summary: StudySummary) -> Iterator[Section]:
     rows = tuple(
         (
             one.agent,
-            money(one.cost_usd),
-            rate(one.success),
+            money(one.cost),
+            rate(one.rate),
             "yes" if one.on_front else "no",
             percent(one.probability),
         )
