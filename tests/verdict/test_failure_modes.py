@@ -302,3 +302,40 @@ def test_the_causal_summary_is_labelled_bounded_and_points_to_events() -> None:
 
 def test_events_that_tell_nothing_have_no_summary() -> None:
     assert causal_summary([ShortEvent(1, "termination", {"code": "completed"})]) is None
+
+
+def test_a_gate_quotes_the_transcript_and_points_to_it() -> None:
+    ran = executed(stderr={"tail": "warming up\nTypeError: no\nbye\n"})
+    gates = decided(graded("fail", executed=ran)).gates
+    assert gates is not None
+    assert (gates["acceptance"].quote, gates["acceptance"].pointers) == (
+        "TypeError: no",
+        ("checks/unit/outcome.json",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("ran", "quote"),
+    [
+        (executed(failing=["t::a", "t::b"]), "t::a"),
+        (
+            executed(reported={"results": [["t::a", "passed", ""], ["t::b", "failed", "1 != 2"]]}),
+            "t::b: 1 != 2",
+        ),
+        (executed(stdout={"tail": "one\n\ntwo\n"}), "two"),
+        (executed(), ""),
+        (executed(stdout={"tail": "x" * 1000}), "x" * 300),
+    ],
+)
+def test_a_quote_is_the_most_telling_line(ran: dict[str, Any], quote: str) -> None:
+    gates = decided(graded("fail", executed=ran)).gates
+    assert gates is not None
+    assert gates["acceptance"].quote == quote
+
+
+def test_a_violation_by_an_alert_points_to_its_event() -> None:
+    alerted = Finding("safety_destructive", "violation", "event 12", "remove /")
+    verdict = decided(graded(), findings=[alerted])
+    assert verdict.gates is not None
+    assert verdict.gates["safety"].pointers == ("events.jsonl#12",)
+    assert verdict.failure_modes[0].evidence == ("events.jsonl#12",)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CODES
 from steelyard.graders.grade import Graded
+from steelyard.verdict.evidence_pointers import pointer_of, pointers_of
 from steelyard.verdict.failures.taxonomy import FailureTag, taxonomy
 from steelyard.verdict.gates import GATES, Gate
-from steelyard.verdict.quality import SCOPE_TYPES, policy_violation
+from steelyard.verdict.quality import SCOPE_TYPES, is_policy_finding, policy_violation
 from steelyard.verdict.run_facts import RunFacts, ShortEvent
 
 MOST_IDS = 10  # failing test ids that a tag names
@@ -81,15 +83,6 @@ def assign(case: FailureCase) -> tuple[FailureTag, ...]:
     return tuple(found.values())
 
 
-def pointers_of(graded: Graded) -> tuple[str, ...]:
-    """Where the reason of a grade can be read; at least the grade itself."""
-    if graded.grade.pointers:
-        return graded.grade.pointers
-    if graded.executed is not None and graded.entry.is_check:
-        return (f"checks/{graded.entry.name}/outcome.json",)
-    return (f"gradings#{graded.entry.name}",)
-
-
 def _event(event: ShortEvent) -> str:
     return f"events.jsonl#{event.seq}"
 
@@ -109,7 +102,7 @@ def _gate(name: str, gate: str, case: FailureCase) -> Iterator[FailureTag]:
     if gate == "safety":
         broken = [one for one in case.findings if one.severity == "violation"]
         if broken and not telling:
-            yield FailureTag(name, (f"findings.json#{broken[0].where}",), f"{broken[0].id}: {broken[0].why}")
+            yield FailureTag(name, (pointer_of(broken[0]),), f"{broken[0].id}: {broken[0].why}")
             return
     evidence = tuple(pointer for one in telling for pointer in pointers_of(one)) or (f"gradings#{gate}",)
     yield FailureTag(name, evidence, case.gates[gate].why)
@@ -137,8 +130,10 @@ def _policy(case: FailureCase) -> Iterator[FailureTag]:
     yield from _gate("policy_violation", "safety", case)
     if case.gates["safety"].outcome != "fail":
         lowered = policy_violation(case.grades, case.findings, case.facts)
+        broken = next((one for one in case.findings if is_policy_finding(one)), None)
         if lowered:
-            yield FailureTag("policy_violation", ("gradings#policy.allowed_paths",), lowered)
+            evidence = f"gradings#{POLICY_NAME}" if broken is None else pointer_of(broken)
+            yield FailureTag("policy_violation", (evidence,), lowered)
 
 
 def _under(name: str, under: str, case: FailureCase) -> Iterator[FailureTag]:
@@ -151,7 +146,7 @@ def _found(name: str, ids: frozenset[str], case: FailureCase) -> Iterator[Failur
     """By a finding."""
     for finding in case.findings:
         if finding.id in ids:
-            yield FailureTag(name, (f"findings.json#{finding.where}",), f"{finding.id}: {finding.why}")
+            yield FailureTag(name, (pointer_of(finding),), f"{finding.id}: {finding.why}")
 
 
 def _failed(name: str, types: frozenset[str], case: FailureCase) -> Iterator[FailureTag]:
