@@ -298,7 +298,11 @@ def _leftover(case: FailureCase) -> Iterator[FailureTag]:
     for event in case.events("stage.leave", "capture.end"):
         left = event.payload.get("leftover_processes")
         if isinstance(left, int) and left > 0:
-            yield FailureTag("leftover_process", (_event(event),), f"{left} processes were killed")
+            yield FailureTag(
+                "leftover_process",
+                (_event(event),),
+                f"processes that outlived the agent and were killed: {left}",
+            )
 
 
 def _flaky(case: FailureCase) -> Iterator[FailureTag]:
