@@ -161,7 +161,7 @@ def test_a_test_that_was_planned_and_never_ended_is_an_error() -> None:
     assert [one.outcome for one in reported.results] == ["passed", "error"]
 
 
-def test_of_one_id_told_twice_the_worst_stands() -> None:
+def test_of_one_id_reported_twice_the_worst_counts() -> None:
     twice = {
         **STORY,
         "plan": [["f.py::a", "f.py"], ["f.py::a", "f.py"]],
@@ -173,9 +173,9 @@ def test_of_one_id_told_twice_the_worst_stands() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"8 passed", b"[]", b"null", b'{"stories": []}', b'{"nonce": 1}'])
-def test_without_the_nonce_nobody_is_the_supervisor(data: bytes) -> None:
+def test_without_the_nonce_no_report_is_read(data: bytes) -> None:
     assert read_stories(data, "secret") is None
 
 
-def test_with_the_nonce_its_stories_are_told() -> None:
+def test_with_the_nonce_its_stories_are_read() -> None:
     assert read_stories(json.dumps({"nonce": "secret", "stories": [STORY]}).encode(), "secret") == [STORY]
