@@ -103,7 +103,7 @@ def test_the_word_of_a_judge_is_read_from_the_run(tmp_path: Path) -> None:
         '{"human": "PASS", "run": "run-1", "model": "absent"}',
     ],
 )
-def test_a_label_that_cannot_be_read_is_told_with_its_line(tmp_path: Path, line: str) -> None:
+def test_a_label_that_cannot_be_read_is_reported_with_its_line(tmp_path: Path, line: str) -> None:
     judged_run(tmp_path / "run-1")
     (tmp_path / "labels.jsonl").write_text(f'{{"human": "PASS", "judge": "PASS"}}\n{line}\n')
     with pytest.raises(OperatorFault, match=r"labels.jsonl:2: "):

@@ -57,10 +57,11 @@ def _of_limits(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _of_caps(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The budget of an agent that is a process has caps that nothing enforced."""
     configuration = manifest.get("configuration", {})
-    caps = [name for name in configuration.get("budget", {}) if name != "headroom"]
-    enforced = configuration.get("enforced_caps", [])
-    if manifest.get("agent", {}).get("in_sandbox") and set(caps) - set(enforced):
-        yield {"what": "budget", "planned": sorted(caps), "observed": sorted(enforced)}
+    budget = configuration.get("budget", {})
+    caps = {name for name, value in budget.items() if name != "headroom" and value is not None}
+    missing = sorted(caps - set(configuration.get("enforced_caps", [])))
+    if manifest.get("agent", {}).get("in_sandbox") and missing:
+        yield {"what": "budget", "planned": missing, "observed": None}
 
 
 def _of_acceptance(

@@ -56,7 +56,7 @@ def test_a_trial_that_was_run_again_without_need_is_one_more_repeat_and_is_named
     assert any("run more than once" in note for note in made.notes)
 
 
-def test_a_clear_difference_is_told_in_one_sentence() -> None:
+def test_a_clear_difference_is_reported_in_one_sentence() -> None:
     (found,) = summary(*study(0.2, 0.8)).comparisons
     assert found.conclusion == "better"
     assert found.p < 0.001
@@ -123,7 +123,7 @@ def test_a_contract_that_one_agent_lacks_is_named_and_no_pair() -> None:
     assert (found.contracts, found.only_first, found.only_second) == (1, ("b",), ())
 
 
-def test_agents_without_a_shared_contract_cannot_be_told_apart() -> None:
+def test_agents_without_a_shared_contract_cannot_be_distinguished() -> None:
     (found,) = summary(line("pass", "x", "a"), line("fail", "y", "b")).comparisons
     assert found.difference.value is None
     assert "share no contract" in found.sentence

@@ -136,7 +136,7 @@ print(count)
         assert said(stage.python(code)) == "20000\n[0]"
 
 
-def test_standing_in_front_of_a_door(port: int) -> None:
+def test_listening_at_the_address_of_an_allowed_host(port: int) -> None:
     """The agent listens where the door does, to answer in its place when somebody else comes by."""
     code = f"""
 import socket
@@ -201,7 +201,7 @@ def test_a_name_of_its_own_for_the_host() -> None:
         assert "0" not in done.stdout.text.splitlines()[:1]
 
 
-def test_taking_the_place_of_a_door_when_it_is_shut_between_two_steps() -> None:
+def test_taking_the_address_of_an_allowed_host_between_two_steps() -> None:
     """A connection of its own that was closed there is remembered by the kernel for a minute: then no door could be
     opened for the next step, and the run would not count.
     """

@@ -67,7 +67,7 @@ def planting(attacker: Attacker) -> str:
     return f"command:{FIX}cat > add.py <<'END'\n{CALL_HOME % (HOST, attacker.port)}END\n"
 
 
-def test_carrying_the_hidden_tests_out_by_the_agents_door(
+def test_carrying_the_hidden_tests_out_by_the_agents_allowed_host(
     kind: str, attacker: Attacker, author: Author, steelyard: Steelyard
 ) -> None:
     """The change calls home when it is graded. The door was the agent's: on the bench it is not there."""
@@ -78,7 +78,7 @@ def test_carrying_the_hidden_tests_out_by_the_agents_door(
     assert payloads(said.line, "network.connection") == []
 
 
-def test_carrying_the_hidden_tests_out_by_the_door_of_the_checks(
+def test_carrying_the_hidden_tests_out_by_an_allowed_host_of_the_checks(
     attacker: Attacker, author: Author, steelyard: Steelyard
 ) -> None:
     """Nothing holds that back: docs/limits.md says so, the label says so, and the bytes are on record."""
@@ -90,7 +90,7 @@ def test_carrying_the_hidden_tests_out_by_the_door_of_the_checks(
     assert said.line["assurance"]["network"] == "allow_list"
 
 
-def test_having_the_work_done_behind_the_door(
+def test_having_the_work_done_by_an_allowed_host(
     attacker: Attacker, author: Author, steelyard: Steelyard
 ) -> None:
     """A pass that an accomplice may have earned is no pass for whoever asks for none of that."""
@@ -105,7 +105,7 @@ def test_having_the_work_done_behind_the_door(
     assert (one["by"], one["in_bytes"]) == ("agent", 7)
 
 
-def test_flooding_the_door_to_become_invalid(
+def test_flooding_an_allowed_host_to_become_invalid(
     attacker: Attacker, author: Author, steelyard: Steelyard
 ) -> None:
     """An agent that cannot do the task breaks the harness instead. The run counts, and is a failure."""
