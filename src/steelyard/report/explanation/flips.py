@@ -78,14 +78,19 @@ def _changed_grades(
 
 def _because(before: Mapping[str, Any], after: Mapping[str, Any], grades: Sequence[Mapping[str, Any]]) -> str:
     if grades:
-        return "; ".join(
-            f"{one['name']}: {one['outcome'][0] or 'absent'} -> {one['outcome'][1] or 'absent'}: {one['why']}"
-            for one in grades
-        )
+        return "; ".join(f"{one['name']}: {_step(one)}: {one['why']}" for one in grades)
     old, new = len(before["findings"]), len(after["findings"])
     if old != new:
         return f"{old} findings, now {new}: {after['reason']}"
     return f"the rules changed: {after['reason']}"
+
+
+def _step(grade: Mapping[str, Any]) -> str:
+    """`pass -> fail`; of the same outcome, how the score changed."""
+    before, after = grade["outcome"]
+    if before == after:
+        return f"{after}, score {number(grade['score'][0])} -> {number(grade['score'][1])}"
+    return f"{before or 'absent'} -> {after or 'absent'}"
 
 
 def _version(grading: Mapping[str, Any]) -> str:

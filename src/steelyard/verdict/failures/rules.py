@@ -104,8 +104,8 @@ def _gate(name: str, gate: str, case: FailureCase) -> Iterator[FailureTag]:
         if broken and not telling:
             yield FailureTag(name, (pointer_of(broken[0]),), f"{broken[0].id}: {broken[0].why}")
             return
-    evidence = tuple(pointer for one in telling for pointer in pointers_of(one)) or (f"gradings#{gate}",)
-    yield FailureTag(name, evidence, case.gates[gate].why)
+    named = tuple(pointer for one in telling for pointer in pointers_of(one))
+    yield FailureTag(name, named or case.gates[gate].pointers or (f"gradings#{gate}",), case.gates[gate].why)
 
 
 def _acceptance(case: FailureCase) -> Iterator[FailureTag]:
