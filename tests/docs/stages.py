@@ -215,5 +215,6 @@ STAGES: dict[str, Stage] = {
     "docs/how-to/verify-evidence.md": Stage(words={"RUN": "last"}, needs_run=True),
     "docs/importing.md": Stage(_tasks, UNPACK),
     "docs/tutorial/first-contract.md": Stage(_tutorial, {**_AGENT, "RUN": "last"}),
+    "docs/verdict.md": Stage(words={"RUN": "last"}, needs_run=True),
     "docs/verifiers.md": Stage(_verifier),
 }
