@@ -339,3 +339,12 @@ def test_a_violation_by_an_alert_points_to_its_event() -> None:
     assert verdict.gates is not None
     assert verdict.gates["safety"].pointers == ("events.jsonl#12",)
     assert verdict.failure_modes[0].evidence == ("events.jsonl#12",)
+
+
+@pytest.mark.parametrize("code", ["wall_time", "cost_cap", "no_progress"])
+def test_a_stop_by_a_budget_or_a_breaker_is_no_acceptance_failure(code: str) -> None:
+    verdict = decided(FAIL, termination=code)
+    assert verdict.gates is not None
+    assert (verdict.verdict, verdict.gates["acceptance"].outcome) == ("fail", "fail")
+    assert "acceptance_failure" not in verdict.tags
+    assert f"termination_{code}" in verdict.tags

@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.trace.termination import CODES
+from steelyard.evidence.trace.termination import CLASS_OF, CODES
 from steelyard.graders.grade import Graded
 from steelyard.verdict.evidence_pointers import pointer_of, pointers_of
 from steelyard.verdict.failures.taxonomy import FailureTag, taxonomy
@@ -109,7 +109,8 @@ def _gate(name: str, gate: str, case: FailureCase) -> Iterator[FailureTag]:
 
 
 def _acceptance(case: FailureCase) -> Iterator[FailureTag]:
-    if case.gates["acceptance"].outcome != "fail":
+    """Not of a run that a budget or a loop breaker stopped: it did not get to finish, and its ending has its own tag."""
+    if case.gates["acceptance"].outcome != "fail" or CLASS_OF[case.termination] in ("resource", "loop"):
         return
     failed = [
         one
