@@ -125,3 +125,11 @@ def test_the_contract_score_is_explained_term_by_term(tmp_path: Path) -> None:
     )
     terms = {one.what: one.value for one in nodes(made.tree)}
     assert (terms["w_ok"], terms["w_val"], terms["w_viol"], terms["contract_score"]) == (0.8, 0.2, 0.5, 0.4)
+
+
+def test_a_gate_that_an_alert_failed_points_to_its_event(tmp_path: Path) -> None:
+    gates = {"safety": {"outcome": "fail", "why": "alert", "pointers": ["events.jsonl#9"], "quote": ""}}
+    passed = grade("scope", under="safety")
+    made = explain_run("r", tmp_path, grading([passed], gates=gates, verdict="fail"))
+    gate = next(one for one in nodes(made.tree) if one.what == "gate G4 safety")
+    assert gate.evidence == ("events.jsonl#9",)

@@ -348,3 +348,8 @@ def test_a_stop_by_a_budget_or_a_breaker_is_no_acceptance_failure(code: str) -> 
     assert (verdict.verdict, verdict.gates["acceptance"].outcome) == ("fail", "fail")
     assert "acceptance_failure" not in verdict.tags
     assert f"termination_{code}" in verdict.tags
+
+
+def test_a_grader_that_only_gives_credit_is_no_invariant() -> None:
+    credit = of_type("file_exists", under="acceptance", required=False)
+    assert "invariant_violation" not in decided(FAIL, credit).tags

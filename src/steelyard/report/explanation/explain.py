@@ -207,8 +207,8 @@ def _gate(name: str, gate: Mapping[str, Any], grades: Sequence[Mapping[str, Any]
     evidence = (
         telling.evidence if telling else tuple(pointer for part in parts for pointer in part.evidence[:1])
     )
-    if not evidence and gate["outcome"] != "pass":
-        evidence = ("findings.json",)
+    if telling is None and gate["outcome"] != "pass":
+        evidence = record.pointers(gate.get("pointers") or ("findings.json",))
     quote = telling.quote if telling else ""
     return Node(f"gate {GATES[name][0]} {name}", gate["outcome"], str(gate["why"]), evidence, quote, parts)
 

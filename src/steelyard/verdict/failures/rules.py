@@ -32,7 +32,7 @@ _OVERFLOW = re.compile(
     r"context[ _](?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens|context_length_exceeded",
     re.IGNORECASE,
 )
-_INVARIANTS = frozenset({"baseline_unmodified", "file_exists", "files"})
+_INVARIANTS = frozenset({"baseline_unmodified", "file_exists"})
 _TEXT_FORMATS = frozenset({"text", "plain", "plain_text", "natural_text", "natural", "plan"})
 # class of a monitor's rule -> failure mode
 _ALERTS: Mapping[str, str] = {
@@ -155,6 +155,13 @@ def _failed(name: str, types: frozenset[str], case: FailureCase) -> Iterator[Fai
     for one in case.grades:
         if one.entry.type in types and one.grade.outcome == "fail":
             yield FailureTag(name, pointers_of(one), _because(one))
+
+
+def _invariant(case: FailureCase) -> Iterator[FailureTag]:
+    """By a required grader alone: one that only gives credit fixes nothing."""
+    for one in case.grades:
+        if one.entry.type in _INVARIANTS and one.grade.outcome == "fail" and one.gates:
+            yield FailureTag("invariant_violation", pointers_of(one), _because(one))
 
 
 def _evaluation_error(case: FailureCase) -> Iterator[FailureTag]:
@@ -355,7 +362,7 @@ RULES: tuple[tuple[str, TagRule], ...] = (
     ("missing_dependency", _missing_dependency),
     ("dependency_hallucination", _hallucination),
     ("regression", _regression),
-    ("invariant_violation", partial(_failed, "invariant_violation", _INVARIANTS)),
+    ("invariant_violation", _invariant),
     ("context_overflow", _overflow),
     ("no_patch", _no_patch),
     ("stub_only", partial(_failed, "stub_only", frozenset({"implemented"}))),
