@@ -87,6 +87,7 @@ class Replay:
     in_sandbox: ClassVar[bool] = True
     resources: ClassVar[AgentResources] = NO_RESOURCES
     delivers_by_step: ClassVar[bool] = False
+    stage_role: ClassVar[str] = "exempt"  # the recorded agent kept the stages, or did not
 
     def __post_init__(self) -> None:
         if not self._folder.events.is_file():

@@ -327,6 +327,15 @@ class Policy(Strict):
     dependencies: Dependencies = Dependencies()
     effect: Literal["gate", "penalty"] = "gate"
     require: tuple[Literal["complete_trace", "enforced_stages"], ...] = ()
+
+    @field_validator("stages")
+    @classmethod
+    def _in_order(cls, stages: tuple[str, ...]) -> tuple[str, ...]:
+        """Each once, in the order of an agent's work."""
+        if not stages or list(stages) != [one for one in ("inspect", "write", "test") if one in stages]:
+            raise ValueError("list stages once each, in the order inspect, write, test")
+        return stages
+
     on_violation: Action = "terminate"
     rules: dict[RuleClass, Action] = Field(default_factory=dict)
     breakers: Breakers = Breakers()

@@ -21,6 +21,14 @@ from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
 from steelyard.execution.mutations.watch_workspace import NOT_SHOWN, WorkspaceWatch
 from steelyard.execution.ready import await_ready
+from steelyard.execution.stages.prepare_stages import (
+    is_staged,
+    refuse_without_enforcement,
+    role_of,
+    with_stages,
+    with_write_switch,
+)
+from steelyard.execution.stages.requests import FOLDER, StageRequests
 from steelyard.execution.try_allowed_hosts import try_doors_early
 from steelyard.filesystem.cache import rebuilt
 from steelyard.filesystem.contents import Checked, check_contents
@@ -34,6 +42,7 @@ def open_run(
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     environment, checked = _sound(environment)
     facts = environment.backend.facts(with_own(environment.sandbox_spec(git=True), trial.contract, agent))
+    refuse_without_enforcement(trial.contract, agent, facts)
     secrets = agent.resources.secrets
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
     manifest = orjson.dumps(
@@ -59,11 +68,13 @@ def prepare(run: LiveRun) -> None:
             run.trial.contract,
             run.agent,
         )
+        sandbox_spec = with_stages(sandbox_spec, run.trial.contract, run.environment.sandbox)
         sandbox_spec = replace(sandbox_spec, on_connection=connection_log(run.events, "agent"))
         run.sandbox_spec = run.environment.backend.start(sandbox_spec)
         await_ready(run.sandbox_spec, run.trial.contract.spec.environment.ready)
         run.watch = _watch(run)
-    run.events.append("stage.enter", "harness", {"stage": "write"})
+        run.stage_requests = _stage_requests(run)
+    run.stages.start(run.sandbox_spec, exempt=role_of(run.agent) == "exempt")
 
 
 def _watch(run: LiveRun) -> WorkspaceWatch | None:
@@ -82,7 +93,14 @@ def with_own(sandbox_spec: SandboxSpec, contract: Contract, agent: Agent) -> San
     """The agent's sandbox: what the contract lets an agent reach, and what this agent brings of its own."""
     own = agent.resources
     reached = dict.fromkeys((*AllowedHost.each(contract.spec.environment.network), *own.hosts))
+    sandbox_spec = with_write_switch(sandbox_spec, contract)
     return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=own.secrets)
+
+
+def _stage_requests(run: LiveRun) -> StageRequests | None:
+    """Where the agent asks for a stage by the control command."""
+    folder = run.sandbox.open_folder(FOLDER) if is_staged(run.trial.contract) else None
+    return None if folder is None else StageRequests(folder, run.stages.request)
 
 
 def _live_places(run: LiveRun) -> tuple[Mount, ...]:

@@ -66,6 +66,8 @@ class Interventions:
         self._throttles: dict[str, int] = {}
         self._idle = threading.Event()  # set: the agent's turn is over
         self.sampler = Sampler(events)
+        self.are_writes_suspended = False
+        self.allows_writes: Callable[[], bool] = lambda: True  # the stage of the run
 
     def observe(self, event: Event) -> None:
         """One event of the log, in the thread that appended it."""
@@ -156,10 +158,11 @@ class Interventions:
             self._follow(task, self._decision(task.seq))
 
     def _suspend_writes(self, task: Task, sandbox: Sandbox) -> None:
-        is_applied = _set_writable(sandbox, writable=False)
+        is_applied = self.are_writes_suspended = _set_writable(sandbox, writable=False)
         self._record(task.alert, task.seq, "suspend_writes", applied=is_applied, **self._deadline())
         decision = self._decision(task.seq)
-        if is_applied and not self._idle.is_set():
+        self.are_writes_suspended = False
+        if is_applied and not self._idle.is_set() and self.allows_writes():
             _set_writable(sandbox, writable=True)
         self._follow(task, decision)
 
