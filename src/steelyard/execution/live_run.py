@@ -81,9 +81,7 @@ class LiveRun:
         self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)
         self.events.subscribe(self.interventions.observe)
         is_required = "enforced_stages" in spec.policy.require
-        self.stages = StageControl(
-            self.events, spec.policy.stages, "enforced" if is_required else "observed"
-        )
+        self.stages = StageControl(self.events, spec.policy.stages, "enforced" if is_required else "observed")
         self.stages.is_suspended = lambda: self.interventions.are_writes_suspended
         self.interventions.allows_writes = lambda: self.stages.allows_writes
         self.events.subscribe(self.stages.observe)

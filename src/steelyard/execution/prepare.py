@@ -13,8 +13,8 @@ from steelyard.agents.base import Agent
 from steelyard.bench.verifier.run_verifier import LOGS, TESTS, TOOLS
 from steelyard.contract.contract import Contract
 from steelyard.environment.prepare import Environment, build_again
-from steelyard.errors import InfraFault, SteelyardError
-from steelyard.evidence.folder.folder import RunFolder, new_run_id
+from steelyard.errors import InfraFault, OperatorFault, SteelyardError
+from steelyard.evidence.folder.folder import MANIFEST, RunFolder, new_run_id
 from steelyard.evidence.trace.events import EventLog
 from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
@@ -71,6 +71,7 @@ def prepare(run: LiveRun) -> None:
         sandbox_spec = with_stages(sandbox_spec, run.trial.contract, run.environment.sandbox)
         sandbox_spec = replace(sandbox_spec, on_connection=connection_log(run.events, "agent"))
         run.sandbox_spec = run.environment.backend.start(sandbox_spec)
+        compare_sandbox(run)
         await_ready(run.sandbox_spec, run.trial.contract.spec.environment.ready)
         run.watch = _watch(run)
         run.stage_requests = _stage_requests(run)
@@ -134,7 +135,8 @@ def _compare_identity(run: LiveRun) -> None:
     for folder, (_, wrong) in run.checked.items():
         if wrong is not None:
             why = f"{folder.parent.name}/{folder.name}: {wrong}"
-            run.events.append("run.mismatch", "harness", {"content_root": root, "why": why})
+            told = {"field": _field_of(folder), "content_root": root, "why": why}
+            run.events.append("run.mismatch", "harness", told)
             raise InfraFault(f"the cache was altered: {why}; remove {folder}")
     compared = "every file of the snapshot and of the setup layer"
     run.events.append("run.prepared", "harness", {"content_root": root, "compared": compared})
@@ -146,8 +148,40 @@ def compare_identity_again(run: LiveRun) -> None:
         now, wrong = check_contents(folder)
         if now != before.stamp:
             why = f"{folder.parent.name}/{folder.name}: {wrong or 'it was built again'}"
-            run.events.append("run.mismatch", "harness", {"why": why})
+            run.events.append("run.mismatch", "harness", {"field": _field_of(folder), "why": why})
             raise InfraFault(f"the cache was altered during the run: {why}")
+    with suppress(OSError, OperatorFault):  # its file is gone: it was read before
+        now = _as_json(dict(run.agent.parameters()))
+        _compare(run, "agent.parameters", run.folder.read_json(MANIFEST)["agent"]["parameters"], now)
+
+
+def _field_of(folder: Path) -> str:
+    """The field of the manifest that a folder of the cache is the content of."""
+    return "environment.setup.contents" if folder.parent.name == "setup" else "repository.content_root"
+
+
+def compare_sandbox(run: LiveRun) -> None:
+    """The sandbox that was started is the one that the manifest describes."""
+    written, facts = run.folder.read_json(MANIFEST)["environment"], run.sandbox.facts
+    _compare(run, "environment.sandbox", written["sandbox"], facts.kind)
+    _compare(run, "environment.isolation", written["isolation"], facts.isolation)
+    _compare(run, "environment.run_uid", written["run_uid"], facts.run_uid)
+    network = "allow_list" if isinstance(written["network"], list) else written["network"]
+    _compare(run, "environment.network", network, facts.network)
+    for name, limit in written["limits"].items():
+        _compare(run, f"environment.limits.{name}.enforced", limit["enforced"], facts.limits[name])
+
+
+def _compare(run: LiveRun, field: str, written: object, observed: object) -> None:
+    if written != observed:
+        why = f"the manifest says {written}, what ran is {observed}"
+        told = {"field": field, "manifest": written, "observed": observed, "why": why}
+        run.events.append("run.mismatch", "harness", told)
+        raise InfraFault(f"{field} is not what the manifest says: {why}")
+
+
+def _as_json(value: object) -> object:
+    return orjson.loads(orjson.dumps(value))
 
 
 def tell_rebuilt(run: LiveRun) -> None:
