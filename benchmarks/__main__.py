@@ -19,6 +19,7 @@ from benchmarks import (
     table,
     trace,
     trial,
+    watching,
 )
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
@@ -26,6 +27,7 @@ from benchmarks.workshop import Workshop, workshop
 ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **sandbox.ROWS,
     **capture.ROWS,
+    **watching.ROWS,
     **trace.ROWS,
     **trial.ROWS,
     **identity.ROWS,

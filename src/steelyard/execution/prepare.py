@@ -151,8 +151,9 @@ def compare_identity_again(run: LiveRun) -> None:
             run.events.append("run.mismatch", "harness", {"field": _field_of(folder), "why": why})
             raise InfraFault(f"the cache was altered during the run: {why}")
     with suppress(OSError, OperatorFault):  # its file is gone: it was read before
-        now = _as_json(dict(run.agent.parameters()))
-        _compare(run, "agent.parameters", run.folder.read_json(MANIFEST)["agent"]["parameters"], now)
+        parameters = _as_json(dict(run.agent.parameters()))
+        written = run.folder.read_json(MANIFEST)["agent"]["parameters"]
+        _compare(run, "agent.parameters", written, parameters)
 
 
 def _field_of(folder: Path) -> str:
