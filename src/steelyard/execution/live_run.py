@@ -72,7 +72,6 @@ class LiveRun:
         spec = self.trial.contract.spec
         watchdog = Watchdog.of(spec.policy, spec.budget)
         self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)
-        self.events.subscribe(self.interventions.observe)
 
     @property
     def blobs(self) -> Blobs:

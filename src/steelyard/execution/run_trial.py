@@ -78,6 +78,7 @@ def run_trial(  # noqa: PLR0913  # options, by name
 
 def _terminate(run: LiveRun) -> None:
     tell_rebuilt(run)
+    run.interventions.drain()
     run.stop.close()
     ending = run.ended(run.ending or Ending("infrastructure", "the run never reached its agent"))
     stop = run.stop.current

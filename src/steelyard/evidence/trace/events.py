@@ -11,6 +11,8 @@ A subscriber is called with each event, in the order of `seq`, right after the e
 that appends, while other threads wait, so it must be quick and must not wait for another thread. It may append events
 itself: they are delivered after the current one. A subscriber that raises gets no further event, and the event
 `subscriber.error` says so; the log goes on.
+
+A follower is not called: events wait in its queue until it takes them, so that following costs an append next to nothing.
 """
 
 from __future__ import annotations
@@ -79,6 +81,7 @@ class EventLog:
         self._lock = threading.RLock()  # a subscriber may append
         self._subscribers: list[Subscriber] = []
         self._undelivered: deque[Event] = deque()
+        self._queues: list[deque[bytes]] = []  # of followers: lines
         self._delivering = False
         self._start = time.monotonic_ns()
         self._last = -1
@@ -111,9 +114,12 @@ class EventLog:
             ending = f',"prev":"{prev}","seq":{self._count + 1},"t":{t},"type":"{type}"}}'
             body = opening.encode() + stored + ending.encode()
             digest = hashlib.sha256(body).hexdigest()
-            self._write(body[:-1] + b',"hash":"' + digest.encode() + b'"}\n')
+            line = body[:-1] + b',"hash":"' + digest.encode() + b'"}\n'
+            self._write(line)
             self._last, self._head, self._count = t, digest, self._count + 1
             seq = self._count
+            for queued in self._queues:
+                queued.append(line)
             if self._subscribers:
                 event = Event(seq, t, at, type, actor, orjson.loads(stored), prev, digest)
                 self._undelivered.append(event)
@@ -130,6 +136,21 @@ class EventLog:
                 self._subscribers.remove(subscriber)
 
         return unsubscribe
+
+    def follow(self) -> Callable[[], list[Event]]:
+        """A function that gives the events since it was called last, in the order of `seq`; from any thread."""
+        queued: deque[bytes] = deque()
+        with self._lock:
+            self._queues.append(queued)
+
+        def take() -> list[Event]:
+            taken: list[Event] = []
+            with suppress(IndexError):
+                while True:
+                    taken.append(Event(**orjson.loads(queued.popleft())))
+            return taken
+
+        return take
 
     def _deliver(self) -> None:
         """Hand on what was written. An event that a subscriber appends waits here until the current one is delivered."""
