@@ -129,7 +129,7 @@ class Turn:
             "whole_agent": True,
             "ceiling_s": round(self.wall_s, 3),
         }
-        self.events.append("tool.call", "agent", call)
+        seq = self.events.append("tool.call", "agent", call)
         command = Command(
             argv,
             env={**self.workplace.env, **self.env},
@@ -142,6 +142,7 @@ class Turn:
             "tool.result",
             "agent",
             {
+                "call": seq,
                 "exit_status": finished.exit_code,
                 "signal": finished.signal,
                 "timed_out": finished.timed_out,

@@ -48,6 +48,10 @@ class ConfiguredAgent:
         return self.agent.in_sandbox
 
     @property
+    def stage_role(self) -> str:
+        return str(getattr(self.agent, "stage_role", "asks"))
+
+    @property
     def delivers_by_step(self) -> bool:
         return self.agent.delivers_by_step
 

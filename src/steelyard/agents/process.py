@@ -108,6 +108,7 @@ class Solution(ProcessAgent):
     contract: Contract
     reference: ScriptReference
     name: str = "reference"
+    stage_role: ClassVar[str] = "exempt"
 
     def parameters(self) -> Mapping[str, Any]:
         return {"script": {"sha256": self.contract.files[self.reference.script].sha256}}

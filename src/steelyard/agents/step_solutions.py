@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from steelyard.agents.base import Ending, Turn
 from steelyard.agents.process import SOLUTION, ProcessAgent, Solution
@@ -24,6 +24,7 @@ class StepSolutions(ProcessAgent):
 
     contract: Contract
     name: str = "reference"
+    stage_role: ClassVar[str] = "exempt"
 
     def _scripts(self) -> dict[int, ScriptReference]:
         references = enumerate((step.reference for step in self.contract.steps), start=1)

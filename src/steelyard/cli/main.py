@@ -35,6 +35,7 @@ VERBS = {
     "run": "run agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
     "regrade": "grade sealed runs again; the original result still counts",
+    "replay": "make the recorded changes of a run again and compare the results",
     "runs": "list runs: when, contract, agent, verdict",
     "show": "show a run: verdict, gates, grades, findings",
     "logs": "print what the agent of a run printed; -f follows it",

@@ -315,6 +315,10 @@ class OperatorPause(Strict):
 
 
 class Policy(Strict):
+    """Rules for the agent's work. `require` names what the run must have: a trace without gaps, or stages that the sandbox
+    enforces; where that cannot be had, the run fails, or is refused before it starts.
+    """
+
     allowed_paths: tuple[NonEmpty, ...] = ()
     read_paths: tuple[NonEmpty, ...] = ()
     deny_commands: tuple[NonEmpty, ...] = ()
@@ -322,6 +326,16 @@ class Policy(Strict):
     tools: Tools = Tools()
     dependencies: Dependencies = Dependencies()
     effect: Literal["gate", "penalty"] = "gate"
+    require: tuple[Literal["complete_trace", "enforced_stages"], ...] = ()
+
+    @field_validator("stages")
+    @classmethod
+    def _in_order(cls, stages: tuple[str, ...]) -> tuple[str, ...]:
+        """Each once, in the order of an agent's work."""
+        if not stages or list(stages) != [one for one in ("inspect", "write", "test") if one in stages]:
+            raise ValueError("list stages once each, in the order inspect, write, test")
+        return stages
+
     on_violation: Action = "terminate"
     rules: dict[RuleClass, Action] = Field(default_factory=dict)
     breakers: Breakers = Breakers()

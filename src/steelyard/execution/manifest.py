@@ -23,6 +23,8 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.model import EnvironmentSpec
 from steelyard.environment.image_tools import image_package_managers
 from steelyard.environment.prepare import Environment
+from steelyard.evidence.key_rules import VERSION as REDACTION
+from steelyard.evidence.key_rules import rules_digest
 from steelyard.evidence.redact import is_redacted
 from steelyard.filesystem.tree import path_to_json
 from steelyard.monitors.caps import caps_of
@@ -99,6 +101,7 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
             "monitors": describe_monitors(),
             **caps_of(contract.spec, agent, facts),
             "stages": list(contract.spec.policy.stages),
+            "redaction": {"version": REDACTION, "digest": rules_digest()},
             "digests": _digests(contract),
             "comparability_class": comparability_class(
                 trial, facts, environment.image.id if environment.image else ""
@@ -257,6 +260,7 @@ def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str
         "overlay": facts.overlay or None,
         "network": list(reached) if facts.network == "allow_list" else facts.network,
         "run_uid": facts.run_uid,
+        "scope": declared.scope,
         "workspace": WORKSPACE,
         "home": HOME,
         "limits": _limits(declared, facts),

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.sandboxes.base import AllowedHost, Command, CommandResult, ExitStats, OnConnection, OnOutput
 from steelyard.sandboxes.egress.proxy import EgressProxy
 from steelyard.sandboxes.init.wire import Wire
@@ -79,6 +80,13 @@ class Lifecycle(ABC):
         """0, or an error number. Most backends cannot."""
         del writable
         return errno.EOPNOTSUPP
+
+    def open_folder(self, path: str) -> int | None:
+        del path
+        return None
+
+    def running_tree(self) -> CapturedTree | None:
+        return None
 
     def process_tree(self) -> ProcessTree | None:
         return None

@@ -89,6 +89,9 @@ class LocalSandbox(Lifecycle):
 
     def captured_tree(self) -> CapturedTree:
         self._require_dead()
+        return self.running_tree()
+
+    def running_tree(self) -> CapturedTree:
         if not self._descriptors:
             self._descriptors = [os.open(path, _DIRECTORY) for path in (self.workspace, self._baseline())]
         workspace, baseline = self._descriptors

@@ -31,6 +31,7 @@ import orjson
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.blobs import bounded
+from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.evidence.trace.chain import GENESIS, MAX_LINE, ChainBreak, Event, read_events, verify_chain
 from steelyard.evidence.trace.json_safe import json_safe
@@ -57,7 +58,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("agent.message", "agent.final"),
         *("model.request", "model.response", "model.error"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
-        *("workspace.change", "workspace.changes", "capture.end", "patch.apply"),
+        *("workspace.watch", "workspace.change", "workspace.changes", "capture.end", "patch.apply"),
         *("process.start", "sandbox.sample"),
         *("collect", "check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
@@ -106,7 +107,8 @@ class EventLog:
         """Write one event and return its `seq`."""
         if type not in EVENT_TYPES or actor not in ACTORS:
             raise ValueError(f"no such event: {type} by {actor}")
-        stored = self._secrets.redact(_json(payload))
+        given = _json(payload)
+        stored, spans = redact_keys(self._secrets.redact(given))
         with self._lock:
             t = max(self.now(), self._last + 1)
             at, prev = self._time_of_day(), self._head
@@ -123,8 +125,17 @@ class EventLog:
             if self._subscribers:
                 event = Event(seq, t, at, type, actor, orjson.loads(stored), prev, digest)
                 self._undelivered.append(event)
+            if stored is not given:
+                self._append_redaction(seq, given, spans)
+            if self._subscribers:
                 self._deliver()
             return seq
+
+    def _append_redaction(self, seq: int, given: bytes, spans: Mapping[str, int]) -> None:
+        """What was taken out of the event before it, by rule; the digest is of its payload as it was given."""
+        values = {f"value of {name}": 1 for name in sorted(self._secrets.found_in(given))}
+        digest = hashlib.sha256(given).hexdigest()
+        self.append("redaction", "harness", {"event": seq, "digest": digest, "spans": {**values, **spans}})
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` with every event from now on; returns the function that ends the subscription."""

@@ -149,10 +149,8 @@ class Summary:
         elif kind == "tool.result":
             self._unfinished["tool.call"] -= 1
             self.tool_ns += _number(payload.get("wall_ns"))
-        elif kind == "workspace.change":
-            self.edits += 1
-        elif kind == "workspace.changes":
-            self.edits += _number(payload.get("count"))
+        elif kind == "capture.end":
+            self.edits = _number(payload.get("entries"))
         elif kind == "model.response" and isinstance(payload.get("usage"), dict):
             used = tuple(payload["usage"].get(name) for name in _TOKENS)
             if all(isinstance(one, int) and one >= 0 for one in used):

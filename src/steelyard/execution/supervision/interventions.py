@@ -69,6 +69,8 @@ class Interventions:
         self._take = events.follow()
         self._draining = threading.Lock()  # events are read in their order
         self._sampler = Sampler(events)
+        self.are_writes_suspended = False
+        self.allows_writes: Callable[[], bool] = lambda: True  # the stage of the run
 
     def drain(self) -> None:
         """Let the monitors read every event that is in the log by now, those of their own alerts included."""
@@ -165,10 +167,11 @@ class Interventions:
             self._follow(task, self._decision(task.seq))
 
     def _suspend_writes(self, task: Task, sandbox: Sandbox) -> None:
-        is_applied = _set_writable(sandbox, writable=False)
+        is_applied = self.are_writes_suspended = _set_writable(sandbox, writable=False)
         self._record(task.alert, task.seq, "suspend_writes", applied=is_applied, **self._deadline())
         decision = self._decision(task.seq)
-        if is_applied and not self._idle.is_set():
+        self.are_writes_suspended = False
+        if is_applied and not self._idle.is_set() and self.allows_writes():
             _set_writable(sandbox, writable=True)
         self._follow(task, decision)
 
