@@ -35,7 +35,19 @@ ROOMS = (
         "agents",
         "monitors",
     ),
-    *("execution", "judge", "graders", "verdict", "store", "study", "review", "report", "service", "web", "cli"),
+    *(
+        "execution",
+        "judge",
+        "graders",
+        "verdict",
+        "store",
+        "study",
+        "review",
+        "report",
+        "service",
+        "web",
+        "cli",
+    ),
 )
 ROOT = {"steelyard", "api", "rubric", "__main__"}  # the front door may open any room; importing it opens none
 

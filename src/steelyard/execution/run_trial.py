@@ -86,6 +86,7 @@ def _terminate(run: LiveRun) -> None:
         run.environment.sandbox_spec().network == "none"
         and reached == "none"
         and not run.agent.resources.hosts
+        and run.gateway is None
     ):
         # No network, so no model was reachable: nothing can have been spent.
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})

@@ -113,6 +113,7 @@ def conclude(run: LiveRun, ending: Ending) -> None:
         run.exit_stats = run.sandbox.stop()
         alerts_of_exit(run, run.exit_stats)
         stop_for_limits(run, ending, run.exit_stats)
+    run.close_route()
     run.stop.end_agent()
     leave(run, run.ended(ending))
 
