@@ -28,10 +28,13 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from steelyard.providers.answer import BYTES_IN_TOKEN
 from steelyard.providers.endpoints import Endpoint, endpoint_of
+from steelyard.providers.requests import parse_request
 from steelyard.providers.scripted.actions import calls_of
 from steelyard.providers.scripted.render import Rendered, document, events
 from steelyard.providers.scripted.script import Place, Replies, Reply, Script, read_script
@@ -98,16 +101,21 @@ class ScriptedModel:
         text = json.dumps(reply["json"]) if "json" in reply else str(reply.get("text", ""))
         text = text.replace("{canary}", canary[1] if canary else "")
         calls = tuple(calls_of(reply, endpoint.wire, data))
-        said = reply.get("usage") or self.script.usage
+        usage = _usage(reply.get("usage") or self.script.usage, data, text, calls)
+        limit = parse_request(endpoint, json.dumps(data).encode())
+        is_cut = limit.names_limit and limit.max_output < usage.tokens_out
+        if is_cut:
+            usage = replace(usage, tokens_out=limit.max_output)
+            text = text[: limit.max_output * BYTES_IN_TOKEN]
         options = data.get("stream_options")
         return Rendered(
             model=str(reply.get("model") or endpoint.model or data.get("model") or "scripted"),
             text=text,
             calls=calls,
-            usage=_usage(said, data, text, calls),
+            usage=usage,
             place=place,
             thinking=str(reply.get("thinking", "")),
-            cut=bool(reply.get("cut")),
+            cut=is_cut or bool(reply.get("cut")),
             reports_usage=isinstance(options, dict) and options.get("include_usage") is True,
         )
 
