@@ -8,7 +8,7 @@ While other requests are under way and hold reservations, a request that does no
 same time cannot exceed a cap together. When nothing is under way and a request does not fit, the cap is reached.
 
 How many tokens a prompt has only the provider knows. It is estimated from its bytes: half of them at first, then by the
-largest ratio that this run has seen, and never less than a third. Until the first answer has taught the ratio, requests
+largest ratio that this run has seen, between a third and one, plus the most that a prompt had beyond its bytes. Until the first answer has taught the ratio, requests
 near a cap go one at a time. So the most that a run can exceed a cap by is the error of one estimate.
 """
 
@@ -82,6 +82,7 @@ class ModelBudget:
     units: Decimal = Decimal(0)
     calls: int = 0
     ratio: float = FIRST_RATIO
+    overhead: int = 0  # tokens that a provider counts beyond one for each byte
     _held: set[Reservation] = field(default_factory=set)
     _settled: asyncio.Condition | None = None
     _seen_ratio: float = 0.0
@@ -140,7 +141,7 @@ class ModelBudget:
         caps = self.caps
         if caps.model_calls is not None and self.calls >= caps.model_calls:
             raise CapReached("model_call_cap", "model_calls", self.calls, caps.model_calls)
-        prompt = int(need.prompt_bytes * self.ratio) + 1
+        prompt = int(need.prompt_bytes * self.ratio) + self.overhead + 1
         most = max(need.max_output, 1)
         if caps.tokens is not None:
             free = caps.tokens - self.tokens - sum(one.tokens for one in self._held)
@@ -186,7 +187,8 @@ class ModelBudget:
 
     def _learn(self, tokens_in: int, prompt_bytes: int) -> None:
         self._seen_ratio = max(self._seen_ratio, tokens_in / max(prompt_bytes, 1))
-        self.ratio = max(LEAST_RATIO, self._seen_ratio * MARGIN)
+        self.ratio = max(LEAST_RATIO, min(1.0, self._seen_ratio * MARGIN))
+        self.overhead = max(self.overhead, tokens_in - prompt_bytes)
 
 
 async def _notify(condition: asyncio.Condition) -> None:
