@@ -148,8 +148,7 @@ class ModelBudget:
             if free <= prompt:
                 raise CapReached("token_cap", "tokens", self.tokens, caps.tokens)
             most = min(most, free - prompt)
-        most = self._affordable(need, prompt, most)
-        usd, units = _prices(need, prompt, most)
+        most, usd, units = self._affordable(need, prompt, most)
         return Reservation(need, prompt + most, usd, units, most, is_cut=most < need.max_output)
 
     def _is_blind(self, reservation: Reservation) -> bool:
@@ -163,22 +162,24 @@ class ModelBudget:
             or (caps.cost_units is not None and caps.cost_units - self.units < many * reservation.units)
         )
 
-    def _affordable(self, need: Need, prompt: int, most: int) -> int:
-        if self._is_affordable(need, prompt, most):
-            return most
-        if not self._is_affordable(need, prompt, 1):
-            usd, _ = _prices(need, prompt, 1)
+    def _affordable(self, need: Need, prompt: int, most: int) -> tuple[int, Decimal, Decimal]:
+        """The most output up to `most`, and its price in dollars and units."""
+        usd, units = _prices(need, prompt, most)
+        if self._fits_both(usd, units):
+            return most, usd, units
+        usd, units = _prices(need, prompt, 1)
+        if not self._fits_both(usd, units):
             budget = "cost_usd" if usd else "cost_units"
             used, cap = (self.usd, self.caps.cost_usd) if usd else (self.units, self.caps.cost_units)
             raise CapReached("cost_cap", budget, float(used), float(cap or 0))
         low, high = 1, most
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._is_affordable(need, prompt, middle) else (low, middle)
-        return low
+            fits = self._fits_both(*_prices(need, prompt, middle))
+            low, high = (middle, high) if fits else (low, middle)
+        return low, *_prices(need, prompt, low)
 
-    def _is_affordable(self, need: Need, prompt: int, output: int) -> bool:
-        usd, units = _prices(need, prompt, output)
+    def _fits_both(self, usd: Decimal, units: Decimal) -> bool:
         held_usd = sum((one.usd for one in self._held), Decimal(0))
         held_units = sum((one.units for one in self._held), Decimal(0))
         return _fits(self.usd + held_usd + usd, usd, self.caps.cost_usd) and _fits(

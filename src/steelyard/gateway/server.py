@@ -121,7 +121,6 @@ class GatewayServer:
             connector=TCPConnector(limit=0),
             cookie_jar=DummyCookieJar(),
             auto_decompress=False,
-            trust_env=True,
             skip_auto_headers=("User-Agent", "Accept-Encoding"),
         )
         server = web.Server(
