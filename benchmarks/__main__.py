@@ -12,9 +12,11 @@ from benchmarks import (
     capture,
     command_line,
     container,
+    gateway,
     grading,
     identity,
     importing,
+    monitors,
     sandbox,
     table,
     trace,
@@ -29,12 +31,14 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **capture.ROWS,
     **watching.ROWS,
     **trace.ROWS,
+    **monitors.ROWS,
     **trial.ROWS,
     **identity.ROWS,
     **container.ROWS,
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **gateway.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 

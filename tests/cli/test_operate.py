@@ -45,7 +45,8 @@ def waiting(steelyard: Steelyard) -> dict[str, Any]:
     deadline = time.monotonic() + 240
     while not (lines := steelyard("operate", "--json").lines):
         assert time.monotonic() < deadline
-    return lines[0]
+    first: dict[str, Any] = lines[0]
+    return first
 
 
 def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steelyard) -> None:

@@ -16,10 +16,17 @@ from steelyard.environment.prepare import Environment, build_again
 from steelyard.errors import InfraFault, OperatorFault, SteelyardError
 from steelyard.evidence.folder.folder import MANIFEST, RunFolder, new_run_id
 from steelyard.evidence.trace.events import EventLog
-from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
 from steelyard.execution.mutations.watch_workspace import NOT_SHOWN, WorkspaceWatch
+from steelyard.execution.network.connection_events import connection_log
+from steelyard.execution.network.gateway_route import (
+    describe_gateway,
+    gateway_address,
+    open_route,
+    secrets_of,
+)
+from steelyard.execution.network.try_allowed_hosts import try_doors_early
 from steelyard.execution.ready import await_ready
 from steelyard.execution.stages.prepare_stages import (
     is_staged,
@@ -29,9 +36,9 @@ from steelyard.execution.stages.prepare_stages import (
     with_write_switch,
 )
 from steelyard.execution.stages.requests import FOLDER, StageRequests
-from steelyard.execution.try_allowed_hosts import try_doors_early
 from steelyard.filesystem.cache import rebuilt
 from steelyard.filesystem.contents import Checked, check_contents
+from steelyard.gateway.address import GatewayAddress
 from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.base import AllowedHost, Mount, SandboxSpec
 
@@ -41,19 +48,22 @@ def open_run(
 ) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     environment, checked = _sound(environment)
-    facts = environment.backend.facts(with_own(environment.sandbox_spec(git=True), trial.contract, agent))
+    gateway = gateway_address(agent, environment)
+    own_spec = with_own(environment.sandbox_spec(git=True), trial.contract, agent, gateway)
+    facts = environment.backend.facts(own_spec)
     refuse_without_enforcement(trial.contract, agent, facts)
-    secrets = agent.resources.secrets
+    models = describe_gateway(trial, agent)
+    secrets = secrets_of(trial, agent)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
     manifest = orjson.dumps(
-        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries),
+        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries, gateway=models),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)
     events = EventLog(folder.events, secrets)
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
-    return LiveRun(trial, agent, environment, folder, events, checked=checked)
+    return LiveRun(trial, agent, environment, folder, events, gateway=gateway, checked=checked)
 
 
 def prepare(run: LiveRun) -> None:
@@ -62,11 +72,13 @@ def prepare(run: LiveRun) -> None:
     try_doors_early(run)
     run.delivery = run.agent.deliver(run.environment, run.blobs)
     if run.delivery is None:
+        open_route(run)
         extra_mounts = (*run.agent.extra_mounts(), *_live_places(run))
         sandbox_spec = with_own(
             run.environment.sandbox_spec(git=_has_git(run), extra_mounts=extra_mounts),
             run.trial.contract,
             run.agent,
+            run.gateway,
         )
         sandbox_spec = with_stages(sandbox_spec, run.trial.contract, run.environment.sandbox)
         sandbox_spec = replace(sandbox_spec, on_connection=connection_log(run.events, "agent"))
@@ -90,10 +102,13 @@ def _watch(run: LiveRun) -> WorkspaceWatch | None:
     return watch
 
 
-def with_own(sandbox_spec: SandboxSpec, contract: Contract, agent: Agent) -> SandboxSpec:
+def with_own(
+    sandbox_spec: SandboxSpec, contract: Contract, agent: Agent, gateway: GatewayAddress | None = None
+) -> SandboxSpec:
     """The agent's sandbox: what the contract lets an agent reach, and what this agent brings of its own."""
     own = agent.resources
-    reached = dict.fromkeys((*AllowedHost.each(contract.spec.environment.network), *own.hosts))
+    models = () if gateway is None else (AllowedHost(gateway.host, gateway.port),)
+    reached = dict.fromkeys((*AllowedHost.each(contract.spec.environment.network), *own.hosts, *models))
     sandbox_spec = with_write_switch(sandbox_spec, contract)
     return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=own.secrets)
 
@@ -151,7 +166,7 @@ def compare_identity_again(run: LiveRun) -> None:
             run.events.append("run.mismatch", "harness", {"field": _field_of(folder), "why": why})
             raise InfraFault(f"the cache was altered during the run: {why}")
     with suppress(OSError, OperatorFault):  # its file is gone: it was read before
-        parameters = _as_json(dict(run.agent.parameters()))
+        parameters = orjson.loads(run.folder.secrets.redact(orjson.dumps(dict(run.agent.parameters()))))
         written = run.folder.read_json(MANIFEST)["agent"]["parameters"]
         _compare(run, "agent.parameters", written, parameters)
 
@@ -179,10 +194,6 @@ def _compare(run: LiveRun, field: str, written: object, observed: object) -> Non
         told = {"field": field, "manifest": written, "observed": observed, "why": why}
         run.events.append("run.mismatch", "harness", told)
         raise InfraFault(f"{field} is not what the manifest says: {why}")
-
-
-def _as_json(value: object) -> object:
-    return orjson.loads(orjson.dumps(value))
 
 
 def tell_rebuilt(run: LiveRun) -> None:

@@ -11,6 +11,8 @@ A subscriber is called with each event, in the order of `seq`, right after the e
 that appends, while other threads wait, so it must be quick and must not wait for another thread. It may append events
 itself: they are delivered after the current one. A subscriber that raises gets no further event, and the event
 `subscriber.error` says so; the log goes on.
+
+A follower is not called: events wait in its queue until it takes them, so that following costs an append next to nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("run.start", "run.prepared", "run.mismatch", "run.end", "cache.rebuilt"),
         *("stage.enter", "stage.leave", "step.start", "step.end", "brief"),
         *("agent.message", "agent.final"),
-        *("model.request", "model.response", "model.error"),
+        *("model.request", "model.response", "model.error", "model.wait"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
         *("workspace.watch", "workspace.change", "workspace.changes", "capture.end", "patch.apply"),
         *("process.start", "sandbox.sample"),
@@ -80,6 +82,7 @@ class EventLog:
         self._lock = threading.RLock()  # a subscriber may append
         self._subscribers: list[Subscriber] = []
         self._undelivered: deque[Event] = deque()
+        self._queues: list[deque[bytes]] = []  # of followers: lines
         self._delivering = False
         self._start = time.monotonic_ns()
         self._last = -1
@@ -113,9 +116,12 @@ class EventLog:
             ending = f',"prev":"{prev}","seq":{self._count + 1},"t":{t},"type":"{type}"}}'
             body = opening.encode() + stored + ending.encode()
             digest = hashlib.sha256(body).hexdigest()
-            self._write(body[:-1] + b',"hash":"' + digest.encode() + b'"}\n')
+            line = body[:-1] + b',"hash":"' + digest.encode() + b'"}\n'
+            self._write(line)
             self._last, self._head, self._count = t, digest, self._count + 1
             seq = self._count
+            for queued in self._queues:
+                queued.append(line)
             if self._subscribers:
                 event = Event(seq, t, at, type, actor, orjson.loads(stored), prev, digest)
                 self._undelivered.append(event)
@@ -141,6 +147,21 @@ class EventLog:
                 self._subscribers.remove(subscriber)
 
         return unsubscribe
+
+    def follow(self) -> Callable[[], list[Event]]:
+        """A function that gives the events since it was called last, in the order of `seq`; from any thread."""
+        queued: deque[bytes] = deque()
+        with self._lock:
+            self._queues.append(queued)
+
+        def take() -> list[Event]:
+            taken: list[Event] = []
+            with suppress(IndexError):
+                while True:
+                    taken.append(Event(**orjson.loads(queued.popleft())))
+            return taken
+
+        return take
 
     def _deliver(self) -> None:
         """Hand on what was written. An event that a subscriber appends waits here until the current one is delivered."""
