@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from steelyard.bench.apply_patch import Applied
 from steelyard.bench.kept_output import STREAM_BYTES
@@ -34,6 +34,8 @@ from steelyard.sandboxes.base import (
     Sandbox,
 )
 
+# It can run the control command of stages; it is the contract's own or a replay; it cannot run commands.
+StageRole = Literal["asks", "exempt", "cannot"]
 NOT_FOUND = 127  # what a shell says of a command that is not there
 AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
 STOPPED = "the run was stopped"
@@ -196,6 +198,10 @@ class Agent(Protocol):
     @property
     def resources(self) -> AgentResources:
         """Variables, hosts and folders of the agent's own."""
+
+    @property
+    def stage_role(self) -> StageRole:
+        """How the agent keeps the stages of a contract."""
 
     @property
     def delivers_by_step(self) -> bool:

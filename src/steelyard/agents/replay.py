@@ -20,6 +20,7 @@ from steelyard.agents.base import (
     EachTurnAlone,
     Ending,
     Session,
+    StageRole,
     Turn,
     Workplace,
     ending_of,
@@ -87,7 +88,7 @@ class Replay:
     in_sandbox: ClassVar[bool] = True
     resources: ClassVar[AgentResources] = NO_RESOURCES
     delivers_by_step: ClassVar[bool] = False
-    stage_role: ClassVar[str] = "exempt"  # the recorded agent kept the stages, or did not
+    stage_role: ClassVar[StageRole] = "exempt"  # the recorded agent kept the stages, or did not
 
     def __post_init__(self) -> None:
         if not self._folder.events.is_file():

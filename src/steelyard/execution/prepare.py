@@ -31,7 +31,6 @@ from steelyard.execution.ready import await_ready
 from steelyard.execution.stages.prepare_stages import (
     is_staged,
     refuse_without_enforcement,
-    role_of,
     with_stages,
     with_write_switch,
 )
@@ -87,7 +86,7 @@ def prepare(run: LiveRun) -> None:
         await_ready(run.sandbox_spec, run.trial.contract.spec.environment.ready)
         run.watch = _watch(run)
         run.stage_requests = _stage_requests(run)
-    run.stages.start(run.sandbox_spec, exempt=role_of(run.agent) == "exempt")
+    run.stages.start(run.sandbox_spec, exempt=run.agent.stage_role == "exempt")
 
 
 def _watch(run: LiveRun) -> WorkspaceWatch | None:
