@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from steelyard.agents.traces.items import NativeFile
 from steelyard.bench.apply_patch import Applied
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.environment.prepare import Environment
@@ -33,6 +34,7 @@ from steelyard.sandboxes.base import (
     OnOutput,
     Sandbox,
 )
+from steelyard.sandboxes.init.feed import Feed
 
 NOT_FOUND = 127  # what a shell says of a command that is not there
 AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
@@ -46,6 +48,9 @@ class Ending:
     code: Termination
     rationale: str
     finished: CommandResult | None = None  # the agent's own process, where it is one
+    answer: str | None = None  # its final response, where that is not all that its process printed
+    trace: Mapping[str, Any] | None = None  # what the client's own trace told, where it has one
+    native: tuple[NativeFile, ...] = ()  # session files that the client left
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,7 @@ class Turn:
     wall_s: float
     env: Mapping[str, str] = field(default_factory=dict)  # beside the workplace's
     number: int = 1  # which message of the run this is
+    place: Mapping[str, Any] = field(default_factory=dict)  # of the answer: its conversation, index and step
     on_output: OnOutput | None = None  # receives what the agent's process prints, while it prints
 
     @property
@@ -126,7 +132,7 @@ class Turn:
             raise InfraFault(f"{name} could not be delivered to the agent: {done.stderr.text.strip()}")
         return os.fsdecode(done.stdout.head + done.stdout.tail)
 
-    def run(self, argv: tuple[str, ...]) -> CommandResult:
+    def run(self, argv: tuple[str, ...], stdin: bytes | Feed = b"") -> CommandResult:
         """The agent's main process: logged as one tool call, ended by the run's wall-clock budget."""
         if self.workplace.is_stopped():
             return CommandResult(None, not_started=STOPPED)
@@ -140,6 +146,7 @@ class Turn:
         command = Command(
             argv,
             env={**self.workplace.env, **self.env},
+            stdin=stdin,
             timeout_s=self.wall_s,
             keep_bytes=AGENT_BYTES,
             whole_bytes=STREAM_BYTES,
@@ -149,6 +156,7 @@ class Turn:
             "tool.result",
             "agent",
             {
+                "whole_agent": True,
                 "exit_status": finished.exit_code,
                 "signal": finished.signal,
                 "timed_out": finished.timed_out,

@@ -31,7 +31,6 @@ class Summary:
     )  # of tool calls, without those that are a whole agent
     denied: int = 0
     steps: dict[str, str] = field(default_factory=dict)  # those that were taken, and how the agent stopped
-    tool_ns: int = 0
     working_ns: int = 0
     acceptance_ns: int = 0
     wall_ns: int = 0
@@ -45,6 +44,11 @@ class Summary:
     _since: dict[str, int] = field(default_factory=dict)
     _unfinished: Counter[str] = field(default_factory=Counter)
     _metered: list[tuple[int, int]] = field(default_factory=list)
+    claims: dict[str, float] = field(
+        default_factory=dict
+    )  # what the client says of tokens and cost; never counted
+    _agent_ns: int = 0  # of processes that are a whole agent
+    _call_ns: int = 0  # of calls inside an agent
 
     @property
     def traced(self) -> bool:
@@ -63,6 +67,11 @@ class Summary:
         if not self._metered or len(self._metered) != self.types["model.response"]:
             return None
         return sum(one[0] for one in self._metered), sum(one[1] for one in self._metered)
+
+    @property
+    def tool_ns(self) -> int:
+        """Time in tools; of an agent whose calls are not known, the time of its whole process."""
+        return self._call_ns if self.kinds.total() else self._agent_ns
 
     @property
     def turns(self) -> int:
@@ -128,7 +137,12 @@ class Summary:
         elif event.type in {"monitor.alert", "intervention"}:
             self._list(event)
         else:
-            self._add_work(event.type, payload)
+            self._add_work(event, payload)
+
+    def _add_claim(self, payload: Mapping[str, Any]) -> None:
+        for name in ("usd", *_TOKENS):
+            if payload.get(name) is not None:
+                self.claims[name] = self.claims.get(name, 0.0) + _claimed(payload[name])
 
     def _list(self, event: Event) -> None:
         listed = self.alerts if event.type == "monitor.alert" else self.interventions
@@ -137,8 +151,9 @@ class Summary:
         else:
             self.left_out[event.type] += 1
 
-    def _add_work(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """What the agent did, and what that cost."""
+    def _add_work(self, event: Event, payload: Mapping[str, Any]) -> None:
+        """What the agent did, and what that cost. Numbers of cost and usage are counted only if the harness recorded them."""
+        kind, is_own = event.type, event.actor == "harness"
         if kind == "tool.call":
             tool = str(payload.get("kind", "other"))
             self.tools[tool] += 1
@@ -146,20 +161,29 @@ class Summary:
             self._unfinished["tool.call"] += 1
         elif kind == "tool.result":
             self._unfinished["tool.call"] -= 1
-            self.tool_ns += _number(payload.get("wall_ns"))
+            spent_ns = _number(payload.get("wall_ns"))
+            self._agent_ns += spent_ns if payload.get("whole_agent") is True else 0
+            self._call_ns += spent_ns if payload.get("whole_agent") is not True else 0
         elif kind == "workspace.change":
             self.edits += 1
         elif kind == "workspace.changes":
             self.edits += _number(payload.get("count"))
-        elif kind == "model.response" and isinstance(payload.get("usage"), dict):
+        elif kind == "model.response" and is_own and isinstance(payload.get("usage"), dict):
             used = tuple(payload["usage"].get(name) for name in _TOKENS)
             if all(isinstance(one, int) and one >= 0 for one in used):
                 self._metered.append((used[0], used[1]))
         elif kind == "permission.decision":
             self.denied += payload.get("decision") == "deny"
+        elif kind == "cost" and not is_own:
+            self._add_claim(payload)
         elif kind == "cost" and isinstance(payload.get("usd"), int | float):
             self.cost_usd = (self.cost_usd or 0.0) + payload["usd"]
             self.cost_method = str(payload.get("method") or "") or None
+
+
+def _claimed(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e15 else 0.0
 
 
 def summarise_events(events: Iterable[Event]) -> Summary:

@@ -1,0 +1,41 @@
+"""What a client is made of: packages of a registry, their pinned versions, and the runtime that it needs."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from typing import Literal
+
+Registry = Literal["npm", "pypi"]
+Runtime = Literal["native", "node", "python"]
+
+# The npm name of a Node.js binary for this machine: a package without install scripts.
+NODE_VERSION = "22.23.3"
+_MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
+
+
+def machine() -> str:
+    """As npm packages name this machine's processor."""
+    return _MACHINES.get(platform.machine(), platform.machine())
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One client in a registry. `version` is the one that the adapter was tried with, and what `install` takes."""
+
+    registry: Registry
+    name: str
+    version: str
+    runtime: Runtime
+    program: str  # inside the installed folder; {machine} is the processor, {triple} its target
+    extra: tuple[str, ...] = ()  # further requirements, pinned
+    is_static: bool = False  # a native program that needs no C library of the system
+
+    @property
+    def needs_loader(self) -> bool:
+        """Whether the C library of the image starts it; an interpreter that we install brings its own."""
+        return self.runtime == "native" and not self.is_static
+
+    @property
+    def program_path(self) -> str:
+        return self.program.format(machine=machine(), triple=f"{platform.machine()}-unknown-linux-musl")
