@@ -41,7 +41,7 @@ _KNOWN_SYSTEM = frozenset(
 
 
 def parse_claude_code(record: Record) -> Sequence[Item] | None:
-    kind = record.get("type")
+    kind = text(record.get("type"))
     if kind == "system":
         return _system(record)
     if kind == "assistant":
@@ -54,7 +54,7 @@ def parse_claude_code(record: Record) -> Sequence[Item] | None:
 
 
 def _system(record: Record) -> Sequence[Item] | None:
-    subtype = record.get("subtype")
+    subtype = text(record.get("subtype"))
     if subtype not in _KNOWN_SYSTEM:
         return None
     if subtype == "init":
@@ -72,7 +72,7 @@ def _assistant(message: Record) -> Iterator[Item]:
     for block in map(mapping, sequence(message.get("content"))):
         if block.get("type") == "text" and text(block.get("text")):
             yield Message(text(block.get("text")))
-        elif block.get("type") in {"tool_use", "server_tool_use"}:
+        elif text(block.get("type")) in {"tool_use", "server_tool_use"}:
             yield ToolCall(text(block.get("id")), text(block.get("name")), block.get("input"))
     if message.get("stop_reason") == "refusal":
         yield Failure("refusal", "the model refused")

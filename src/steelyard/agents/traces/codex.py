@@ -43,7 +43,7 @@ _QUIET_ITEMS = frozenset({"reasoning", "todo_list", "user_message"})
 
 
 def parse_codex(record: Record) -> Sequence[Item] | None:
-    kind = record.get("type")
+    kind = text(record.get("type"))
     if kind == "thread.started":
         return (SessionStart(text(record.get("thread_id"))),)
     if kind in {"item.started", "item.completed"}:
@@ -59,11 +59,11 @@ def parse_codex(record: Record) -> Sequence[Item] | None:
 
 
 def _item(item: Record, *, started: bool) -> Sequence[Item] | None:
-    kind, name = item.get("type"), text(item.get("id"))
+    kind, name = text(item.get("type")), text(item.get("id"))
     if kind == "agent_message":
         return () if started else (Message(text(item.get("text"))),)
     if kind in {"command_execution", "file_change", "mcp_tool_call", "web_search"}:
-        return (_call(item, name, str(kind)),) if started else (_result(item, name),)
+        return (_call(item, name, kind),) if started else (_result(item, name),)
     if kind == "error":
         return (Retry(None, text(item.get("message"))),)
     return () if kind in _QUIET_ITEMS else None
@@ -83,7 +83,7 @@ def _call(item: Record, name: str, kind: str) -> ToolCall:
 
 
 def _result(item: Record, name: str) -> ToolResult:
-    failed = item.get("status") in {"failed", "declined"}
+    failed = text(item.get("status")) in {"failed", "declined"}
     return ToolResult(name, text(item.get("aggregated_output")), failed, status(item.get("exit_code")))
 
 
@@ -113,9 +113,9 @@ def rejected_calls(rollout: Iterable[Record]) -> Iterator[Denial]:
     tools: dict[str, str] = {}
     for payload in (mapping(record.get("payload")) for record in rollout):
         call = text(payload.get("call_id"))
-        if payload.get("type") in {"function_call", "custom_tool_call", "local_shell_call"}:
+        if text(payload.get("type")) in {"function_call", "custom_tool_call", "local_shell_call"}:
             tools[call] = text(payload.get("name"))
-        elif payload.get("type") in {"function_call_output", "custom_tool_call_output"}:
+        elif text(payload.get("type")) in {"function_call_output", "custom_tool_call_output"}:
             output = payload.get("output")
             why = text(output) or text(mapping(output).get("content"))
             if _REJECTED.search(why[:2000]):

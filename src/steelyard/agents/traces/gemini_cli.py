@@ -31,7 +31,7 @@ from steelyard.agents.traces.items import (
 
 
 def parse_gemini_cli(record: Record) -> Sequence[Item] | None:
-    kind = record.get("type")
+    kind = text(record.get("type"))
     if kind == "init":
         return (SessionStart(text(record.get("session_id")), model=text(record.get("model"))),)
     if kind == "message":

@@ -32,7 +32,7 @@ from steelyard.agents.traces.items import (
 
 
 def parse_opencode(record: Record) -> Sequence[Item] | None:
-    kind, part = record.get("type"), mapping(record.get("part"))
+    kind, part = text(record.get("type")), mapping(record.get("part"))
     if kind == "step_start":
         return (SessionStart(text(record.get("sessionID"))),)
     if kind == "text":
@@ -80,7 +80,7 @@ def _step(part: Record) -> Iterator[Item]:
         money(part.get("cost")),
         is_total=False,
     )
-    reason = part.get("reason")
+    reason = text(part.get("reason"))
     if reason == "stop":
         yield Success()
     elif reason in {"content-filter", "refusal"}:

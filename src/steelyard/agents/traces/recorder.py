@@ -161,7 +161,10 @@ class TraceRecorder:
             self._take_record(record, self._parser, line)
 
     def _take_record(self, record: Any, parser: Parser, line: bytes = b"") -> None:
-        items = parser(record) if isinstance(record, Mapping) else None
+        try:
+            items = parser(record) if isinstance(record, Mapping) else None
+        except Exception:  # noqa: BLE001  # a record that a parser did not expect is an unknown one
+            items = None
         if items is None:
             self._count_unknown(line or _encoded(record))
             return
