@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.agents.base import Agent, Delivery, Ending, Session, Workplace
 from steelyard.bench.kept_output import OutputStore
@@ -24,10 +24,12 @@ from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.filesystem.contents import Checked
 from steelyard.gateway.address import GatewayAddress
-from steelyard.gateway.route import Route
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
+
+if TYPE_CHECKING:
+    from steelyard.gateway.route import Route
 
 
 @dataclass

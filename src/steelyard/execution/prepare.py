@@ -19,7 +19,12 @@ from steelyard.evidence.trace.events import EventLog
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
 from steelyard.execution.network.connection_events import connection_log
-from steelyard.execution.network.gateway_route import gateway_address, open_route, secrets_of
+from steelyard.execution.network.gateway_route import (
+    describe_gateway,
+    gateway_address,
+    open_route,
+    secrets_of,
+)
 from steelyard.execution.network.try_allowed_hosts import try_doors_early
 from steelyard.execution.ready import await_ready
 from steelyard.filesystem.cache import rebuilt
@@ -37,10 +42,11 @@ def open_run(
     gateway = gateway_address(agent, environment)
     own_spec = with_own(environment.sandbox_spec(git=True), trial.contract, agent, gateway)
     facts = environment.backend.facts(own_spec)
+    models = describe_gateway(trial, agent)
     secrets = secrets_of(trial, agent)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
     manifest = orjson.dumps(
-        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries),
+        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries, gateway=models),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)

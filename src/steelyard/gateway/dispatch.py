@@ -11,36 +11,48 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from steelyard.errors import InfraFault
+from steelyard.gateway.exchange import exchange
 from steelyard.gateway.refusal import Refusal
-from steelyard.providers.endpoints import endpoint_of
+from steelyard.providers.endpoints import Endpoint, endpoint_of
 
 if TYPE_CHECKING:
+    from steelyard.gateway.route import Route
     from steelyard.gateway.server import GatewayServer
 
 
 async def dispatch(server: GatewayServer, request: web.BaseRequest) -> web.StreamResponse:
-    from steelyard.gateway.exchange import exchange  # noqa: PLC0415  # it imports the route, which imports the server
-
+    route = server.route(placeholder_of(request))
+    if route is None:
+        return Refusal(401, "the key of this request is not the placeholder of a run").response()
     try:
-        route = server.route(placeholder_of(request))
-        if route is None:
-            raise Refusal(401, "the key of this request is not the placeholder of a run")  # noqa: TRY301  # one way out
-        path, _, query = request.raw_path.partition("?")
-        endpoint = endpoint_of(request.method, path, query, request.headers)
-        if endpoint is None:
-            raise Refusal(404, f"the gateway does not serve {request.method} {path[:200]}")  # noqa: TRY301
-        if endpoint.provider not in route.upstreams:
-            raise Refusal(404, f"this run has no models of {endpoint.provider}")  # noqa: TRY301
-        if route.closed or route.failure:
-            raise Refusal(403, "the run has ended")  # noqa: TRY301
+        endpoint = _endpoint(route, request)
         task = asyncio.current_task()
         if task is not None:
             route.enter(task)
         return await exchange(route, endpoint, request)
     except Refusal as refusal:
         return refusal.response()
+    except ConnectionError:
+        return Refusal(400, "the client has gone").response()
+    except (InfraFault, OSError) as fault:  # the record cannot be written: what follows could not be believed
+        route.fail(f"the record of a model's answer could not be written: {fault}")
+        return Refusal(500, "the gateway failed").response()
     except Exception as defect:  # noqa: BLE001  # a defect of ours costs one request, and no detail of it goes inside
         return Refusal(500, f"internal error in the gateway: {type(defect).__name__}").response()
+
+
+def _endpoint(route: Route, request: web.BaseRequest) -> Endpoint:
+    """Raises Refusal."""
+    path, _, query = request.raw_path.partition("?")
+    endpoint = endpoint_of(request.method, path, query, request.headers)
+    if endpoint is None:
+        raise Refusal(404, f"the gateway does not serve {request.method} {path[:200]}")
+    if endpoint.provider not in route.upstreams:
+        raise Refusal(404, f"this run has no models of {endpoint.provider}")
+    if route.closed or route.failure or route.cap is not None:
+        raise Refusal(403, "the run has ended, or its budget is used up")
+    return endpoint
 
 
 def placeholder_of(request: web.BaseRequest) -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import native
+import native_records as native
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,7 +124,10 @@ def test_a_denial_of_claude_code_is_found_in_a_result_that_says_success() -> Non
     ("fields", "cause"),
     [
         ({"subtype": "error_max_turns", "is_error": True, "result": None}, "limit_turns"),
-        ({"subtype": "error_max_budget_usd", "is_error": True, "errors": ["Reached maximum budget"]}, "limit_cost"),
+        (
+            {"subtype": "error_max_budget_usd", "is_error": True, "errors": ["Reached maximum budget"]},
+            "limit_cost",
+        ),
         ({"is_error": True, "api_error_status": 400, "result": "API Error: 400"}, "api"),
         ({"stop_reason": "refusal"}, "refusal"),
         ({"subtype": "error_during_execution", "is_error": True}, "error"),
@@ -171,7 +174,11 @@ def test_a_command_that_failed_in_opencode_is_an_error() -> None:
 
 
 def test_a_permission_that_opencode_rejected_is_a_denial() -> None:
-    state = {"status": "error", "input": {}, "error": "The user rejected permission to use this specific tool call."}
+    state = {
+        "status": "error",
+        "input": {},
+        "error": "The user rejected permission to use this specific tool call.",
+    }
     record = {"type": "tool_use", "part": {"tool": "bash", "callID": "c1", "state": state}}
     assert only(Denial, parse_opencode(record) or ())[0].tool == "bash"
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import native
+import native_records as native
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,9 @@ class Recording:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._log = EventLog(path)
-        self.recorder = TraceRecorder(self._log, "claude_code", parse_claude_code, {"conversation": 1, "index": 1})
+        self.recorder = TraceRecorder(
+            self._log, "claude_code", parse_claude_code, {"conversation": 1, "index": 1}
+        )
 
     def feed(self, *records: Any) -> None:
         for record in records:
@@ -103,7 +105,9 @@ def test_a_line_that_is_too_long_is_skipped_and_the_next_is_read(
     assert recording_of.recorder.facts.success is not None
 
 
-def test_a_flood_of_other_output_ends_the_parsing(recording_of: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_other_output_ends_the_parsing(
+    recording_of: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recording, "MOST_UNKNOWN", 100)
     recording_of.recorder.take("stdout", b"y\n" * 10_000)
     facts = recording_of.recorder.facts

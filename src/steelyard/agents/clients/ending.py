@@ -15,9 +15,9 @@ from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.termination import Termination
 from steelyard.sandboxes.base import CommandResult
 
-_LIMITS: dict[str, Termination] = {"limit_turns": "tool_call_cap", "limit_cost": "cost_cap"}
-# Errors of a model's API that the agent did not cause: no access, no such model, overload, failure.
-_NOT_OF_AGENT = frozenset({401, 402, 403, 404, 408, 409, 425, 429})
+_LIMITS: dict[str, Termination] = {"limit_turns": "model_call_cap", "limit_cost": "cost_cap"}
+# Answers of a model's API that no request of the agent's brings about: no access, no money, overload. Failures are 500 and more.
+_NOT_OF_AGENT = frozenset({401, 402, 403, 429})
 _FAILED = 500
 
 

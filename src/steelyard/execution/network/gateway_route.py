@@ -1,25 +1,39 @@
-"""A run whose agent speaks to models -> an address for the agent, and a route for its requests."""
+"""A run whose agent speaks to models -> an address for the agent, and a route for its requests.
+
+The gateway and the HTTP library are loaded here, by the first run that needs them.
+"""
 
 from __future__ import annotations
 
 import os
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 from steelyard.agents.base import Agent
 from steelyard.contract.allowed_hosts import THIS_MACHINE
 from steelyard.environment.prepare import Environment
+from steelyard.errors import InfraFault
 from steelyard.evidence.redact import Secrets
+from steelyard.execution.alerts import stop_for_models
 from steelyard.execution.live_run import LiveRun
 from steelyard.gateway.address import GatewayAddress, draw_key
-from steelyard.gateway.route import Route
-from steelyard.gateway.server import gateway_server
 from steelyard.gateway.upstreams import Upstream, upstreams_for
 from steelyard.plan.trial import Trial
+from steelyard.providers.prices import FALLBACK, Prices, read_cost_model
+from steelyard.providers.usage import Usage
+
+
+def speaks_to_models(agent: Agent) -> bool:
+    return bool(agent.resources.providers) and agent.in_sandbox
 
 
 def gateway_address(agent: Agent, environment: Environment) -> GatewayAddress | None:
     """Where the agent will find its models; None for one that speaks to none."""
-    if not agent.resources.providers or not agent.in_sandbox:
+    if not speaks_to_models(agent):
         return None
+    from steelyard.gateway.server import gateway_server  # noqa: PLC0415  # asyncio, where it is needed
+
     # A local sandbox has no names of its own.
     host = "127.0.0.1" if environment.sandbox == "local" else THIS_MACHINE
     return GatewayAddress(host, gateway_server().port, draw_key())
@@ -27,21 +41,62 @@ def gateway_address(agent: Agent, environment: Environment) -> GatewayAddress | 
 
 def secrets_of(trial: Trial, agent: Agent) -> Secrets:
     """Values that no record shows: the agent's variables, and the keys of the upstreams, which may echo them."""
-    keys = {f"key of {name}": upstream.key for name, upstream in _upstreams(trial, agent).items()}
-    return Secrets({**agent.resources.env, **keys})
+    upstreams = _upstreams(trial, agent) if speaks_to_models(agent) else {}
+    return Secrets({**agent.resources.env, **{f"key of {name}": one.key for name, one in upstreams.items()}})
 
 
 def open_route(run: LiveRun) -> None:
     """Before the sandbox starts; the run's end closes it."""
     if run.gateway is None:
         return
+    from steelyard.gateway.caps import Caps, ModelBudget  # noqa: PLC0415  # asyncio, where it is needed
+    from steelyard.gateway.records import Recorder  # noqa: PLC0415  # the same
+    from steelyard.gateway.route import Route  # noqa: PLC0415  # the same
+    from steelyard.gateway.server import gateway_server  # noqa: PLC0415  # the same
+
+    prices = prices_of(run.trial)
+    prices.cost("anthropic", "claude", Usage(), 0)  # loads the prices here, and not while a request waits
+    budget = run.trial.contract.spec.budget
+    caps = Caps(
+        tokens=budget.tokens,
+        cost_usd=Decimal(str(budget.less_headroom(budget.cost_usd))),
+        cost_units=Decimal(str(budget.less_headroom(budget.cost_units))),
+        model_calls=budget.model_calls,
+    )
     run.route = Route(
         run.gateway.key,
         gateway_server(),
         _upstreams(run.trial, run.agent),
+        Recorder(run.events, run.blobs),
+        ModelBudget(caps),
+        prices,
         on_failure=lambda: _kill(run),
+        on_cap=lambda cap: stop_for_models(run, cap),
     )
     run.route.open()
+
+
+def prices_of(trial: Trial) -> Prices:
+    """How the requests of a run are priced; raises OperatorFault for a price list that cannot be read."""
+    path = trial.options.gateway.cost_model
+    return Prices(read_cost_model(Path(path)) if path else None)
+
+
+def check_gateway(run: LiveRun) -> None:
+    """Raises InfraFault when the gateway, or the server behind it, let the run down."""
+    if run.route is not None and run.route.failure and run.stop.current is None:
+        raise InfraFault(run.route.failure)
+
+
+def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
+    """For the manifest: where requests go, and how they are priced. No key is in it."""
+    if not speaks_to_models(agent):
+        return None
+    return {
+        "mode": "live",
+        "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
+        "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},
+    }
 
 
 def _upstreams(trial: Trial, agent: Agent) -> dict[str, Upstream]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-USAGE = {"inputTokens": 7000, "outputTokens": 200, "cacheReadInputTokens": 3900, "cacheCreationInputTokens": 500}
+USAGE = {
+    "inputTokens": 7000,
+    "outputTokens": 200,
+    "cacheReadInputTokens": 3900,
+    "cacheCreationInputTokens": 500,
+}
 
 
 def claude_result(**fields: Any) -> dict[str, Any]:
@@ -24,29 +29,48 @@ def claude_result(**fields: Any) -> dict[str, Any]:
 
 def claude_message(*blocks: dict[str, Any], stop_reason: str | None = None) -> dict[str, Any]:
     usage = {"input_tokens": 1000, "output_tokens": 1}
-    return {"type": "assistant", "message": {"id": "msg_1", "content": list(blocks), "stop_reason": stop_reason, "usage": usage}}
+    return {
+        "type": "assistant",
+        "message": {"id": "msg_1", "content": list(blocks), "stop_reason": stop_reason, "usage": usage},
+    }
 
 
-CLAUDE = [
-    {"type": "system", "subtype": "init", "session_id": "s1", "model": "claude-opus-5-5", "claude_code_version": "2.1.325"},
+CLAUDE: list[dict[str, Any]] = [
+    {
+        "type": "system",
+        "subtype": "init",
+        "session_id": "s1",
+        "model": "claude-opus-5-5",
+        "claude_code_version": "2.1.325",
+    },
     claude_message({"type": "thinking", "thinking": "hm"}),
     claude_message({"type": "text", "text": "I look."}),
     claude_message({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}),
     {
         "type": "user",
-        "message": {"content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.py", "is_error": False}]},
+        "message": {
+            "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.py", "is_error": False}
+            ]
+        },
     },
     claude_result(),
 ]
 
-CODEX = [
+CODEX: list[dict[str, Any]] = [
     {"type": "thread.started", "thread_id": "t1"},
     {"type": "turn.started"},
     {"type": "item.completed", "item": {"id": "item_0", "type": "reasoning", "text": "hm"}},
     {"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "I look."}},
     {
         "type": "item.started",
-        "item": {"id": "item_2", "type": "command_execution", "command": "ls", "exit_code": None, "status": "in_progress"},
+        "item": {
+            "id": "item_2",
+            "type": "command_execution",
+            "command": "ls",
+            "exit_code": None,
+            "status": "in_progress",
+        },
     },
     {
         "type": "item.completed",
@@ -59,10 +83,16 @@ CODEX = [
             "status": "failed",
         },
     },
-    {"type": "turn.completed", "usage": {"input_tokens": 10900, "cached_input_tokens": 3900, "output_tokens": 200}},
+    {
+        "type": "turn.completed",
+        "usage": {"input_tokens": 10900, "cached_input_tokens": 3900, "output_tokens": 200},
+    },
 ]
-ROLLOUT = [
-    {"type": "response_item", "payload": {"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": "*"}},
+ROLLOUT: list[dict[str, Any]] = [
+    {
+        "type": "response_item",
+        "payload": {"type": "custom_tool_call", "name": "apply_patch", "call_id": "c1", "input": "*"},
+    },
     {
         "type": "response_item",
         "payload": {
@@ -71,13 +101,23 @@ ROLLOUT = [
             "output": "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings",
         },
     },
-    {"type": "response_item", "payload": {"type": "function_call", "name": "exec_command", "call_id": "c2", "arguments": "{}"}},
-    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c2", "output": "Process exited with code 0"}},
+    {
+        "type": "response_item",
+        "payload": {"type": "function_call", "name": "exec_command", "call_id": "c2", "arguments": "{}"},
+    },
+    {
+        "type": "response_item",
+        "payload": {"type": "function_call_output", "call_id": "c2", "output": "Process exited with code 0"},
+    },
 ]
 
 TRAJECTORY = {
     "trajectory_format": "mini-swe-agent-1.1",
-    "info": {"exit_status": "Submitted", "submission": "", "model_stats": {"instance_cost": 0.01, "api_calls": 2}},
+    "info": {
+        "exit_status": "Submitted",
+        "submission": "",
+        "model_stats": {"instance_cost": 0.01, "api_calls": 2},
+    },
     "messages": [
         {"role": "system", "content": "You are helpful."},
         {
@@ -88,7 +128,12 @@ TRAJECTORY = {
                 "response": {"usage": {"prompt_tokens": 1000, "completion_tokens": 50}},
             },
         },
-        {"role": "tool", "tool_call_id": "c1", "content": "{}", "extra": {"raw_output": "a.py", "returncode": 1}},
+        {
+            "role": "tool",
+            "tool_call_id": "c1",
+            "content": "{}",
+            "extra": {"raw_output": "a.py", "returncode": 1},
+        },
         {
             "role": "user",
             "content": "format error",
@@ -98,16 +143,20 @@ TRAJECTORY = {
     ],
 }
 
-GEMINI = [
+GEMINI: list[dict[str, Any]] = [
     {"type": "init", "session_id": "g1", "model": "gemini-2.5-pro"},
     {"type": "message", "role": "user", "content": "Fix it."},
     {"type": "message", "role": "assistant", "content": "I look.", "delta": True},
     {"type": "tool_use", "tool_name": "run_shell_command", "tool_id": "r1", "parameters": {"command": "ls"}},
     {"type": "tool_result", "tool_id": "r1", "status": "success", "output": "a.py"},
-    {"type": "result", "status": "success", "stats": {"input_tokens": 10900, "output_tokens": 200, "cached": 3900}},
+    {
+        "type": "result",
+        "status": "success",
+        "stats": {"input_tokens": 10900, "output_tokens": 200, "cached": 3900},
+    },
 ]
 
-OPENCODE = [
+OPENCODE: list[dict[str, Any]] = [
     {"type": "step_start", "sessionID": "ses_1", "part": {"type": "step-start"}},
     {"type": "text", "sessionID": "ses_1", "part": {"type": "text", "text": "I look."}},
     {
@@ -116,7 +165,12 @@ OPENCODE = [
         "part": {
             "tool": "bash",
             "callID": "c1",
-            "state": {"status": "completed", "input": {"command": "ls"}, "output": "a.py", "metadata": {"exit": 3}},
+            "state": {
+                "status": "completed",
+                "input": {"command": "ls"},
+                "output": "a.py",
+                "metadata": {"exit": 3},
+            },
         },
     },
     {
@@ -131,7 +185,15 @@ OPENCODE = [
 
 AIDER = [
     {"event": "launched", "properties": {}, "time": 1},
-    {"event": "message_send", "properties": {"prompt_tokens": 1000, "completion_tokens": 50, "cost": 0.003}, "time": 2},
-    {"event": "message_send", "properties": {"prompt_tokens": 2300, "completion_tokens": 50, "cost": 0.005}, "time": 3},
+    {
+        "event": "message_send",
+        "properties": {"prompt_tokens": 1000, "completion_tokens": 50, "cost": 0.003},
+        "time": 2,
+    },
+    {
+        "event": "message_send",
+        "properties": {"prompt_tokens": 2300, "completion_tokens": 50, "cost": 0.005},
+        "time": 3,
+    },
     {"event": "exit", "properties": {"reason": "Completed --message-file"}, "time": 4},
 ]
