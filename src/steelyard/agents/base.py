@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from steelyard.agents.traces.items import NativeFile
 from steelyard.bench.apply_patch import Applied
 from steelyard.bench.kept_output import STREAM_BYTES
+from steelyard.contract.model import Policy
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.change.change import Change
@@ -92,6 +93,9 @@ class Workplace:
     gateway: GatewayAddress | None = (
         None  # where the agent finds its models; its variables are in `env` already
     )
+    policy: Policy = field(
+        default_factory=Policy
+    )  # the contract's, by which requests for permission are answered
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,6 @@ def _facts(client: Client) -> dict[str, Any]:
         "needs": {
             "providers": list(client.providers),
             "runtime": package.runtime,
-            "image": "glibc" if package.needs_loader else "any",
         },
         "gives": list(client.gives),
         "resumes": client.is_resumable,
@@ -109,7 +108,7 @@ def _facts(client: Client) -> dict[str, Any]:
 
 
 def _table(facts: list[dict[str, Any]]) -> list[str]:
-    head = ("agent", "installed", "tried with", "models of", "runs in", "its trace gives")
+    head = ("agent", "installed", "tried with", "models of", "its trace gives")
     rows = [head, *map(_row, facts)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     lines = [
@@ -131,6 +130,5 @@ def _row(facts: dict[str, Any]) -> tuple[str, ...]:
         ", ".join(facts["installed"]) or "no",
         facts["tried"],
         ", ".join(facts["needs"]["providers"]),
-        "images with glibc" if facts["needs"]["image"] == "glibc" else "any image",
         ", ".join(facts["gives"]),
     )

@@ -13,11 +13,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import platform
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from steelyard.agents.base import AgentResources, Ending, Session, Turn, Workplace
 from steelyard.agents.clients.ending import ModelAnswers, client_ending
@@ -31,11 +30,10 @@ from steelyard.agents.traces.recorder import TraceRecorder
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.sandboxes.base import CommandResult, HostFolder, Mount
+from steelyard.sandboxes.base import CommandResult, HostFolder, Mount, OnOutput
 
 INSTALLED_AT = "/opt/steelyard-agent"
 LONGEST_ARGUMENT = 100_000  # bytes; the kernel takes 128 KiB
-_LOADER = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class Client(ABC):
 
 
 def program(client: Client) -> str:
-    return f"{INSTALLED_AT}/{client.package.program_path}"
+    return f"{INSTALLED_AT}/{client.package.start_path}"
 
 
 def python_module(module: str) -> tuple[str, ...]:
@@ -176,9 +174,8 @@ class ClientAgent:
         return ()
 
     def programs(self) -> tuple[str, ...]:
-        """A native client needs the C library's loader in the image; the others bring their own."""
-        loader = _LOADER.get(platform.machine()) if self.client.package.needs_loader else None
-        return ("/bin/sh", loader) if loader else ("/bin/sh",)
+        """Whatever else it needs is mounted with it."""
+        return ("/bin/sh",)
 
     def deliver(self, environment: Environment, blobs: Blobs) -> None:
         del environment, blobs
@@ -195,6 +192,13 @@ def endpoint_of(agent: ClientAgent, workplace: Workplace) -> Endpoint:
         raise InfraFault(f"agent {agent.name} needs the model gateway, and this run has none")
     provider = agent.client.provider(agent.options)
     return Endpoint({provider: workplace.gateway.base_url(provider)}, workplace.gateway.key)
+
+
+class Work(NamedTuple):
+    """How a client's process ended, and what we recorded of it beside its own files."""
+
+    finished: CommandResult
+    files: tuple[NativeFile, ...] = ()
 
 
 class ClientSession:
@@ -217,30 +221,39 @@ class ClientSession:
         model = ModelAnswers()
         unsubscribe = turn.events.subscribe(model)
         try:
-            finished = self._run(turn, launch, recorder)
+            work = self.work(turn, launch, task, recorder)
         finally:
             unsubscribe()
+        finished = work.finished
         recorder.end_output()
         files = collect_files(turn, self._home, client.session_files) if not finished.lost else ()
         recorder.take_items(client.read_session(files, finished.stdout.text))
         recorder.claim_cost()
         self._native = recorder.facts.session or self._native
         ending = client_ending(client.kind, finished, recorder.facts, model)
-        return replace(ending, native=files, answer=recorder.facts.answer, trace=recorder.facts.to_json())
+        facts = {"client": client.kind, **recorder.facts.to_json()}
+        return replace(ending, native=(*work.files, *files), answer=recorder.facts.answer, trace=facts)
+
+    def work(self, turn: Turn, launch: Launch, task: Task, recorder: TraceRecorder) -> Work:
+        """Run the client until it has answered the message."""
+        del task
+        with_variables = replace(turn, env={**turn.env, **launch.env}, on_output=both(turn, recorder.take))
+        return Work(with_variables.run(launch.argv, launch.stdin))
 
     def close(self) -> None:
         """Each process of the client has ended with its message."""
 
-    def _run(self, turn: Turn, launch: Launch, recorder: TraceRecorder) -> CommandResult:
-        shown = turn.on_output
 
-        def take(stream: Any, data: bytes) -> None:
-            if shown is not None:
-                shown(stream, data)
-            recorder.take(stream, data)
+def both(turn: Turn, take: OnOutput) -> OnOutput:
+    """A client's output goes to those who watch the run, and to its trace."""
+    shown = turn.on_output
 
-        with_variables = replace(turn, env={**turn.env, **launch.env}, on_output=take)
-        return with_variables.run(launch.argv, launch.stdin)
+    def receive(stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        if shown is not None:
+            shown(stream, data)
+        take(stream, data)
+
+    return receive
 
 
 def _short(turn: Turn) -> str:

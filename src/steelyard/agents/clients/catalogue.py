@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from steelyard.agents.clients.acp import AcpClient
 from steelyard.agents.clients.aider import Aider
 from steelyard.agents.clients.base import Client, ClientAgent
 from steelyard.agents.clients.claude_code import ClaudeCode
@@ -15,7 +16,7 @@ from steelyard.agents.options import parse_options
 
 CLIENTS: Mapping[str, Client] = {
     client.kind: client
-    for client in (ClaudeCode(), Codex(), MiniSweAgent(), GeminiCli(), Opencode(), Aider())
+    for client in (ClaudeCode(), Codex(), MiniSweAgent(), GeminiCli(), Opencode(), Aider(), AcpClient())
 }
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.agents.installation.package import NODE_VERSION, Package, machine
-from steelyard.agents.installation.runtime import copy_python, wrap_node
+from steelyard.agents.installation.runtime import copy_python, wrap_native, wrap_node
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
@@ -54,6 +54,8 @@ def install(client: str, package: Package, version: str = "") -> Path:
             raise InfraFault(
                 f"{package.name} {version} has no {package.program_path} for this machine ({machine()})"
             )
+        if package.start_path != package.program_path:
+            wrap_native(folder, package.program_path)
         record = {
             "schema": "steelyard.agent/1",
             "client": client,

@@ -32,10 +32,11 @@ class Package:
     is_static: bool = False  # a native program that needs no C library of the system
 
     @property
-    def needs_loader(self) -> bool:
-        """Whether the C library of the image starts it; an interpreter that we install brings its own."""
-        return self.runtime == "native" and not self.is_static
-
-    @property
     def program_path(self) -> str:
         return self.program.format(machine=machine(), triple=f"{platform.machine()}-unknown-linux-musl")
+
+    @property
+    def start_path(self) -> str:
+        """What starts it in a sandbox: a native program that is not static has a script of ours before it."""
+        name = self.program_path.rpartition("/")[2]
+        return self.program_path if self.runtime != "native" or self.is_static else f"runtime/bin/{name}"

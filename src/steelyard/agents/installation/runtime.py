@@ -25,10 +25,20 @@ from steelyard.errors import InfraFault
 RUNTIME = "runtime"
 _LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "site-packages",
              "dist-packages", "lib2to3", "config-*")  # fmt: skip
+# What compiled packages expect of every system; most of them are parts of the C library.
+_COMMON = ("libstdc++.so.6", "libgcc_s.so.1", "librt.so.1", "libpthread.so.0", "libdl.so.2", "libm.so.6", "libutil.so.1",
+           "libresolv.so.2", "libnss_dns.so.2", "libnss_files.so.2", "libz.so.1")  # fmt: skip
 _LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x[0-9a-f]+\)")
 _WRAPPER = """#!/bin/sh
 here=$(cd "$(dirname "$0")/.." && pwd) || exit 127
 exec "$here/lib64/{loader}" --library-path "$here/lib64" --argv0 "$here/bin/{name}" "$here/bin/{name}.bin" {options}"$@"
+"""
+# A program that the image can start itself can also start itself again; one that our loader starts cannot.
+_NATIVE_WRAPPER = """#!/bin/sh
+here=$(cd "$(dirname "$0")/.." && pwd) || exit 127
+program="$here/../{program}"
+"$program" --version >/dev/null 2>&1 </dev/null && exec "$program" "$@"
+exec "$here/lib64/{loader}" --library-path "$here/lib64" "$program" "$@"
 """
 # Node starts itself again by process.execPath, which is the loader's path here.
 _EXEC_PATH = "process.execPath = process.argv0 = __dirname + '/bin/node';\n"
@@ -47,7 +57,10 @@ def copy_python(folder: Path) -> Path:
     packages.mkdir()
     (library / "dist-packages").symlink_to("site-packages")  # where Debian's interpreter looks
     binary = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]  # noqa: SLF001  # no public name for it
-    modules = [*(library / "lib-dynload").glob("*.so"), *_host_libraries()]
+    modules = [
+        *(one for one in (library / "lib-dynload").glob("*.so") if "_tkinter" not in one.name),
+        *_host_libraries(),
+    ]
     _install_binary(top, "python3", binary, modules)
     return packages
 
@@ -59,31 +72,48 @@ def wrap_node(folder: Path, binary: Path) -> None:
     (top / "exec-path.js").write_text(_EXEC_PATH)
 
 
+def wrap_native(folder: Path, program: str) -> None:
+    """A native program that is linked with the C library of its makers' system, startable in an image that has another."""
+    top = folder / RUNTIME
+    loader = _copy_libraries(top, (folder / program, *_host_libraries()))
+    _write_wrapper(top, Path(program).name, _NATIVE_WRAPPER.format(loader=loader, program=program))
+
+
 def _install_binary(top: Path, name: str, binary: Path, modules: Iterable[Path], options: str = "") -> None:
-    for part in ("bin", "lib64"):
-        (top / part).mkdir(parents=True, exist_ok=True)
+    loader = _copy_libraries(top, (binary, *modules))
+    _write_wrapper(top, name, _WRAPPER.format(loader=loader, name=name, options=options))
     shutil.copy(binary, top / "bin" / f"{name}.bin")
+
+
+def _copy_libraries(top: Path, binaries: Iterable[Path]) -> str:
+    """The name of the loader among them."""
+    (top / "lib64").mkdir(parents=True, exist_ok=True)
     loader = ""
-    for library in _needed((binary, *modules)):
+    for library in _needed(binaries):
         shutil.copy(library, top / "lib64" / library.name)
         loader = library.name if library.name.startswith(("ld-linux", "ld-musl")) else loader
     if not loader:
-        raise InfraFault(f"{binary} has no dynamic loader, so it cannot be moved into a sandbox")
-    wrapper = top / "bin" / name
-    wrapper.write_text(_WRAPPER.format(loader=loader, name=name, options=options))
-    wrapper.chmod(0o755)
+        raise InfraFault(
+            "the C library of this machine has no dynamic loader that could be copied into a sandbox"
+        )
+    return loader
+
+
+def _write_wrapper(top: Path, name: str, text: str) -> None:
+    (top / "bin").mkdir(parents=True, exist_ok=True)
+    (top / "bin" / name).write_text(text)
+    (top / "bin" / name).chmod(0o755)
 
 
 def _host_libraries() -> list[Path]:
     """Libraries that compiled packages expect of every system."""
-    found = []
-    for name in ("libstdc++.so.6", "libgcc_s.so.1"):
-        done = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)
-        paths = [
-            line.rsplit("=> ", 1)[-1] for line in done.stdout.splitlines() if line.strip().startswith(name)
-        ]
-        found += [Path(path) for path in paths[:1]]
-    return found
+    done = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False)
+    known = {
+        line.split()[0]: Path(line.rsplit("=> ", 1)[-1])
+        for line in reversed(done.stdout.splitlines())
+        if "=>" in line
+    }
+    return [known[name] for name in _COMMON if name in known]
 
 
 def _needed(binaries: Iterable[Path]) -> list[Path]:

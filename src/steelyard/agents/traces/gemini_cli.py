@@ -35,7 +35,10 @@ def parse_gemini_cli(record: Record) -> Sequence[Item] | None:
     if kind == "init":
         return (SessionStart(text(record.get("session_id")), model=text(record.get("model"))),)
     if kind == "message":
-        return (Message(text(record.get("content"))),) if record.get("role") == "assistant" else ()
+        is_said = record.get("role") == "assistant"
+        return (
+            (Message(text(record.get("content")), is_delta=record.get("delta") is True),) if is_said else ()
+        )
     if kind == "tool_use":
         return (
             ToolCall(text(record.get("tool_id")), text(record.get("tool_name")), record.get("parameters")),

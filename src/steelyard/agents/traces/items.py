@@ -28,6 +28,7 @@ class Message:
     """What the model wrote for the user."""
 
     text: str
+    is_delta: bool = False  # a piece, to be joined with the pieces beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class ToolResult:
     output: str = ""
     is_error: bool = False
     exit_code: int | None = None
+    wall_ns: int | None = None  # as the client measured it; None: what passed between the two records
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,13 @@ def count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124  # a NaN
         return 0
     return int(min(max(value, 0), 1 << 50))
+
+
+def elapsed_ns(begun: Any, ended: Any, unit_ns: int) -> int | None:
+    """Between two times of a client's clock."""
+    times = [one for one in (begun, ended) if isinstance(one, int | float) and not isinstance(one, bool)]
+    spent = times[1] - times[0] if len(times) == 2 else -1  # a beginning and an end
+    return int(spent * unit_ns) if 0 <= spent < 1e12 else None  # no NaN, no age of the universe
 
 
 def money(value: Any) -> float | None:

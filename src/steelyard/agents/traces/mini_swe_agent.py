@@ -13,6 +13,7 @@ error has the role `user`, and carries the usage of the response that it replace
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from steelyard.agents.traces.items import (
     Claim,
@@ -24,6 +25,7 @@ from steelyard.agents.traces.items import (
     ToolCall,
     ToolResult,
     count,
+    elapsed_ns,
     mapping,
     money,
     sequence,
@@ -44,12 +46,14 @@ def parse_trajectory(record: Record) -> Sequence[Item] | None:
 
 
 def _messages(messages: Sequence[object]) -> Iterator[Item]:
+    asked: Any = None  # when the model answered last
     for number, message in enumerate(map(mapping, messages)):
         extra = mapping(message.get("extra"))
         usage = mapping(mapping(extra.get("response")).get("usage"))
         if usage:
             yield _usage(usage)
         if message.get("role") == "assistant":
+            asked = extra.get("timestamp")
             if text(message.get("content")):
                 yield Message(text(message.get("content")))
             for place, action in enumerate(map(mapping, sequence(extra.get("actions")))):
@@ -58,7 +62,9 @@ def _messages(messages: Sequence[object]) -> Iterator[Item]:
         elif "returncode" in extra:
             code = status(extra.get("returncode"))
             name = text(message.get("tool_call_id"))
-            yield ToolResult(name, text(extra.get("raw_output")), code != 0, code)
+            wall_ns = elapsed_ns(asked, extra.get("timestamp"), 1_000_000_000)
+            asked = extra.get("timestamp")
+            yield ToolResult(name, text(extra.get("raw_output")), code != 0, code, wall_ns)
 
 
 def _usage(usage: Record) -> Claim:

@@ -24,6 +24,7 @@ from steelyard.agents.traces.items import (
     ToolCall,
     ToolResult,
     count,
+    elapsed_ns,
     mapping,
     money,
     status,
@@ -62,7 +63,9 @@ def _tool(part: Record) -> Iterator[Item]:
     exit_code = status(mapping(state.get("metadata")).get("exit"))
     failed = state.get("status") != "completed" or bool(exit_code) or tool == "invalid"
     error = text(state.get("error"))
-    yield ToolResult(call, text(state.get("output")) or error, failed, exit_code)
+    times = mapping(state.get("time"))
+    wall_ns = elapsed_ns(times.get("start"), times.get("end"), 1_000_000)
+    yield ToolResult(call, text(state.get("output")) or error, failed, exit_code, wall_ns)
     if "rejected permission" in error or "permission" in error.lower():
         yield Denial(tool, call, error)
 

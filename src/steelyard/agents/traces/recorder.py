@@ -40,6 +40,7 @@ MOST_LINE_BYTES = 8 << 20  # a longer line is not parsed
 MOST_EVENTS = 50_000  # of one message to the agent; what follows is only counted
 MOST_UNKNOWN = 20_000  # lines; after so many the output is no trace
 MOST_SAMPLES, SAMPLE_CHARS = 5, 200
+MOST_PIECES = 100_000  # of one message
 MOST_CALLS = 10_000  # that wait for their result
 PREFIX_CHARS = 4096
 INPUT_BYTES = 16 << 10
@@ -102,6 +103,8 @@ class TraceRecorder:
         self._waiting = bytearray()
         self._is_skipping = False  # the rest of a line that is too long
         self._written = 0
+        self._pieces: list[str] = []  # of a message that is not whole yet
+        self._is_live = True
         self._begun: dict[str, tuple[str, int]] = {}  # calls without a result: tool, when
 
     def take(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
@@ -123,6 +126,8 @@ class TraceRecorder:
         """The process has ended: what it printed last has no line end."""
         if self._waiting or self._is_skipping:
             self._end_line()
+        self._is_live = False
+        self._join(Claim(is_total=False))
 
     def take_records(self, records: Iterable[Any], parser: Parser) -> None:
         """The lines of a file."""
@@ -131,7 +136,8 @@ class TraceRecorder:
 
     def take_items(self, items: Iterable[Item]) -> None:
         for item in items:
-            self._take_item(item)
+            if not self._join(item):
+                self._take_item(item)
 
     def claim_cost(self) -> None:
         """The client's own numbers, kept beside those of the gateway."""
@@ -176,16 +182,31 @@ class TraceRecorder:
             self.facts.samples.append(line[:SAMPLE_CHARS].decode(errors="replace"))
         self.facts.is_flooded = self.facts.unknown > MOST_UNKNOWN
 
+    def _say(self, text: str) -> None:
+        facts = self.facts
+        facts.messages += 1
+        facts.answer, facts.last_retry = text, None
+        place = {"role": "assistant", **self._place, "part": facts.messages}
+        self._append("agent.message", {**place, **_bounded(text), "source": self._client})
+
+    def _join(self, item: Item) -> bool:
+        """Whether the item is a piece of a message, which is said when something else comes."""
+        if isinstance(item, Message) and item.is_delta:
+            if len(self._pieces) < MOST_PIECES:
+                self._pieces.append(item.text)
+            return True
+        pieces, self._pieces = self._pieces, []
+        if said := "".join(pieces):
+            self._say(said)
+        return False
+
     def _take_item(self, item: Item) -> None:  # one branch for each kind of item
         facts = self.facts
         if isinstance(item, SessionStart):
             facts.session, facts.model = item.id or facts.session, item.model or facts.model
             facts.version = item.version or facts.version
         elif isinstance(item, Message):
-            facts.messages += 1
-            facts.answer, facts.last_retry = item.text, None
-            place = {"role": "assistant", **self._place, "part": facts.messages}
-            self._append("agent.message", {**place, **_bounded(item.text), "source": self._client})
+            self._say(item.text)
         elif isinstance(item, ToolCall):
             self._call(item)
         elif isinstance(item, ToolResult):
@@ -204,6 +225,8 @@ class TraceRecorder:
             facts.answer = item.answer or facts.answer
 
     def _call(self, call: ToolCall) -> None:
+        if call.id in self._begun:
+            return
         self.facts.calls += 1
         self.facts.last_retry = None
         if len(self._begun) < MOST_CALLS:
@@ -214,12 +237,14 @@ class TraceRecorder:
 
     def _result(self, result: ToolResult) -> None:
         tool, begun = self._begun.pop(result.id, ("", 0))
+        measured = time.monotonic_ns() - begun if begun and self._is_live else None
+        wall_ns = measured if result.wall_ns is None else result.wall_ns
         payload = {
             "id": result.id[:200],
             "tool": tool[:200],
             "is_error": result.is_error,
             "exit_status": result.exit_code,
-            "wall_ns": time.monotonic_ns() - begun if begun else None,
+            "wall_ns": wall_ns,
             "output": _bounded(result.output),
             "source": self._client,
         }

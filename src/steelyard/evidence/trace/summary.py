@@ -47,6 +47,7 @@ class Summary:
     )  # what the client says of tokens and cost; never counted
     _agent_ns: int = 0  # of processes that are a whole agent
     _call_ns: int = 0  # of calls inside an agent
+    _untimed: int = 0  # results of which no time is known
 
     @property
     def traced(self) -> bool:
@@ -118,7 +119,7 @@ class Summary:
             "wall_s": self.wall_ns / _S if self.types else None,
             "working_s": self._known("stage.enter", self.working_ns - waited_ns),
             "waited_s": self._known("stage.enter", waited_ns),
-            "active_tool_s": self._known("tool.call", self.tool_ns),
+            "active_tool_s": None if self._untimed else self._known("tool.call", self.tool_ns),
             "acceptance_s": self._known("check.start", self.acceptance_ns),
         }
 
@@ -179,6 +180,7 @@ class Summary:
             spent_ns = _number(payload.get("wall_ns"))
             self._agent_ns += spent_ns if payload.get("whole_agent") is True else 0
             self._call_ns += spent_ns if payload.get("whole_agent") is not True else 0
+            self._untimed += payload.get("wall_ns") is None
         elif kind == "workspace.change":
             self.edits += 1
         elif kind == "workspace.changes":
