@@ -8,7 +8,8 @@ While other requests are under way and hold reservations, a request that does no
 same time cannot exceed a cap together. When nothing is under way and a request does not fit, the cap is reached.
 
 How many tokens a prompt has only the provider knows. It is estimated from its bytes: half of them at first, then by the
-largest ratio that this run has seen, and never less than a third.
+largest ratio that this run has seen, and never less than a third. Until the first answer has taught the ratio, requests
+near a cap go one at a time. So the most that a run can exceed a cap by is the error of one estimate.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from steelyard.providers.answer import BYTES_IN_TOKEN
 from steelyard.providers.prices import UNITS_CHARACTER, UNITS_REQUEST, Cost
 from steelyard.providers.usage import Usage
 
+BLIND_FACTOR = 20
 FIRST_RATIO, LEAST_RATIO, MARGIN = 0.5, 1 / 3, 1.1  # tokens of a prompt for each of its bytes
 
 
@@ -95,9 +97,10 @@ class ModelBudget:
                     if not self._held:
                         raise
                 else:
-                    self._held.add(reservation)
-                    self.calls += 1
-                    return reservation
+                    if not (self._held and self._is_blind(reservation)):
+                        self._held.add(reservation)
+                        self.calls += 1
+                        return reservation
                 await self._settled.wait()
 
     def settle(self, reservation: Reservation, usage: Usage | None, cost: Cost | None) -> None:
@@ -147,6 +150,17 @@ class ModelBudget:
         most = self._affordable(need, prompt, most)
         usd, units = _prices(need, prompt, most)
         return Reservation(need, prompt + most, usd, units, most, is_cut=most < need.max_output)
+
+    def _is_blind(self, reservation: Reservation) -> bool:
+        """Whether the ratio is not known yet, and a wrong one could matter."""
+        if self._seen_ratio:
+            return False
+        caps, many = self.caps, BLIND_FACTOR
+        return (
+            (caps.tokens is not None and caps.tokens - self.tokens < many * reservation.tokens)
+            or (caps.cost_usd is not None and caps.cost_usd - self.usd < many * reservation.usd)
+            or (caps.cost_units is not None and caps.cost_units - self.units < many * reservation.units)
+        )
 
     def _affordable(self, need: Need, prompt: int, most: int) -> int:
         if self._is_affordable(need, prompt, most):

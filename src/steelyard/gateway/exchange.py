@@ -19,10 +19,12 @@ import orjson
 from aiohttp import web
 
 from steelyard.gateway.caps import CapReached, Need, Reservation
+from steelyard.gateway.cassette import CassetteMiss
 from steelyard.gateway.records import KeptBytes
 from steelyard.gateway.refusal import Refusal
 from steelyard.gateway.stream_filter import UsageFilter
 from steelyard.gateway.upstream_answer import Answer, UpstreamFailure
+from steelyard.gateway.waiting import OVERLOADED
 from steelyard.providers.answer import AnswerMeter
 from steelyard.providers.endpoints import Endpoint
 from steelyard.providers.hosted_tools import without_hosted_tools
@@ -165,6 +167,10 @@ class Exchange:
             if self.meter is None:
                 self._record_error("cancelled", "the client has gone, or the run has ended", None)
             raise
+        except CassetteMiss as miss:
+            self._record_error("cassette", str(miss), None)
+            self.route.fail(f"replay: a request was not recorded: {miss}")
+            raise Refusal(400, f"this request was not recorded: {miss}") from miss
         except Refusal as refusal:
             self._record_error("refused", refusal.message, refusal.status)
             raise
@@ -234,6 +240,10 @@ class Exchange:
 
     def _settle(self, answer: Answer, failure: UpstreamFailure | None, *, is_gone: bool) -> None:
         """Once for each answer: what it used, what that costs, and the events that say so."""
+        is_whole = failure is None and self.cut is None and not is_gone
+        if is_whole and self.route.writer is not None and answer.status not in OVERLOADED:
+            assert self.parsed is not None
+            self.route.writer.keep(self.parsed, answer.status, answer.headers, self.kept)
         if answer.status != 200:
             why = failure or UpstreamFailure("status", f"HTTP {answer.status}")
             self._record_error(why.kind, str(why), answer.status)
@@ -241,7 +251,6 @@ class Exchange:
         self.route.succeeded = True
         meter = self.meter
         assert meter is not None
-        is_whole = failure is None and self.cut is None and not is_gone
         usage, cost = Usage(), None
         if self.endpoint.is_metered:
             counted = meter.usage if is_whole else None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steelyard.gateway.caps import CapReached, ModelBudget
+from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, replay
 from steelyard.gateway.records import Recorder
 from steelyard.gateway.server import GatewayServer
 from steelyard.gateway.upstreams import Upstream
@@ -39,6 +40,8 @@ class Route:
     budget: ModelBudget = field(default_factory=ModelBudget)
     prices: Prices = field(default_factory=Prices)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    writer: CassetteWriter | None = None  # of `--record`
+    player: CassettePlayer | None = None  # of `--replay`: it answers, and no upstream is asked
     on_failure: Callable[[], None] = lambda: None  # called once, by any thread, when the gateway itself fails
     on_cap: Callable[[CapReached], None] = lambda _: None  # called once, on the server's loop
     most_held_bytes: int = 128 << 20  # of requests under way
@@ -90,7 +93,9 @@ class Route:
     def answer_to(
         self, parsed: ModelRequest, request: web.BaseRequest, body: bytes, number: int
     ) -> AbstractAsyncContextManager[Answer]:
-        """The upstream's answer to a request that is on record."""
+        """The upstream's answer to a request that is on record, or the cassette's."""
+        if self.player is not None:
+            return replay(self.player, parsed)
         from steelyard.gateway.upstream_answer import Sender  # noqa: PLC0415  # aiohttp, only where an agent speaks to models
 
         def log_wait(wait: dict[str, Any]) -> None:

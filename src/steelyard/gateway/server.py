@@ -10,6 +10,7 @@ needs a gateway starts a new server.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 START_S = 60.0
 LINE_BYTES = 16 << 10  # of a request line, and of one header
 _T = TypeVar("_T")
+_SILENT = logging.getLogger(
+    "steelyard.gateway.silent"
+)  # what an agent sends is nothing for the operator's terminal
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
 
 
 class GatewayServer:
@@ -82,6 +88,9 @@ class GatewayServer:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
+        self.loop.set_exception_handler(
+            lambda *_: None
+        )  # connections that break are recorded where they matter
         try:
             runner = self.loop.run_until_complete(self._listen())
             self._started.set()
@@ -118,14 +127,15 @@ class GatewayServer:
         server = web.Server(
             handle,
             access_log=None,
+            logger=_SILENT,
             auto_decompress=False,
             handler_cancellation=True,
             max_line_size=LINE_BYTES,
             max_field_size=LINE_BYTES,
         )
-        runner = web.ServerRunner(server)
+        runner = web.ServerRunner(server, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, shutdown_timeout=0.1)
+        site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         self.port = runner.addresses[0][1]
         return runner

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from steelyard.errors import OperatorFault
@@ -36,9 +37,26 @@ class Upstream:
 def upstreams_for(
     providers: Iterable[str], options: GatewayOptions, environ: Mapping[str, str]
 ) -> dict[str, Upstream]:
-    """Raises OperatorFault that names the variable to set."""
+    """Raises OperatorFault that names the variable to set. A replay needs no key: no upstream is asked."""
     chosen = _chosen(options)
+    if options.replay:
+        return {name: Upstream(PROVIDERS[name], "") for name in sorted(providers)}
     return {name: _upstream(name, chosen, environ) for name in sorted(providers)}
+
+
+def check_gateway_options(options: GatewayOptions) -> None:
+    """Raises OperatorFault for a cassette or a price list that cannot be used."""
+    if not options.record and not options.replay and not options.cost_model:
+        return
+    from steelyard.gateway.cassette import check_record, check_replay  # noqa: PLC0415  # only where one is named
+    from steelyard.providers.prices import read_cost_model  # noqa: PLC0415  # the same
+
+    if options.record:
+        check_record(Path(options.record))
+    if options.replay:
+        check_replay(Path(options.replay))
+    if options.cost_model:
+        read_cost_model(Path(options.cost_model))
 
 
 def _chosen(options: GatewayOptions) -> dict[str, str]:

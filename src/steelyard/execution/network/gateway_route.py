@@ -70,10 +70,27 @@ def open_route(run: LiveRun) -> None:
         Recorder(run.events, run.blobs),
         ModelBudget(caps),
         prices,
+        **_cassette(run),
         on_failure=lambda: _kill(run),
         on_cap=lambda cap: stop_for_models(run, cap),
     )
     run.route.open()
+
+
+def _cassette(run: LiveRun) -> dict[str, Any]:
+    """What of a route a cassette takes part in."""
+    options, gateway = run.trial.options.gateway, run.gateway
+    if gateway is None or not (options.record or options.replay):
+        return {}
+    from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, folder_of  # noqa: PLC0415  # the same
+
+    placeholders = {gateway.key: "{key}", f"{gateway.host}:{gateway.port}": "{gateway}"}
+    if options.replay:
+        return {"player": CassettePlayer(folder_of(Path(options.replay), run.trial.id), placeholders)}
+    trial = run.trial
+    index = {"contract": trial.contract.id, "agent": run.agent.name, "repeat": trial.repeat}
+    folder = Path(options.record) / trial.id
+    return {"writer": CassetteWriter(folder, index, placeholders, run.folder.secrets)}
 
 
 def prices_of(trial: Trial) -> Prices:
@@ -92,8 +109,9 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
     """For the manifest: where requests go, and how they are priced. No key is in it."""
     if not speaks_to_models(agent):
         return None
+    options = trial.options.gateway
     return {
-        "mode": "live",
+        "mode": "replay" if options.replay else "record" if options.record else "live",
         "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
         "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},
     }
