@@ -219,6 +219,31 @@ def _row(
     )
 
 
+def _cells(row: Row) -> list[str]:
+    tokens, billed = (f"{one[0]}+{one[1]}" for one in (row.tokens, row.billed))
+    cost = f"${row.cost_usd:.4f}" if row.cost_usd is not None else "-"
+    problems = "; ".join(row.problems) or "none"
+    return [
+        row.agent,
+        row.sandbox,
+        row.verdict,
+        tokens,
+        billed,
+        cost,
+        str(row.calls),
+        f"{row.wall_s:.1f}",
+        problems,
+    ]
+
+
+def _write_row(cells: Sequence[str]) -> None:
+    widths = (15, 11, 8, 12, 12, 9, 6, 8, 0)
+    sys.stdout.write(
+        " ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)).rstrip() + "\n"
+    )
+    sys.stdout.flush()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="make agents", description=__doc__.partition("\n")[0] if __doc__ else ""
@@ -228,24 +253,16 @@ def main() -> int:
     args = parser.parse_args()
     environ = dict(os.environ)
     failed = 0
-    print(
-        f"{'agent':<15} {'sandbox':<11} {'verdict':<8} {'tokens':<12} {'billed':<12} {'cost':<9} {'calls':<6} {'time':<7} problems"
-    )
+    _write_row(["agent", "sandbox", "verdict", "tokens", "billed", "cost", "calls", "seconds", "problems"])
     for name in args.names or AGENTS:
         with tempfile.TemporaryDirectory(prefix="steelyard-agents-") as folder:
             problem = install(AGENTS[name], environ)
             if problem:
-                print(f"{name:<15} not installed: {problem}")  # noqa: T201  # a table for people
+                _write_row([name, "", f"not installed: {problem}"])
                 failed += 1
                 continue
             row = run_agent(AGENTS[name], args.sandbox, Path(folder), environ)
-        tokens, billed = (f"{a}+{b}" for a, b in (row.tokens, row.billed))
-        cost = f"${row.cost_usd:.4f}" if row.cost_usd is not None else "-"
-        problems = "; ".join(row.problems) or "none"
-        print(
-            f"{name:<15} {row.sandbox:<11} {row.verdict:<8} {tokens:<12} {billed:<12} {cost:<9} {row.calls:<6} {row.wall_s:<6.1f}s {problems}",
-            flush=True,
-        )
+        _write_row(_cells(row))
         failed += bool(row.problems)
     return 1 if failed else 0
 

@@ -19,6 +19,9 @@ _LIMITS: dict[str, Termination] = {"limit_turns": "model_call_cap", "limit_cost"
 # Answers of a model's API that no request of the agent's brings about: no access, no money, overload. Failures are 500 and more.
 _NOT_OF_AGENT = frozenset({401, 402, 403, 429})
 _FAILED = 500
+_OF_UPSTREAM = frozenset(
+    {"status", "connection", "timeout", "dropped"}
+)  # other errors may be the client's doing
 
 
 @dataclass
@@ -43,7 +46,7 @@ class ModelAnswers:
     @property
     def failure(self) -> str:
         """Why the model could not be used, where that is not the agent's doing; nothing where it could."""
-        if self.last_error is None:
+        if self.last_error is None or self.last_error.get("kind") not in _OF_UPSTREAM:
             return ""
         status = self.last_error.get("status")
         if isinstance(status, int) and status < _FAILED and status not in _NOT_OF_AGENT:
@@ -55,6 +58,8 @@ class ModelAnswers:
 def client_ending(client: str, finished: CommandResult, facts: TraceFacts, model: ModelAnswers) -> Ending:
     """The Ending of one message to a client."""
     ended = ending_of(finished)
+    if ended.code == "wall_time" and model.requests and not model.responses:
+        return Ending("infrastructure", f"no model answered {client} before its time was used up", finished)
     if ended.code in {"wall_time", "infrastructure"}:
         return ended
     is_done = ended.code == "completed" and facts.failure is None and facts.success is not None
