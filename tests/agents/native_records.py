@@ -197,3 +197,55 @@ AIDER = [
     },
     {"event": "exit", "properties": {"reason": "Completed --message-file"}, "time": 4},
 ]
+
+ACP: list[dict[str, Any]] = [
+    {"id": 0, "result": {"protocolVersion": 1, "agentInfo": {"name": "agent", "version": "1.2"}}},
+    {"id": 1, "result": {"sessionId": "a1"}},
+    {
+        "method": "session/update",
+        "params": {
+            "update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "I look."}}
+        },
+    },
+    {
+        "method": "session/update",
+        "params": {
+            "update": {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "Terminal", "rawInput": {}}
+        },
+    },
+    {
+        "method": "session/update",
+        "params": {
+            "update": {
+                "sessionUpdate": "tool_call_update",
+                "toolCallId": "c1",
+                "title": "ls",
+                "kind": "execute",
+                "rawInput": {"command": "ls"},
+            }
+        },
+    },
+    {
+        "method": "session/update",
+        "params": {
+            "update": {
+                "sessionUpdate": "tool_call_update",
+                "toolCallId": "c1",
+                "status": "completed",
+                "rawOutput": "a.py",
+            }
+        },
+    },
+    {
+        "id": 2,
+        "result": {
+            "stopReason": "end_turn",
+            "usage": {
+                "inputTokens": 6500,
+                "cachedReadTokens": 3900,
+                "cachedWriteTokens": 500,
+                "outputTokens": 200,
+            },
+        },
+    },
+]

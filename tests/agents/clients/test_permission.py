@@ -36,6 +36,6 @@ def policy(**keys: Any) -> Policy:
     ],
 )
 def test_the_policy_decides(
-    rules: dict[str, Any], call: ToolCall, request_: dict[str, Any], is_allowed: bool
+    rules: dict[str, Any], call: ToolCall, request_: dict[str, Any], decision: str
 ) -> None:
     assert decide(policy(**rules), call, request_).is_allowed is (decision == "allow")
