@@ -12,13 +12,16 @@ from benchmarks import (
     capture,
     command_line,
     container,
+    gateway,
     grading,
     identity,
     importing,
+    monitors,
     sandbox,
     table,
     trace,
     trial,
+    watching,
 )
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
@@ -26,13 +29,16 @@ from benchmarks.workshop import Workshop, workshop
 ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **sandbox.ROWS,
     **capture.ROWS,
+    **watching.ROWS,
     **trace.ROWS,
+    **monitors.ROWS,
     **trial.ROWS,
     **identity.ROWS,
     **container.ROWS,
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **gateway.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 

@@ -157,7 +157,7 @@ def test_a_rule_without_an_action_changes_no_verdict(run: Run) -> None:
 
 def report(turn: Turn, *steps: tuple[str, Mapping[str, Any]]) -> None:
     for kind, payload in steps:
-        turn.events.append(kind, "agent", payload)
+        turn.events.append(kind, "harness" if kind in {"cost", "model.response"} else "agent", payload)
 
 
 def after(*steps: tuple[str, Mapping[str, Any]]) -> Callable[[Turn], Ending]:

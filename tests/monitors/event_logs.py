@@ -64,7 +64,8 @@ def watched(
     while waiting:
         t, kind, payload = waiting.pop(0)
         t = max(t, log[-1].t + 1 if log else 0)
-        event = Event(len(log) + 1, t, "", kind, "agent", payload, "", "")
+        actor = "harness" if kind in {"cost", "model.response"} else "agent"
+        event = Event(len(log) + 1, t, "", kind, actor, payload, "", "")
         log.append(event)
         raised = [(t, "monitor.alert", one.payload) for one in watchdog.observe(event)]
         pending = [

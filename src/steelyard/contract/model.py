@@ -1,8 +1,8 @@
 """The keys of `contract.yaml`, all of them, strict: what is not listed here is refused.
 
 Keys whose part of Steelyard does not exist yet are listed too, so that a contract that uses one is refused
-by name (`not supported yet`, see `NOT_YET` in `not_yet.py`). The caps of `budget` other than `wall_s` are accepted, and
-nothing enforces them yet.
+by name (`not supported yet`, see `NOT_YET` in `not_yet.py`). Some caps of `budget` are accepted, and nothing enforces them
+yet: `Budget` says which.
 """
 
 from __future__ import annotations
@@ -327,6 +327,15 @@ class Policy(Strict):
     dependencies: Dependencies = Dependencies()
     effect: Literal["gate", "penalty"] = "gate"
     require: tuple[Literal["complete_trace", "enforced_stages"], ...] = ()
+
+    @field_validator("stages")
+    @classmethod
+    def _in_order(cls, stages: tuple[str, ...]) -> tuple[str, ...]:
+        """Each once, in the order of an agent's work."""
+        if not stages or list(stages) != [one for one in ("inspect", "write", "test") if one in stages]:
+            raise ValueError("list stages once each, in the order inspect, write, test")
+        return stages
+
     on_violation: Action = "terminate"
     rules: dict[RuleClass, Action] = Field(default_factory=dict)
     breakers: Breakers = Breakers()
@@ -355,12 +364,25 @@ class Budget(Strict):
     memory_mb: Annotated[int, Field(gt=0)] | None = None
     disk_mb: Annotated[int, Field(gt=0)] | None = None
     processes: Annotated[int, Field(gt=0)] | None = None
+    model_calls: Annotated[int, Field(ge=0)] | None = None  # requests to models; none: no cap
     headroom: Headroom = Headroom()
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Contracts without `model_calls` keep the digests that they had before there was such a cap."""
+        data: dict[str, Any] = serialise(self)
+        if self.model_calls is None:
+            data.pop("model_calls", None)
+        return data
 
     @property
     def agent_wall_s(self) -> float:
         """What the agent may use: the head-room is kept for acceptance, but never more than half."""
         return max(self.wall_s - self.headroom.wall_s, self.wall_s / 2)
+
+    def less_headroom(self, cost: float) -> float:
+        """What the agent may spend of a cap on cost: a fraction is kept for acceptance."""
+        return cost * (1 - self.headroom.cost_fraction)
 
 
 class QualityWeights(Strict):

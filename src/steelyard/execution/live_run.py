@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.agents.base import Agent, Delivery, Ending, Session, Workplace
 from steelyard.bench.kept_output import OutputStore
@@ -22,13 +22,19 @@ from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
+from steelyard.execution.stages.requests import StageRequests
+from steelyard.execution.stages.stage_control import StageControl
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.execution.supervision.interventions import Interventions
 from steelyard.filesystem.contents import Checked
+from steelyard.gateway.address import GatewayAddress
 from steelyard.monitors.watchdog import Watchdog
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
+
+if TYPE_CHECKING:
+    from steelyard.gateway.route import Route
 
 
 @dataclass
@@ -43,6 +49,8 @@ class LiveRun:
     delivery: Delivery | None = None
     sandbox_spec: Sandbox | None = None
     session: Session | None = None  # of the agent, from its first message on
+    gateway: GatewayAddress | None = None  # of the agent's models, if it speaks to any
+    route: Route | None = None  # through which its requests go
     stop: StopSwitch = field(default_factory=StopSwitch)
     ending: Ending | None = None
     exit_stats: ExitStats = field(default_factory=ExitStats)
@@ -61,6 +69,7 @@ class LiveRun:
     measured: dict[str, dict[str, Any]] = field(
         default_factory=dict
     )  # of the same limits: signals and threshold
+    stage_requests: StageRequests | None = None
     gaps: tuple[str, ...] = ()  # changed paths of which no event was logged while the agent worked
     watch: WorkspaceWatch | None = None  # of the agent's workspace
     left: int | None = None  # the event of the agent's end
@@ -68,6 +77,7 @@ class LiveRun:
     outputs: OutputStore = field(init=False)
     in_use: InUse = field(init=False)
     interventions: Interventions = field(init=False)
+    stages: StageControl = field(init=False)
 
     def __post_init__(self) -> None:
         self.outputs = OutputStore(self.folder.blobs)
@@ -75,7 +85,11 @@ class LiveRun:
         spec = self.trial.contract.spec
         watchdog = Watchdog.of(spec.policy, spec.budget)
         self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)
-        self.events.subscribe(self.interventions.observe)
+        is_required = "enforced_stages" in spec.policy.require
+        self.stages = StageControl(self.events, spec.policy.stages, "enforced" if is_required else "observed")
+        self.stages.is_suspended = lambda: self.interventions.are_writes_suspended
+        self.interventions.allows_writes = lambda: self.stages.allows_writes
+        self.events.subscribe(self.stages.observe)
 
     @property
     def blobs(self) -> Blobs:
@@ -128,12 +142,20 @@ class LiveRun:
     @property
     def workplace(self) -> Workplace:
         is_stopped = lambda: self.stop.current is not None  # noqa: E731  # one line, used once
-        return Workplace(self.sandbox, self.events, self.agent.resources.env, is_stopped)
+        own = self.agent.resources
+        models = {} if self.gateway is None else self.gateway.environment(own.providers)
+        policy = self.trial.contract.spec.policy
+        return Workplace(self.sandbox, self.events, {**models, **own.env}, is_stopped, self.gateway, policy)
 
     def close_session(self) -> None:
         session, self.session = self.session, None
         if session is not None:
             session.close()
+
+    def close_route(self) -> None:
+        """No model is reached any more, and every request is on record."""
+        if self.route is not None:
+            self.route.close()
 
     def is_graded_live(self, ending: Ending) -> bool:
         """Whether the checks run where the agent worked: it has to be there still, and to have ended well."""
@@ -148,8 +170,11 @@ class LiveRun:
     def close(self) -> None:
         with suppress(Exception):  # the run is over, and why is known already
             self.close_session()
+        if self.stage_requests is not None:
+            self.stage_requests.close()
         if self.watch is not None:
             self.watch.close()
+        self.close_route()
         if self.sandbox_spec is not None:
             self.sandbox_spec.close()
 

@@ -11,6 +11,7 @@ import locale
 import os
 import platform
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -23,6 +24,8 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.model import EnvironmentSpec
 from steelyard.environment.image_tools import image_package_managers
 from steelyard.environment.prepare import Environment
+from steelyard.evidence.key_rules import VERSION as REDACTION
+from steelyard.evidence.key_rules import rules_digest
 from steelyard.evidence.redact import is_redacted
 from steelyard.filesystem.tree import path_to_json
 from steelyard.monitors.caps import caps_of
@@ -57,7 +60,9 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
     facts: Facts,
     *,
     retries: tuple[Retry, ...] = (),
+    gateway: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
+    """`gateway`: how the agent's models are reached, or None."""
     contract = trial.contract
     return {
         "schema": SCHEMA,
@@ -80,6 +85,7 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
             "entry_points": _entry_points(contract),
         },
         "agent": _agent(agent),
+        "gateway": gateway,
         "workspace": contract.spec.workspace,
         "brief": {
             "sha256": hashlib.sha256(contract.brief.encode()).hexdigest(),
@@ -98,8 +104,10 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
             "budget": contract.spec.budget.model_dump(mode="json"),
             "policy": contract.spec.policy.model_dump(mode="json"),
             "monitors": describe_monitors(),
-            **caps_of(contract.spec, agent, facts),
+            "cost_model": _cost_model(trial),
+            **caps_of(contract.spec, agent, facts, has_gateway=bool(gateway)),
             "stages": list(contract.spec.policy.stages),
+            "redaction": {"version": REDACTION, "digest": rules_digest()},
             "digests": _digests(contract),
             "comparability_class": comparability_class(
                 trial, facts, environment.image.id if environment.image else ""
@@ -119,6 +127,18 @@ def _seeds(trial: Trial) -> dict[str, Any]:
         "repeat": trial.repeat,
         "grading": trial.seed,
     }
+
+
+def _cost_model(trial: Trial) -> dict[str, Any] | None:
+    """The operator's price list: its digest, and each price by `action_type/unit`."""
+    path = trial.options.gateway.cost_model
+    if not path:
+        return None
+    from steelyard.providers.prices import read_cost_model  # noqa: PLC0415  # only where there is a list
+
+    model = read_cost_model(Path(path))
+    rows = {f"{action}/{unit}": float(price) for (action, unit), price in sorted(model.rows.items())}
+    return {"sha256": model.sha256, "rows": rows}
 
 
 def _agent(agent: Agent) -> dict[str, Any]:
@@ -260,7 +280,9 @@ def _environment(environment: Environment, facts: Facts, agent: Agent) -> dict[s
 def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str, Any]:
     """What the sandbox is made of, and what it enforces."""
     declared, image = environment.contract.spec.environment, environment.image
-    reached = dict.fromkeys([*map(str, AllowedHost.each(declared.network)), *map(str, agent.resources.hosts)])
+    own = agent.resources
+    models = [f"model gateway ({name})" for name in sorted(own.providers)] if agent.in_sandbox else []
+    reached = dict.fromkeys([*map(str, (*AllowedHost.each(declared.network), *own.hosts)), *models])
     return {
         "sandbox": facts.kind,
         "isolation": facts.isolation,

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from steelyard.agents.base import AGENT_BYTES, Delivery, Ending, Turn
 from steelyard.contract.briefing import briefing, obligations
@@ -29,7 +29,9 @@ from steelyard.execution.alerts import (
 from steelyard.execution.collect import collect
 from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
-from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured, Sandbox
+from steelyard.execution.native_files import keep_native_files
+from steelyard.execution.network.gateway_route import check_gateway
+from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured, OnOutput, Sandbox
 
 BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
 # A command of the agent ends at its own deadline. This is for an agent that does not come back after that.
@@ -56,6 +58,11 @@ class Message:
     def index(self) -> int:
         """Among the messages and answers of its conversation."""
         return 0 if self.step else 2 * (self.number - 1)
+
+    @property
+    def answer_place(self) -> dict[str, Any]:
+        """Of the answer, as its events have it."""
+        return {"conversation": self.conversation, "index": self.index + 1, "step": self.step or None}
 
     @property
     def where(self) -> str:
@@ -90,6 +97,7 @@ def attend(run: LiveRun, message: Message) -> Ending:
     if run.delivery is not None:
         return Ending("completed", _delivered(run.delivery))
     ending = _worked(run, message, text)
+    check_gateway(run)
     if ending.code == "wall_time":
         stop_for_time(run, _wall_s(run, message), run.spent_s)
     ending = run.ended(ending)
@@ -116,6 +124,7 @@ def conclude(run: LiveRun, ending: Ending) -> None:
         run.exit_stats = run.sandbox.stop()
         alerts_of_exit(run, run.exit_stats)
         stop_for_limits(run, ending, run.exit_stats)
+    run.close_route()
     run.stop.end_agent()
     leave(run, run.ended(ending), leftover)
 
@@ -133,8 +142,7 @@ def leave(run: LiveRun, ending: Ending, leftover: int = 0) -> None:
     if run.watch is not None:
         run.watch.finish()  # nothing of the agent's runs any more: its last changes are of this stage
     run.ending = ending
-    more = {"leftover_processes": leftover} if leftover else {}
-    run.left = run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code, **more})
+    run.left = run.stages.leave(ending.code, leftover)
 
 
 def brief(run: LiveRun, message: Message) -> str:
@@ -185,7 +193,7 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
             run.interventions.acting(run.sandbox),
             run.stop.working(run.sandbox),
         ):
-            turn = replace(_turn(run, message, text, turn_s), on_output=live.write)
+            turn = replace(_turn(run, message, text, turn_s), on_output=_both(live.write, run))
             return run.open_session().respond(turn)
     except AgentFault as fault:
         return Ending("agent_crash", str(fault))
@@ -196,6 +204,16 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     finally:
         live.close()
         run.spent_s += time.monotonic() - begun
+
+
+def _both(write: OnOutput, run: LiveRun) -> OnOutput:
+    """What the agent prints is kept, and shows a write that its stage did not allow."""
+
+    def take(stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        write(stream, data)
+        run.stages.observe_output(data)
+
+    return take
 
 
 def _suffix(message: Message) -> str:
@@ -233,6 +251,7 @@ def _turn(run: LiveRun, message: Message, text: str, wall_s: float) -> Turn:
         wall_s=wall_s,
         env={"STEELYARD_TURN": str(message.number), "STEELYARD_STEP": message.step},
         number=message.number,
+        place=message.answer_place,
     )
 
 
@@ -246,20 +265,30 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
         name: _kept(run, f"agent/{name}{suffix}.txt", stream)
         for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr))
     }
-    run.answer = finished.stdout
-    run.said = streams["stdout"]
-    run.events.append(
-        "agent.message",
-        "agent",
-        {
-            "role": "assistant",
-            "conversation": message.conversation,
-            "index": message.index + 1,
-            "step": message.step or None,
-            **streams["stdout"],
-            "stderr": streams["stderr"],
-        },
-    )
+    run.answer = finished.stdout if ending.answer is None else _as_output(ending.answer)
+    run.said = streams["stdout"] if ending.answer is None else _said(run.answer)
+    if ending.trace is not None:  # the messages of a client with a trace are events already
+        files = keep_native_files(run, ending.native, suffix)
+        facts = {**message.answer_place, **ending.trace, **streams, "files": files}
+        run.events.append("agent.trace", "harness", facts)
+        return
+    answer = {"role": "assistant", **message.answer_place, **streams["stdout"], "stderr": streams["stderr"]}
+    run.events.append("agent.message", "agent", answer)
+
+
+def _as_output(text: str) -> Captured:
+    data = text.encode(errors="replace")
+    return Captured(data, b"", len(data), hashlib.sha256(data).hexdigest())
+
+
+def _said(answer: Captured) -> dict[str, Any]:
+    return {
+        "digest": answer.sha256,
+        "bytes": answer.size,
+        "prefix": answer.text[:PREFIX_CHARS],
+        "blob": None,
+        "cut": 0,
+    }
 
 
 def _kept(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:

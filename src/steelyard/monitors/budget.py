@@ -74,18 +74,21 @@ class BudgetMonitor:
             opened = self._open.pop(_id(payload, -1), None) or (
                 self._open.popitem()[1] if self._open else None
             )
-            if opened is not None and opened[2] and payload.get("exit_status") not in (0, None):
+            is_failed = payload.get("exit_status") not in (0, None) or payload.get("is_error") is True
+            if opened is not None and opened[2] and is_failed:
                 yield "failed_checks", 1, False
-        elif event.type == "model.response":
-            yield "tokens", _tokens(payload.get("usage")), False
-        elif event.type == "cost":
-            yield "cost_usd", _number(payload.get("usd")), False
-            yield "cost_units", _number(payload.get("units")), False
         elif event.type == "sandbox.sample":
             yield "cpu_s", _number(payload.get("cpu_s")), True
             yield "memory_mb", _number(payload.get("memory_bytes")) / _MIB, True
             yield "disk_mb", _number(payload.get("disk_bytes")) / _MIB, True
             yield "processes", _number(payload.get("processes")), True
+        elif event.actor != "harness":
+            return  # what an agent says of its own tokens and dollars is a claim
+        elif event.type == "model.response":
+            yield "tokens", _tokens(payload.get("usage")), False
+        elif event.type == "cost":
+            yield "cost_usd", _number(payload.get("usd")), False
+            yield "cost_units", _number(payload.get("units")), False
 
     def _is_known(self, event: Event) -> bool:
         """Whether this process or its parent was counted already: `pip install` starts itself again."""

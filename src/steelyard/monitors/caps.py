@@ -19,16 +19,21 @@ from steelyard.agents.base import Agent
 from steelyard.contract.model import ContractSpec
 from steelyard.sandboxes.base import Facts
 
-_OF_MODELS = ("cost_usd", "cost_units", "tokens")
+_OF_MODELS = ("cost_usd", "cost_units", "tokens", "model_calls")
 _OF_CALLS = ("tool_calls", "failed_checks", "command_s")
 _SAMPLED = ("dependency_installs", "cpu_s", "memory_mb", "disk_mb", "processes")
 _SEEN = frozenset({"bubblewrap", "docker", "local"})
 
 
-def caps_of(spec: ContractSpec, agent: Agent, facts: Facts) -> dict[str, Any]:
+def caps_of(spec: ContractSpec, agent: Agent, facts: Facts, *, has_gateway: bool) -> dict[str, Any]:
     """For the manifest. A cap without a value is not listed."""
     budget = spec.budget.model_dump(mode="json")
-    enforced = {"wall_s": "clock", **_models(agent, facts), **_calls(agent), **_samples(facts)}
+    enforced = {
+        "wall_s": "clock",
+        **_models(agent, facts, has_gateway=has_gateway),
+        **_calls(agent),
+        **_samples(facts),
+    }
     caps = {
         name: {"value": value, "enforced": enforced[name]}
         for name, value in budget.items()
@@ -40,7 +45,9 @@ def caps_of(spec: ContractSpec, agent: Agent, facts: Facts) -> dict[str, Any]:
     }
 
 
-def _models(agent: Agent, facts: Facts) -> dict[str, str]:
+def _models(agent: Agent, facts: Facts, *, has_gateway: bool) -> dict[str, str]:
+    if has_gateway:
+        return dict.fromkeys(_OF_MODELS, "gateway")
     is_offline = facts.network == "none" and not agent.resources.hosts
     return dict.fromkeys(_OF_MODELS, "no_network" if is_offline else "none")
 

@@ -44,7 +44,7 @@ class Context:
         elif event.type == "check.start":
             self.stage = "acceptance"
         elif event.type == "workspace.watch":
-            self.is_watched = True
+            self.is_watched = event.payload.get("mode") != "none"
         elif event.type in {"workspace.change", "workspace.changes"} and self.is_agent_at_work:
             self.is_watched = True
             self._change(event)

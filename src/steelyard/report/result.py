@@ -24,6 +24,7 @@ MOST_LISTED = 50  # alerts, and interventions
 _OF_ALERT = ("event", "code", "stage", "severity", "action", "monitor", "rule", "format", "why")
 _OF_INTERVENTION = ("event", "action", "code", "alert", "by", "delay_s")
 _TEXT = {"type": "string"}
+_USAGE = ("tokens_in", "tokens_out", "cache_read", "cache_write", "model_calls")
 _FRACTION = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 
 
@@ -77,7 +78,13 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "findings": verdict["findings"],
         "assurance": grading["assurance"],
         "refused": None,
-        "cost": {"usd": evidence.cost_usd, "items": cost_items(evidence, _reviewed_minutes(evidence))},
+        "cost": {
+            "usd": evidence.cost_usd,
+            "units": evidence.summary.models.units,
+            "method": evidence.summary.cost_method,
+            "items": cost_items(evidence, _reviewed_minutes(evidence)),
+        },
+        "usage": _usage(evidence),
         "alerts": _short(evidence.summary.alerts, _OF_ALERT),
         "interventions": _short(evidence.summary.interventions, _OF_INTERVENTION),
         "durations": evidence.durations,
@@ -108,6 +115,19 @@ def _reviewed_minutes(evidence: Evidence) -> float | None:
     found = [one.get("minutes") for one in read_annotations(evidence.folder).records]
     minutes = [one for one in found if isinstance(one, int | float)]
     return sum(minutes) if minutes else None
+
+
+def _usage(evidence: Evidence) -> dict[str, int | None]:
+    """Tokens and model calls, as the gateway metered them; null where nothing did."""
+    models = evidence.summary.models
+    tokens_in, tokens_out = models.usage or (None, None)
+    return {
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "cache_read": None if models.usage is None else models.parts["cache_read"],
+        "cache_write": None if models.usage is None else models.parts["cache_write"],
+        "model_calls": None if models.usage is None and not models.calls else models.calls,
+    }
 
 
 def _public(grade: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,8 +226,14 @@ def _record_schema() -> dict[str, Any]:
         "assurance": _or_null(_assurance_schema()),
         "refused": {"type": ["string", "null"]},
         "cost": _object(
-            {"usd": {"type": ["number", "null"], "minimum": 0}, "items": {"type": ["object", "null"]}}
+            {
+                "usd": {"type": ["number", "null"], "minimum": 0},
+                "units": {"type": ["number", "null"], "minimum": 0},
+                "method": {"type": ["string", "null"]},
+                "items": {"type": ["object", "null"]},
+            }
         ),
+        "usage": _object({name: {"type": ["integer", "null"], "minimum": 0} for name in _USAGE}),
         "alerts": {"type": "array", "items": {"type": "object"}},
         "interventions": {"type": "array", "items": {"type": "object"}},
         "durations": {"type": "object"},

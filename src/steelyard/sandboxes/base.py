@@ -290,6 +290,9 @@ class Sandbox(Protocol):
     def captured_tree(self) -> CapturedTree:
         """The workspace in which nothing lives, after `stop` or `kill_processes`; the descriptors live until `close`."""
 
+    def open_folder(self, path: str) -> int | None:
+        """A descriptor of a folder inside, which the caller closes; None where this machine cannot see it."""
+
     def running_tree(self) -> CapturedTree | None:
         """The workspace while commands may run in it, for who watches it; None where this machine cannot see it.
 

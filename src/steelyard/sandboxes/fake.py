@@ -192,6 +192,10 @@ class FakeSandbox:
         workspace, baseline = self._descriptors
         return CapturedTree(workspace, baseline)
 
+    def open_folder(self, path: str) -> int | None:
+        del path
+        return None
+
     def running_tree(self) -> CapturedTree:
         return self.captured_tree()
 

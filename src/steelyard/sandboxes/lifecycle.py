@@ -81,6 +81,10 @@ class Lifecycle(ABC):
         del writable
         return errno.EOPNOTSUPP
 
+    def open_folder(self, path: str) -> int | None:
+        del path
+        return None
+
     def running_tree(self) -> CapturedTree | None:
         return None
 

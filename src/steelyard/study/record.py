@@ -188,16 +188,42 @@ def report_of(record: Record) -> dict[str, Any]:
         "replayable": manifest.get("environment", {}).get("network") == "none"
         and manifest.get("configuration", {}).get("oracle_network", "none") == "none",
         "protocol": protocol_of(manifest, evidence.outcomes),
-        "cost": {
-            "usd": evidence.cost_usd,
-            "method": evidence.summary.cost_method,
-            "items": cost_items(evidence),
-        },
+        "cost": cost_of(evidence),
         "alerts": evidence.summary.alerts,
         "interventions": evidence.summary.interventions,
         "decisions": evidence.summary.decisions,
         "left_out": dict(evidence.summary.left_out),
     }
+
+
+def cost_of(evidence: Evidence) -> dict[str, Any]:
+    """Dollars, or the units of answers that have no price; by which list."""
+    models = evidence.summary.models
+    return {
+        "usd": models.cost_usd,
+        "units": models.units,
+        "method": models.method,
+        "id": models.prices,
+        "matched_models": dict(models.models),
+        "estimated_answers": models.estimated,
+        "items": cost_items(evidence),
+        "claimed": claimed_by_client(evidence),
+    }
+
+
+def claimed_by_client(evidence: Evidence) -> dict[str, Any] | None:
+    """What the agent's client says that it used, and by how much that differs from what the gateway metered; never counted."""
+    claims = evidence.summary.claims
+    if not claims:
+        return None
+    tokens_in, tokens_out = evidence.summary.usage or (None, None)
+    metered = {"usd": evidence.cost_usd, "tokens_in": tokens_in, "tokens_out": tokens_out}
+    difference = {name: _difference(value, metered[name]) for name, value in claims.items()}
+    return {**claims, "difference": difference}
+
+
+def _difference(claimed: float, metered: float | None) -> float | None:
+    return None if metered is None else round(claimed - metered, 9)
 
 
 def _counts(evidence: Evidence) -> dict[str, Any]:
@@ -214,6 +240,10 @@ def _usage(evidence: Evidence, counts: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tokens_in": tokens_in,
         "tokens_out": tokens_out,
+        **dict.fromkeys(evidence.summary.models.parts, None),
+        **(evidence.summary.models.parts if evidence.summary.usage else {}),
+        "model_calls": evidence.summary.models.calls if evidence.summary.usage else counts["requests"],
+        "waited_s": evidence.durations["waited_s"],
         "exec_s": evidence.durations["active_tool_s"],
         "wall_s": evidence.durations["wall_s"],
         "tool_calls": None if calls is None else sum(calls.values()),

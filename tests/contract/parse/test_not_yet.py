@@ -14,7 +14,6 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("setup_inputs", ["lock"], []),
     ("oracle.tolerance", 0.5, 0.0),
-    ("policy.stages", ["inspect", "write"], ["write"]),
 ]
 
 

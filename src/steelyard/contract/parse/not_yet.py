@@ -24,15 +24,10 @@ def _given(value: Any) -> bool:
     return value not in (None, [], {}, False)
 
 
-def _has(*values: str) -> Callable[[Any], bool]:
-    return lambda given: isinstance(given, list) and any(value in given for value in values)
-
-
 NOT_YET: tuple[Row, ...] = (
     Row(("environment", "secrets"), _given),
     Row(("setup_inputs",), _given),
     Row(("oracle", "tolerance"), _given),
-    Row(("policy", "stages"), _has("inspect", "test"), "stages: [write]"),
 )
 
 

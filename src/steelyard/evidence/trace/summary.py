@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.evidence.trace.chain import Event
+from steelyard.evidence.trace.model_usage import ModelUsage
 from steelyard.evidence.trace.termination import CODES
 
 _S = 1_000_000_000
-_TOKENS = ("tokens_in", "tokens_out")
 MOST_LISTED = 1000  # alerts, and interventions
 
 
@@ -23,7 +23,7 @@ class Summary:
     rationale: str = "the run did not record how it ended"
     stopped_by: str | None = None  # "budget wall_s", "operator SIGINT"; None: the agent finished
     patch_refused: str = ""
-    cost_usd: float | None = None
+    models: ModelUsage = field(default_factory=ModelUsage)
     types: Counter[str] = field(default_factory=Counter)
     tools: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(
@@ -31,12 +31,10 @@ class Summary:
     )  # of tool calls, without those that are a whole agent
     denied: int = 0
     steps: dict[str, str] = field(default_factory=dict)  # those that were taken, and how the agent stopped
-    tool_ns: int = 0
     working_ns: int = 0
     acceptance_ns: int = 0
     wall_ns: int = 0
     edits: int = 0  # changed paths
-    cost_method: str | None = None
     alert: int | None = None  # the event that the termination follows from
     event: int | None = None  # the alert, or the end of the agent's stage
     alerts: list[dict[str, Any]] = field(default_factory=list)
@@ -45,12 +43,30 @@ class Summary:
     left_out: Counter[str] = field(default_factory=Counter)  # alerts and interventions over `MOST_LISTED`
     _since: dict[str, int] = field(default_factory=dict)
     _unfinished: Counter[str] = field(default_factory=Counter)
-    _metered: list[tuple[int, int]] = field(default_factory=list)
+    claims: dict[str, float] = field(
+        default_factory=dict
+    )  # what the client says of tokens and cost; never counted
+    _agent_ns: int = 0  # of processes that are a whole agent
+    _call_ns: int = 0  # of calls inside an agent
+    _untimed: int = 0  # results of which no time is known
 
     @property
     def traced(self) -> bool:
         """Is anything known of how the agent worked?"""
         return bool(self.kinds.total() or self.types["model.request"] or self.types["model.response"])
+
+    @property
+    def knows_tools(self) -> bool:
+        """Whether tool calls are on record: the gateway sees requests to models, and no tool."""
+        return bool(self.kinds.total() or self.models.claims)
+
+    @property
+    def cost_usd(self) -> float | None:
+        return self.models.cost_usd
+
+    @property
+    def cost_method(self) -> str | None:
+        return self.models.method
 
     @property
     def tokens(self) -> int | None:
@@ -61,9 +77,12 @@ class Summary:
     @property
     def usage(self) -> tuple[int, int] | None:
         """Tokens in, tokens out."""
-        if not self._metered or len(self._metered) != self.types["model.response"]:
-            return None
-        return sum(one[0] for one in self._metered), sum(one[1] for one in self._metered)
+        return self.models.usage
+
+    @property
+    def tool_ns(self) -> int:
+        """Time in tools; of an agent whose calls are not known, the time of its whole process."""
+        return self._call_ns if self.kinds.total() else self._agent_ns
 
     @property
     def turns(self) -> int:
@@ -78,10 +97,11 @@ class Summary:
     @property
     def counts(self) -> dict[str, Any]:
         """Null is what the trace cannot know: what an agent that is one process did inside."""
-        is_one_process = self.tools.total() > self.kinds.total() and not self.traced
+        is_one_process = self.tools.total() > self.kinds.total() and not self.knows_tools
+        is_unseen = self.tools.total() > self.kinds.total() and not self.traced and not self.models.is_silent
         return {
             "events": self.types.total(),
-            "requests": None if is_one_process else self.types["model.request"],
+            "requests": None if is_unseen else self.types["model.request"],
             "tool_calls": None if is_one_process else dict(sorted((+self.kinds).items())),
             "test_cycles": None
             if self.tools.total()
@@ -94,11 +114,13 @@ class Summary:
 
     @property
     def durations(self) -> dict[str, float | None]:
-        """Null is a phase that began and whose end is not on record."""
+        """Null is a phase that began and whose end is not on record. Waiting for an overloaded model is no work."""
+        waited_ns = min(self.models.waited_ns, self.working_ns)
         return {
             "wall_s": self.wall_ns / _S if self.types else None,
-            "working_s": self._known("stage.enter", self.working_ns),
-            "active_tool_s": self._known("tool.call", self.tool_ns),
+            "working_s": self._known("stage.enter", self.working_ns - waited_ns),
+            "waited_s": self._known("stage.enter", waited_ns),
+            "active_tool_s": None if self._untimed else self._known("tool.call", self.tool_ns),
             "acceptance_s": self._known("check.start", self.acceptance_ns),
         }
 
@@ -128,8 +150,17 @@ class Summary:
             self.acceptance_ns += event.t - self._since.pop("check.start", event.t)
         elif event.type in {"monitor.alert", "intervention", "operator.decision"}:
             self._list(event)
+        elif event.type == "cost" and event.actor == "agent":
+            self._add_claim(payload)
+        elif event.type.startswith("model.") or event.type == "cost":
+            self.models.add(event.type, event.actor, payload)
         else:
             self._add_work(event.type, payload)
+
+    def _add_claim(self, payload: Mapping[str, Any]) -> None:
+        for name in ("usd", "tokens_in", "tokens_out"):
+            if payload.get(name) is not None:
+                self.claims[name] = self.claims.get(name, 0.0) + _claimed(payload[name])
 
     def _list(self, event: Event) -> None:
         lists = {"monitor.alert": self.alerts, "operator.decision": self.decisions}
@@ -140,7 +171,7 @@ class Summary:
             self.left_out[event.type] += 1
 
     def _add_work(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """What the agent did, and what that cost."""
+        """What the agent did."""
         if kind == "tool.call":
             tool = str(payload.get("kind", "other"))
             self.tools[tool] += 1
@@ -148,18 +179,19 @@ class Summary:
             self._unfinished["tool.call"] += 1
         elif kind == "tool.result":
             self._unfinished["tool.call"] -= 1
-            self.tool_ns += _number(payload.get("wall_ns"))
+            spent_ns = _number(payload.get("wall_ns"))
+            self._agent_ns += spent_ns if payload.get("whole_agent") is True else 0
+            self._call_ns += spent_ns if payload.get("whole_agent") is not True else 0
+            self._untimed += payload.get("wall_ns") is None
         elif kind == "capture.end":
             self.edits = _number(payload.get("entries"))
-        elif kind == "model.response" and isinstance(payload.get("usage"), dict):
-            used = tuple(payload["usage"].get(name) for name in _TOKENS)
-            if all(isinstance(one, int) and one >= 0 for one in used):
-                self._metered.append((used[0], used[1]))
         elif kind == "permission.decision":
             self.denied += payload.get("decision") == "deny"
-        elif kind == "cost" and isinstance(payload.get("usd"), int | float):
-            self.cost_usd = (self.cost_usd or 0.0) + payload["usd"]
-            self.cost_method = str(payload.get("method") or "") or None
+
+
+def _claimed(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e15 else 0.0
 
 
 def summarise_events(events: Iterable[Event]) -> Summary:

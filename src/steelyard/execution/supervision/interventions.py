@@ -7,8 +7,9 @@
     quarantine       the run ends, is kept, and is not scored until somebody has reviewed it
     terminate        the run ends with the code of the alert
 
-An alert is appended in the thread of the event that it follows from, so that the log alone determines the order. What takes
-time happens in a thread of its own, one step after the other.
+The monitors read the events in the order of the log, a moment after they were appended: ten times a second while the agent
+works, and once more when its turn ends. An alert is a function of the log up to the last of its `events`. What takes time, such as a
+pause, happens in a thread of its own, one step after the other.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Task(NamedTuple):
 
 
 class Interventions:
-    """Of one run: subscribes to its events, and acts on its sandbox while the agent works."""
+    """Of one run: follows its events, and acts on its sandbox while the agent works."""
 
     def __init__(
         self,
@@ -65,12 +66,22 @@ class Interventions:
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._throttles: dict[str, int] = {}
         self._idle = threading.Event()  # set: the agent's turn is over
-        self.sampler = Sampler(events)
+        self._take = events.follow()
+        self._draining = threading.Lock()  # events are read in their order
+        self._sampler = Sampler(events)
+        self.are_writes_suspended = False
+        self.allows_writes: Callable[[], bool] = lambda: True  # the stage of the run
 
-    def observe(self, event: Event) -> None:
-        """One event of the log, in the thread that appended it."""
+    def drain(self) -> None:
+        """Let the monitors read every event that is in the log by now, those of their own alerts included."""
+        with self._draining:
+            while taken := self._take():
+                for event in taken:
+                    self._observe(event)
+
+    def _observe(self, event: Event) -> None:
         if event.type == "tool.call" and event.payload.get("whole_agent") is True:
-            self.sampler.agent_argv.add(tuple(map(str, event.payload.get("argv", ()))))
+            self._sampler.agent_argv.add(tuple(map(str, event.payload.get("argv", ()))))
         for alert, payload in self._watchdog.observe(event):
             seq = self._events.append("monitor.alert", "monitor", payload)
             self._act(alert, seq)
@@ -116,7 +127,7 @@ class Interventions:
         )
         thread.start()
         try:
-            with self.sampler.sampling(sandbox.process_tree()):
+            with self._sampler.sampling(sandbox.process_tree(), self.drain):
                 yield
         finally:
             self._idle.set()
@@ -156,10 +167,11 @@ class Interventions:
             self._follow(task, self._decision(task.seq))
 
     def _suspend_writes(self, task: Task, sandbox: Sandbox) -> None:
-        is_applied = _set_writable(sandbox, writable=False)
+        is_applied = self.are_writes_suspended = _set_writable(sandbox, writable=False)
         self._record(task.alert, task.seq, "suspend_writes", applied=is_applied, **self._deadline())
         decision = self._decision(task.seq)
-        if is_applied and not self._idle.is_set():
+        self.are_writes_suspended = False
+        if is_applied and not self._idle.is_set() and self.allows_writes():
             _set_writable(sandbox, writable=True)
         self._follow(task, decision)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from steelyard.errors import InfraFault
@@ -40,14 +40,11 @@ class Sampler:
         )  # command lines of the agent itself, which the operator wrote
 
     @contextmanager
-    def sampling(self, tree: ProcessTree | None) -> Iterator[None]:
-        """While the agent works; without a tree there is nothing to see."""
-        if tree is None:
-            yield
-            return
+    def sampling(self, tree: ProcessTree | None, on_look: Callable[[], None]) -> Iterator[None]:
+        """While the agent works; `on_look` is called after each look, and once more at the end."""
         ended = threading.Event()
         thread = threading.Thread(
-            target=self._sample, args=(tree, ended), name="steelyard-sampler", daemon=True
+            target=self._sample, args=(tree, ended, on_look), name="steelyard-sampler", daemon=True
         )
         thread.start()
         try:
@@ -55,20 +52,23 @@ class Sampler:
         finally:
             ended.set()
             thread.join()
+            on_look()
 
-    def _sample(self, tree: ProcessTree, ended: threading.Event) -> None:
+    def _sample(self, tree: ProcessTree | None, ended: threading.Event, on_look: Callable[[], None]) -> None:
         due = time.monotonic() + SAMPLE_S
         took_s = 0.0
         while not ended.wait(max(LOOK_S, took_s * _SHARE)):
             begun = time.monotonic()
             with suppress(InfraFault, OSError):  # a log that cannot be written is reported by the run itself
-                self._look(tree)
-                if begun >= due:
+                if tree is not None:
+                    self.look(tree)
+                if tree is not None and begun >= due:
                     self._append_sample(tree)
                     due = begun + (SAMPLE_S if self._samples < _OFTEN else _RARELY_S)
-            took_s = time.monotonic() - begun
+                took_s = time.monotonic() - begun
+                on_look()
 
-    def _look(self, tree: ProcessTree) -> None:
+    def look(self, tree: ProcessTree) -> None:
         for process in tree.processes():
             if (process.key, process.argv) not in self._seen and process.argv:
                 self._seen.add((process.key, process.argv))

@@ -28,6 +28,7 @@ from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.limits.watch_usage import Watched, watch_disk, watch_memory
 from steelyard.sandboxes.process_tree import ProcessTree
+from steelyard.sandboxes.write_files import open_folder
 
 _ANSWER_S = 1.0
 _MB = 1 << 20
@@ -123,6 +124,18 @@ class BubblewrapSandbox(Lifecycle):
         is_tmpfs = self._holding.folder is None and self._holding.keep is None
         disk = self._started.workspace if is_tmpfs else None  # otherwise the disk is shared with others
         return ProcessTree(self._init.pid, tuple(self._init.cgroups), disk)
+
+    def open_folder(self, path: str) -> int | None:
+        try:
+            root = os.open(f"/proc/{self._init.pid}/root", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            return open_folder(root, filter(None, path.split("/")))
+        except OSError:
+            return None
+        finally:
+            os.close(root)
 
     def _switch_writes(self, *, writable: bool) -> int:
         return launcher().switch_writes(self._init.pid, writable=writable)

@@ -41,7 +41,7 @@ from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.process_tree import ProcessTree
-from steelyard.sandboxes.write_files import Owner
+from steelyard.sandboxes.write_files import Owner, open_folder
 
 _LOOK_EVERY_S = 1.0
 _LOOK_SHARE = 4  # a tree that takes long to look through is looked through less often
@@ -102,6 +102,13 @@ class DockerSandbox(Lifecycle):
         self._begin()
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
+
+    def open_folder(self, path: str) -> int | None:
+        reach = self._container.reach
+        try:
+            return None if reach is None else open_folder(reach.root, filter(None, path.split("/")))
+        except OSError:
+            return None
 
     def _switch_writes(self, *, writable: bool) -> int:
         reach = self._container.reach
