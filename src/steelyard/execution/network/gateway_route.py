@@ -73,7 +73,7 @@ def open_route(run: LiveRun) -> None:
         run.gateway.key,
         gateway_server(),
         _upstreams(run.trial, run.agent),
-        Recorder(run.events, run.blobs),
+        Recorder(run.events, run.blobs, keeps_text=not run.trial.options.gateway.digests_only),
         ModelBudget(caps),
         prices,
         **_cassette(run),
@@ -123,6 +123,7 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
     return {
         "mode": "replay" if options.replay else "record" if options.record else "live",
         "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
+        "keeps_text": not options.digests_only,
         "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},
     }
 
