@@ -99,13 +99,13 @@ OPAQUE = {
         {"breakers": {"no_progress": {"minutes": 0.02, "action": "terminate"}}},
     ),
     "reinstalls": Row(
-        "for n in 1 2 3; do sh -c 'pip install left-pad; sleep 1; :'; done; sleep 3000",
+        "while :; do sh -c 'pip install left-pad; sleep 1; :'; done",
         "dependency_loop",
         "reinstall",
         {"breakers": {"reinstall": {"times": 2, "action": "terminate"}}},
     ),
     "installs more than it may": Row(
-        'for n in 1 2 3; do sh -c "pip install p$n; sleep 1; :"; done; sleep 3000',
+        'n=0; while :; do n=$((n+1)); sh -c "pip install p$n; sleep 1; :"; done',
         "dependency_loop",
         "dependency_loop",
         budget={"dependency_installs": 1},

@@ -35,6 +35,7 @@ class Sampler:
         self._argv: dict[str, tuple[str, ...]] = {}
         self._count = 0
         self._samples = 0
+        self._took_s = 0.0  # CPU time of the last look
         self.agent_argv: set[tuple[str, ...]] = (
             set()
         )  # command lines of the agent itself, which the operator wrote
@@ -56,20 +57,23 @@ class Sampler:
 
     def _sample(self, tree: ProcessTree | None, ended: threading.Event, on_look: Callable[[], None]) -> None:
         due = time.monotonic() + SAMPLE_S
-        took_s = 0.0
-        while not ended.wait(max(LOOK_S, took_s * _SHARE)):
+        while not ended.wait(max(LOOK_S, self._took_s * _SHARE)):
             begun = time.monotonic()
             with suppress(InfraFault, OSError):  # a log that cannot be written is reported by the run itself
                 if tree is not None:
-                    self.look(tree)
+                    self.look(tree, on_look)
                 if tree is not None and begun >= due:
                     self._append_sample(tree)
                     due = begun + (SAMPLE_S if self._samples < _OFTEN else _RARELY_S)
-                took_s = time.monotonic() - begun
                 on_look()
 
-    def look(self, tree: ProcessTree) -> None:
-        for process in tree.processes():
+    def look(self, tree: ProcessTree, on_look: Callable[[], None] = lambda: None) -> None:
+        """Append an event for each process that is new. `on_look` comes first: it learns the agent's own command lines."""
+        begun = time.thread_time()
+        processes = tree.processes()
+        self._took_s = time.thread_time() - begun
+        on_look()  # after the look: the call that started a process is in the log before the process runs
+        for process in processes:
             if (process.key, process.argv) not in self._seen and process.argv:
                 self._seen.add((process.key, process.argv))
                 self._add(process)
