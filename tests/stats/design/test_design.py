@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -77,6 +78,16 @@ def test_what_is_needed_is_just_enough() -> None:
     assert power(replace(DESIGN, contracts=100, repeats=repeats)) >= 0.8
     effect = detectable_effect(DESIGN)
     assert power(replace(DESIGN, second=0.5 + effect)) == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize("second", [0.55, 0.6, 0.75, 0.95, 1.0])
+def test_power_never_falls_as_contracts_are_added(second: float) -> None:
+    chances = [power(replace(DESIGN, second=second, contracts=count)) for count in range(2, 400)]
+    assert all(after >= before - 1e-9 for before, after in pairwise(chances))
+    assert (
+        contracts_needed(replace(DESIGN, second=second)) == 2 + sum(chance < 0.8 for chance in chances)
+        or second < 0.6
+    )
 
 
 def test_repeats_cannot_replace_contracts() -> None:
