@@ -16,6 +16,7 @@ from benchmarks import (
     identity,
     importing,
     sandbox,
+    statistics,
     table,
     trace,
     trial,
@@ -33,6 +34,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **statistics.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 

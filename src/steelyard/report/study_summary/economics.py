@@ -10,8 +10,11 @@ from scipy import special
 
 from steelyard.report.study_summary.model import Economics, Pareto, ParetoPoint, Spread
 from steelyard.report.study_summary.trial_record import TrialRecord, by_contract, rate_of
+from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.cost import Spending, cost_per_success, pareto_front
 from steelyard.stats.estimate import Estimate, unknown
+
+RESAMPLING = Resampling(2000)  # of contracts, for the front of cost and success
 
 
 def economics(records: Sequence[TrialRecord]) -> Economics:
@@ -96,7 +99,7 @@ def _mean(values: Sequence[float | None], records: Sequence[TrialRecord]) -> Est
 def pareto_of(agents: dict[str, list[TrialRecord]]) -> Pareto:
     """Over decided trials: what has no decision is no failure."""
     decided = {name: [one for one in records if one.is_decided] for name, records in agents.items()}
-    found = pareto_front({name: spending(records) for name, records in decided.items()})
+    found = pareto_front({name: spending(records) for name, records in decided.items()}, RESAMPLING)
     shared = (
         set.intersection(*({one.digest for one in decided[each.name]} for each in found.points))
         if found.points
