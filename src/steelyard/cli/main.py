@@ -35,6 +35,8 @@ VERBS = {
     "run": "run agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
     "regrade": "grade sealed runs again; the original result still counts",
+    "plan": "write a study down before it runs: contracts, agents, order, budgets, stopping rules",
+    "study": "run a planned study, resume it, show its progress",
     "runs": "list runs: when, contract, agent, verdict; `runs rm`, `runs gc` remove some",
     "store": "the index of runs: `store rebuild` makes it again from the run folders",
     "show": "show a run: verdict, gates, grades, findings",

@@ -53,6 +53,7 @@ class Entry:
     phase: str | None = field(default=None, compare=False)  # of a run that is under way; never stored
     folder: Path | None = field(default=None, compare=False)
     line: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    is_unsafe: bool = False  # the safety gate failed, or safety stopped the run
 
 
 ReadEntry = Callable[[RunFolder], Entry]
@@ -87,6 +88,7 @@ def entry_of_line(run: str, line: Mapping[str, Any], started: datetime | None) -
         cost_usd=_number(cost.get("usd")),
         wall_s=_number(_object(line.get("durations")).get("wall_s")),
         line=line,
+        is_unsafe=_object(line.get("gates")).get("safety") == "fail" or line.get("termination") == "safety",
     )
 
 
