@@ -168,7 +168,7 @@ def has_reference(contract: Contract) -> bool:
 def may_spend(agent: Agent, contract: Contract) -> bool:
     """Whether a run can cost money: the agent is a process that can reach a host or a model."""
     own = agent.resources
-    reach = own.hosts or getattr(own, "providers", ()) or contract.spec.environment.network != "none"
+    reach = own.hosts or own.providers or contract.spec.environment.network != "none"
     return agent.in_sandbox and bool(reach)
 
 
