@@ -11,15 +11,15 @@ TYPE_CHECKING = False  # `typing` costs as much as Python itself; type checkers 
 if TYPE_CHECKING:
     from typing import Any
 
-    from steelyard.api import grade, load_contract, run_trial
+    from steelyard.api import Grader, grade, load_contract, run_trial
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "grade", "load_contract", "run_trial"]
+__all__ = ["Grader", "__version__", "grade", "load_contract", "run_trial"]
 
 
 def __getattr__(name: str) -> Any:
     # Import is free: the API loads when it is first used.
-    if name in {"grade", "load_contract", "run_trial"}:
+    if name in {"Grader", "grade", "load_contract", "run_trial"}:
         from steelyard import api  # noqa: PLC0415  # lazily, on purpose
 
         return getattr(api, name)

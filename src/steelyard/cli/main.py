@@ -34,6 +34,7 @@ VERBS = {
     "check": "find mistakes in a contract before any agent runs",
     "run": "run agents on contracts",
     "grade": "grade a patch or a folder against a contract, without an agent",
+    "serve": "grade patches that arrive over HTTP, for programs that train or rank",
     "regrade": "grade sealed runs again; the original result still counts",
     "plan": "write a study down before it runs: contracts, agents, order, budgets, stopping rules",
     "study": "run a planned study, resume it, show its progress",
