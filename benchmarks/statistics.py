@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def _bare(rows: np.ndarray) -> float:
 def summary(workshop: Workshop) -> Iterator[Measured]:
     """Every number of a report over 10,000 result lines, against reading them once."""
     generator = np.random.default_rng(2)
-    lines = tuple(
+    lines: tuple[dict[str, Any], ...] = tuple(
         {
             "contract": {"id": f"c{number}", "digest": f"{number:064d}"},
             "agent": agent,

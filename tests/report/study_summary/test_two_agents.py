@@ -7,6 +7,7 @@ import pytest
 from study_lines import context, line, results, study
 
 from steelyard.errors import OperatorFault
+from steelyard.report.study_summary import summarise_study
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.two_agents import compare_named, gate_of
@@ -41,5 +42,8 @@ def test_an_unfinished_study_without_a_rule_is_not_compared() -> None:
     unfinished = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000)
     with pytest.raises(OperatorFault, match="180 of 1000 planned trials are finished"):
         compare_named(unfinished, "one", "two", anyway=False)
+    made = summarise_study(unfinished)
+    assert made.comparisons == ()
+    assert "180 of 1000 planned trials" in made.provisional[0]
     allowed = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000, stopping_rule="pocock")
     assert compare_named(allowed, "one", "two", anyway=False).comparison.conclusion == "better"

@@ -39,7 +39,12 @@ class ResultSet:
             if str(line.get("agent")) in keep
         ]
         return ResultSet(
-            self.source, tuple(line for line, _ in pairs), tuple(one for _, one in pairs), self.without_result
+            self.source,
+            tuple(line for line, _ in pairs),
+            tuple(one for _, one in pairs),
+            self.without_result,
+            self.planned_trials,
+            self.stopping_rule,
         )
 
 
@@ -68,7 +73,31 @@ def _of_folder(folder: Path, study: str | None, store_url: str | None) -> Result
         states = Counter(entry.state for entry in store.query(Query(study=study)))
     without = {state: count for state, count in sorted(states.items()) if state not in VERDICTS}
     source = str(folder) if study is None else f"{folder}, study {study}"
-    return of_lines(source, lines, without_result=without)
+    return of_lines(source, lines, without_result=without, **_plan_of(folder, lines))
+
+
+def _plan_of(folder: Path, lines: list[Line]) -> dict[str, Any]:
+    """How many trials the plan of these lines has, while the study has not ended; nothing outside a study."""
+    from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # few folders have studies
+
+    digests = {str(_study_of(line).get("digest")) for line in lines}
+    if len(digests) != 1 or digests == {"None"}:
+        return {}
+    study = StudyFolder(folder / STUDIES / next(iter(digests))[:DIGITS])
+    try:
+        if not study.is_begun or any(entry.get("what") == "end" for entry in study.log()):
+            return {}
+        plan = study.plan()
+    except (OSError, ValueError):
+        return {}
+    repeats = sum(plan.repeats + agent.extra_repeats for agent in plan.agents)
+    rule = None if plan.stopping.efficacy == "none" else "obrien_fleming"
+    return {"planned_trials": repeats * len(plan.contracts), "stopping_rule": rule}
+
+
+def _study_of(line: Line) -> Mapping[str, Any]:
+    study = line.get("study")
+    return study if isinstance(study, dict) else {}
 
 
 def _of_file(path: Path, study: str | None) -> ResultSet:
@@ -105,7 +134,5 @@ def check_line(line: Any, where: str) -> Line:
 
 
 def _is_of_study(line: Line, study: str) -> bool:
-    of = line.get("study")
-    if not isinstance(of, dict):
-        return False
+    of = _study_of(line)
     return of.get("name") == study or str(of.get("digest", "")).startswith(study)

@@ -69,6 +69,17 @@ def boundaries(rule: Spending, fractions: Sequence[float], alpha: float = 0.05) 
     return looks
 
 
+def look_quantile(rule: Spending, look: int, looks: int, alpha: float = 0.05) -> float:
+    """The probability whose quantile bounds the interval of one of several equally spaced looks, such as 0.9992.
+
+    An interval at that quantile, at every look, is wrong at any of them with probability `alpha` at most.
+    """
+    if not 1 <= look <= looks:
+        raise ValueError(f"look {look} of {looks}")
+    planned = boundaries(rule, [number / looks for number in range(1, looks + 1)], alpha)
+    return 1 - planned[look - 1].nominal / 2
+
+
 def _limit(nodes: np.ndarray, density: np.ndarray, step: float, scale: float, to_spend: float) -> float:
     """|z| beyond which exactly `to_spend` of the studies that go on will be."""
     low, high = 0.0, _WIDEST
