@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from study_lines import context, line, results, study
 
 from steelyard.errors import OperatorFault
+from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
 from steelyard.report.study_summary import summarise_study
-from steelyard.report.study_summary.read_results import ResultSet
+from steelyard.report.study_summary.read_results import ResultSet, _plan_of
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.two_agents import compare_named, gate_of
+from steelyard.study.protocol.folder import StudyFolder
 
 
 def compared(*lines: dict[str, object], anyway: bool = False, **more: object) -> object:
@@ -47,3 +51,19 @@ def test_an_unfinished_study_without_a_rule_is_not_compared() -> None:
     assert "180 of 1000 planned trials" in made.provisional[0]
     allowed = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000, stopping_rule="pocock")
     assert compare_named(allowed, "one", "two", anyway=False).comparison.conclusion == "better"
+
+
+def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_path: Path) -> None:
+    plan = StudyPlan(
+        name="pilot",
+        repeats=3,
+        agents=(PlannedAgent(agent="mine", name="mine", role="agent", identity="a" * 64),),
+        contracts=(PlannedContract(id="one", digest="b" * 64, stratum="s", path="one"),),
+    )
+    folder = StudyFolder.of(tmp_path, plan)
+    folder.begin(plan)
+    lines = [line("pass", study={"digest": plan.identity, "name": "pilot"})]
+    assert _plan_of(tmp_path, lines) == {"planned_trials": 3, "stopping_rule": None}
+    folder.add("end", how="complete", why="")
+    assert _plan_of(tmp_path, lines) == {}
+    assert _plan_of(tmp_path, [*lines, line("pass")]) == {}
