@@ -37,8 +37,10 @@ def comparison_sentence(  # noqa: PLR0913  # each part of the sentence
 
 def points(difference: Estimate) -> str:
     """`+9 points [2, 16]`."""
-    if difference.value is None or difference.low is None or difference.high is None:
+    if difference.value is None:
         return "unknown"
+    if difference.low is None or difference.high is None:
+        return f"{100 * difference.value:+.0f} points [no interval]"
     low, high = (_whole(100 * end) for end in (difference.low, difference.high))
     return f"{100 * difference.value:+.0f} points [{low}, {high}]"
 
