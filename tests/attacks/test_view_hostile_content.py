@@ -16,13 +16,96 @@ from hostile_runs import CONTRACT, RUN, make_hostile_run
 from viewer import Viewer, viewing
 
 ALLOWED = frozenset(
-    "html head meta title link script body a header nav ul ol li main footer h1 h2 h3 p div span section article details summary "
-    "form input fieldset legend label button textarea table caption thead tbody tr th td dl dt dd pre code b em time blockquote br "
-    "select option datalist figure figcaption svg line rect circle text polyline polygon".split()
+    [
+        "html",
+        "head",
+        "meta",
+        "title",
+        "link",
+        "script",
+        "body",
+        "a",
+        "header",
+        "nav",
+        "ul",
+        "ol",
+        "li",
+        "main",
+        "footer",
+        "h1",
+        "h2",
+        "h3",
+        "p",
+        "div",
+        "span",
+        "section",
+        "article",
+        "details",
+        "summary",
+        "form",
+        "input",
+        "fieldset",
+        "legend",
+        "label",
+        "button",
+        "textarea",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "dl",
+        "dt",
+        "dd",
+        "pre",
+        "code",
+        "b",
+        "em",
+        "time",
+        "blockquote",
+        "br",
+        "select",
+        "option",
+        "datalist",
+        "figure",
+        "figcaption",
+        "svg",
+        "line",
+        "rect",
+        "circle",
+        "text",
+        "polyline",
+        "polygon",
+    ]
 )
 MISLEADING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-TABS = ("", "/diff", "/scorers", "/judge", "/why", "/checks", "/cost", "/files", "/evidence", "/review", "/event/3", "/event/5", "/file/agent/stdout.txt")
-PAGES = (*(f"/run/{RUN}{tab}" for tab in TABS), "/", "/?q=%3Cscript%3E", "/contracts", "/agents", "/studies", "/study/all", "/compare")
+TABS = (
+    "",
+    "/diff",
+    "/scorers",
+    "/judge",
+    "/why",
+    "/checks",
+    "/cost",
+    "/files",
+    "/evidence",
+    "/review",
+    "/event/3",
+    "/event/5",
+    "/file/agent/stdout.txt",
+)
+PAGES = (
+    *(f"/run/{RUN}{tab}" for tab in TABS),
+    "/",
+    "/?q=%3Cscript%3E",
+    "/contracts",
+    "/agents",
+    "/studies",
+    "/study/all",
+    "/compare",
+)
 
 
 class Page(HTMLParser):

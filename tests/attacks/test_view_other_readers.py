@@ -22,7 +22,14 @@ from steelyard.evidence.folder.gradings import append_grading
 from steelyard.web.access import Access
 
 RUN = "20260307T120000000Z-c-noop-abcdef"
-PATHS = ("/", f"/run/{RUN}", f"/run/{RUN}/raw/manifest.json", f"/run/{RUN}/events.json", "/export", "/nothing")
+PATHS = (
+    "/",
+    f"/run/{RUN}",
+    f"/run/{RUN}/raw/manifest.json",
+    f"/run/{RUN}/events.json",
+    "/export",
+    "/nothing",
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +55,9 @@ def test_nothing_is_answered_without_the_token(viewer: Viewer, path: str) -> Non
     assert viewer.ask(f"{path}?token=guess").status == 403
 
 
-def test_the_token_of_the_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(viewer: Viewer) -> None:
+def test_the_token_of_the_address_becomes_a_cookie_that_scripts_and_other_sites_cannot_use(
+    viewer: Viewer,
+) -> None:
     answer = viewer.ask(f"/agents?token={viewer.access.token}&x=1", token=False)
     cookie = answer.headers["Set-Cookie"]
     assert "HttpOnly" in cookie
@@ -57,7 +66,17 @@ def test_the_token_of_the_address_becomes_a_cookie_that_scripts_and_other_sites_
     assert viewer.access.token not in answer.text
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1.evil.example:{port}", "localhost:1", "", "10.0.0.1:{port}"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:{port}",
+        "127.0.0.1.evil.example:{port}",
+        "localhost:1",
+        "",
+        "10.0.0.1:{port}",
+    ],
+)
 def test_a_name_of_another_site_gets_no_answer(viewer: Viewer, host: str) -> None:
     """A page whose name is bound to 127.0.0.1 after it was loaded sends its own name."""
     answer = viewer.ask("/", headers={"Host": host.format(port=viewer.access.port)})
@@ -162,7 +181,9 @@ def test_a_browser_is_started_without_the_token_in_its_arguments(tmp_path: Path)
         "path.unlink()\n"
     )
     env = {**os.environ, "DISPLAY": ":0", "BROWSER": str(browser)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=env, check=True
+    )
     mode = int(done.stdout.split()[0], 8)
     assert stat.S_IMODE(mode) == 0o600
     assert "token=secret" in done.stdout

@@ -54,7 +54,10 @@ def make_hostile_run(root: Path, run: str = RUN, *, events: int = 0) -> RunFolde
     """A folder that verifies; `events` more tool calls make its log long."""
     evil = json_text(EVERYTHING)
     folder = RunFolder.create(root, run)
-    folder.write_json("manifest.json", {"run": run, "contract": CONTRACT, "agent": {"name": evil}, "seeds": {"grading": 7, "repeat": 0}})
+    folder.write_json(
+        "manifest.json",
+        {"run": run, "contract": CONTRACT, "agent": {"name": evil}, "seeds": {"grading": 7, "repeat": 0}},
+    )
     _write_log(folder, run, evil, events)
     stored = folder.blobs.put_bytes(EVERYTHING.encode("utf-8", "surrogatepass") + b"\xff\xfe" + LONG.encode())
     path = "a/<script>window.pwned=8</script>\x1b[31m\u202e.py"
@@ -62,7 +65,9 @@ def make_hostile_run(root: Path, run: str = RUN, *, events: int = 0) -> RunFolde
     folder.write_bytes("change.json", change.to_bytes())
     folder.write_bytes("patch.diff", _patch())
     folder.write_json("checks/unit/outcome.json", _outcome(evil))
-    folder.write_bytes("agent/stdout.txt", EVERYTHING.encode("utf-8", "surrogatepass") + b"\xff" + LONG.encode())
+    folder.write_bytes(
+        "agent/stdout.txt", EVERYTHING.encode("utf-8", "surrogatepass") + b"\xff" + LONG.encode()
+    )
     seal(folder)
     append_grading(folder, _grading(evil))
     return folder
@@ -77,7 +82,11 @@ def _write_log(folder: RunFolder, run: str, evil: str, events: int) -> None:
         log.append("tool.call", "agent", {"kind": "execute", "cmd": LONG})
         log.append("tool.result", "agent", {"exit_status": 0, "wall_ns": 5, evil: evil})
         for number in range(events):
-            log.append("tool.call" if number % 2 else "tool.result", "agent", {"kind": "execute", "cmd": f"step {number}"})
+            log.append(
+                "tool.call" if number % 2 else "tool.result",
+                "agent",
+                {"kind": "execute", "cmd": f"step {number}"},
+            )
         log.append("stage.leave", "harness", {"stage": "write"})
         log.append("check.start", "harness", {"id": "unit"})
         log.append("check.end", "harness", {"id": "unit", "outcome": "fail", "why": evil})
@@ -121,7 +130,15 @@ def _outcome(evil: str) -> dict[str, Any]:
             "problems": [evil],
             "tampering": [evil],
         },
-        "controls": {"kind": "twin", "changed": 1, "counted": 1, "wrong": [evil], "coverage": 0.5, "problem": evil, "weak": evil},
+        "controls": {
+            "kind": "twin",
+            "changed": 1,
+            "counted": 1,
+            "wrong": [evil],
+            "coverage": 0.5,
+            "problem": evil,
+            "weak": evil,
+        },
     }
 
 

@@ -18,7 +18,9 @@ START = datetime(2026, 3, 7, 12, tzinfo=UTC)
 TAGS = ("acceptance_failure", "build_failure", "wrong_files", "no_patch", "tests_edited", "budget_wall_time")
 
 
-def made_lines(contracts: int, repeats: int, agents: dict[str, float] | None = None) -> Iterator[dict[str, Any]]:
+def made_lines(
+    contracts: int, repeats: int, agents: dict[str, float] | None = None
+) -> Iterator[dict[str, Any]]:
     """Result lines of a study: contracts are of different difficulty, and some trials have no decision."""
     generator = random.Random(20260307)
     easiness = [generator.uniform(-0.35, 0.35) for _ in range(contracts)]
@@ -31,7 +33,9 @@ def made_lines(contracts: int, repeats: int, agents: dict[str, float] | None = N
                 yield made_line(number, f"task-{contract:03d}", agent, repeat, (generator, share))
 
 
-def made_line(number: int, contract: str, agent: str, repeat: int, draw: tuple[random.Random, float]) -> dict[str, Any]:
+def made_line(
+    number: int, contract: str, agent: str, repeat: int, draw: tuple[random.Random, float]
+) -> dict[str, Any]:
     generator, share = draw
     is_baseline = agent in ("noop", "reference")
     verdict = "pass" if generator.random() < share else "fail"
@@ -41,7 +45,12 @@ def made_line(number: int, contract: str, agent: str, repeat: int, draw: tuple[r
     wall_s = generator.lognormvariate(4, 0.6)
     stamp = START + timedelta(seconds=30 * number)
     acceptance = {"pass": "success", "fail": "failure", "error": "acceptance_error"}.get(verdict)
-    gates = {"patch": "pass", "build": "pass", "acceptance": "pass" if verdict == "pass" else "fail", "safety": "pass"}
+    gates = {
+        "patch": "pass",
+        "build": "pass",
+        "acceptance": "pass" if verdict == "pass" else "fail",
+        "safety": "pass",
+    }
     return {
         "schema": "steelyard.result/1",
         "run": f"{stamp:%Y%m%dT%H%M%S}{number % 1000:03d}Z-{contract}-{agent}-{number:06x}",
@@ -52,9 +61,16 @@ def made_line(number: int, contract: str, agent: str, repeat: int, draw: tuple[r
         "agent": agent,
         "repeat": repeat,
         "fault": None,
-        "study": {"digest": "5" * 64, "name": "pilot", "stage": "main", "stratum": "python" if int(contract[-1]) % 2 else "go"},
+        "study": {
+            "digest": "5" * 64,
+            "name": "pilot",
+            "stage": "main",
+            "stratum": "python" if int(contract[-1]) % 2 else "go",
+        },
         "status": "invalid" if verdict == "invalid" else "scorable",
-        "reason": "" if verdict == "pass" else "hidden: 3 of 7 passed; not passed: tests/test_totals.py::test_big",
+        "reason": ""
+        if verdict == "pass"
+        else "hidden: 3 of 7 passed; not passed: tests/test_totals.py::test_big",
         "acceptance": acceptance,
         "termination": "wall_time" if wall_s > 150 and verdict == "fail" else "completed",
         "rationale": "the agent finished",
@@ -82,7 +98,12 @@ def made_line(number: int, contract: str, agent: str, repeat: int, draw: tuple[r
         "assurance": None,
         "refused": None,
         "cost": {"usd": 0.0 if is_baseline else round(generator.lognormvariate(-0.5, 0.5), 4)},
-        "durations": {"wall_s": wall_s, "working_s": wall_s * 0.8, "active_tool_s": wall_s * 0.4, "acceptance_s": wall_s * 0.15},
+        "durations": {
+            "wall_s": wall_s,
+            "working_s": wall_s * 0.8,
+            "active_tool_s": wall_s * 0.4,
+            "acceptance_s": wall_s * 0.15,
+        },
         "folder": None,
     }
 

@@ -38,7 +38,13 @@ class Viewer:
         return f"http://127.0.0.1:{self.access.port}"
 
     def ask(
-        self, path: str, *, method: str = "GET", headers: Mapping[str, str] | None = None, body: str | None = None, token: bool = True
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+        token: bool = True,
     ) -> Answer:
         """One request; with the token in its cookie, unless it is left out."""
         connection = http.client.HTTPConnection("127.0.0.1", self.access.port, timeout=120)

@@ -55,7 +55,15 @@ def test_attributes_that_run_code_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["javascript:alert(1)", " javascript:x", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "\x01javascript:x"]
+    "address",
+    [
+        "javascript:alert(1)",
+        " javascript:x",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "\x01javascript:x",
+    ],
 )
 def test_addresses_that_run_code_are_refused(address: str) -> None:
     with pytest.raises(ValueError, match="address"):
@@ -96,7 +104,10 @@ def test_any_text_stays_one_text_and_can_be_sent(text: str, value: str) -> None:
 
 
 def test_an_address_quotes_its_parts_and_leaves_out_empty_values() -> None:
-    assert url("run", "a/b?c", q="x y", page=2, tag=None, kind=["a", "b"]) == "/run/a%2Fb%3Fc?q=x+y&page=2&kind=a&kind=b"
+    assert (
+        url("run", "a/b?c", q="x y", page=2, tag=None, kind=["a", "b"])
+        == "/run/a%2Fb%3Fc?q=x+y&page=2&kind=a&kind=b"
+    )
     assert url() == "/"
     assert url("run", "\udcff") == "/run/%FF"
 
