@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from steelyard.web.run.event_words import event_words
 
 
 def test_a_run_is_read_from_its_verdict_to_its_evidence(
-    author: Author, steelyard: Steelyard, script: Any, tmp_path: Path
+    author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     """A run that passed, a judge that says FAIL, and an advisory scorer that failed."""
     contract = author.write(graders=[{"type": "max_files_changed", "limit": 9}])
@@ -229,7 +228,7 @@ def test_an_index_of_a_replaced_log_is_made_again(tmp_path: Path) -> None:
     assert len(indexes.of(path)) == 50
     other = tmp_path / "other.jsonl"
     written_log(other, 3).close()
-    os.replace(other, path)
+    other.replace(path)
     assert len(indexes.of(path)) == 3
     path.unlink()
     assert len(indexes.of(path)) == 0
