@@ -58,9 +58,16 @@ def test_rubins_rules_give_the_published_numbers() -> None:
 
 def test_imputation_without_undecided_trials_is_the_plain_cluster_interval() -> None:
     counts = [Counts(3, 2), Counts(1, 4), Counts(5, 0), Counts(2, 3)]
-    found = impute(counts, 5)
-    assert found.value == pytest.approx(11 / 20)
+    found, plain = impute(counts, 5), rate_over_contracts(one.decided for one in counts)
+    assert found.value == pytest.approx(plain.value)
+    assert found.interval == pytest.approx(plain.interval, abs=1e-9)
     assert impute(counts, 5) == found
+
+
+def test_imputation_where_every_decided_trial_failed_keeps_an_interval() -> None:
+    found = impute([Counts(0, 3), *[Counts(0, 3, 1)] * 9])
+    assert found.low < 0.1
+    assert found.high > 0.2
 
 
 def test_imputation_without_decided_trials_gives_words() -> None:

@@ -85,7 +85,12 @@ def test_repeats_of_a_contract_widen_the_interval_of_the_restricted_mean() -> No
 
 @pytest.mark.parametrize(
     ("durations", "word"),
-    [([], "no time"), ([Duration(math.nan, True)], "missing"), ([Duration(3, True)], "no run lasted 5 s")],
+    [
+        ([], "no time"),
+        ([Duration(math.nan, True)], "missing"),
+        ([Duration(3, True)], "no run lasted 5 s"),
+        ([Duration(6, False)], "no run succeeded"),
+    ],
 )
 def test_bad_times_give_words(durations: list[Duration], word: str) -> None:
     found = restricted_mean(durations, 5)
@@ -135,6 +140,11 @@ def test_the_bootstrap_of_the_ratio_is_near_fieller() -> None:
     fieller, bootstrap = cost_per_success(rows), bootstrap_cost_per_success(rows, Resampling(4000))
     assert bootstrap.value == pytest.approx(fieller.value)
     assert bootstrap.interval == pytest.approx(fieller.interval, rel=0.03)
+
+
+def test_a_bootstrap_whose_resamples_have_no_success_has_no_upper_end() -> None:
+    rows = [Spending(1.0, 1, 3), *[Spending(1.0 + at / 10, 0, 3) for at in range(9)]]
+    assert bootstrap_cost_per_success(rows, Resampling(500)).high == math.inf
 
 
 def test_an_agent_that_is_dearer_and_worse_is_not_on_the_front() -> None:

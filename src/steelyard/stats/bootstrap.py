@@ -111,8 +111,15 @@ def bca_ends(
     for tail in ((1 - level) / 2, (1 + level) / 2):
         z = bias + special.ndtri(tail)
         ends.append(float(special.ndtr(bias + z / (1 - acceleration * z))))
-    low, high = np.quantile(draws, ends, method="linear")
-    return float(low), float(high)
+    ordered = np.sort(draws)
+    return _quantile(ordered, ends[0]), _quantile(ordered, ends[1])
+
+
+def _quantile(ordered: Floats, share: float) -> float:
+    """By linear interpolation; infinite as soon as one of the two neighbours is."""
+    place = share * (len(ordered) - 1)
+    below, above = (float(ordered[at]) for at in (int(np.floor(place)), int(np.ceil(place))))
+    return above if np.isinf(above) else below + (above - below) * (place % 1)
 
 
 def _acceleration(left_out: Floats) -> float:

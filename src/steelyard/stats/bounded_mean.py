@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from scipy import special
 
-from steelyard.stats.clusters import wilson_ends
+from steelyard.stats.clusters import MOST_WORTH, variance_degrees, wilson_ends
 from steelyard.stats.estimate import Estimate, check_level, count_missing, unknown
 
 
@@ -16,7 +16,7 @@ def bounded_mean(
 ) -> Estimate:
     """Wilson's interval at the effective number of trials, with a t quantile for few contracts.
 
-        V = s^2 / m,  n_eff = p(1-p) / V * (z / t)^2
+        V = s^2 / m,  n_eff = p(1-p) / V * (z / t)^2, t with the degrees of `variance_degrees`
 
     This is the survey interval of Korn and Graubard (1998) with Wilson's shape. Where all contracts agree on 0 or on 1,
     each contract counts as one trial; where they agree on a value between, all `trials` count.
@@ -41,7 +41,8 @@ def _effective(values: Sequence[float], mean: float, trials: int, level: float) 
         return float(contracts)
     squares = math.fsum((value - mean) ** 2 for value in values)
     variance = squares / (contracts - 1) / contracts
-    most = float(max(trials, contracts))
-    worth = most if variance == 0 else min(most, mean * (1 - mean) / variance)
+    most = MOST_WORTH * max(trials, contracts)
+    worth = float(max(trials, contracts)) if variance == 0 else min(most, mean * (1 - mean) / variance)
+    degrees = variance_degrees([value - mean for value in values])
     tail = 0.5 + level / 2
-    return worth * float(special.ndtri(tail) / special.stdtrit(contracts - 1, tail)) ** 2
+    return worth * float(special.ndtri(tail) / special.stdtrit(degrees, tail)) ** 2

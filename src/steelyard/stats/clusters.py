@@ -7,14 +7,16 @@ several, some repeated      Wilson at the effective sample size n / deff, with a
     V    = m / (m - 1) * sum((y_i - p * n_i)^2) / n^2       linearised ratio estimator, contracts are the clusters
     deff = V / (p * (1 - p) / n)
 
-This is the survey interval of Korn and Graubard (1998) with Wilson's shape instead of Clopper and Pearson's. Where all
-contracts agree, V is 0 and says nothing: then each contract counts as one trial.
+This is the survey interval of Korn and Graubard (1998) with Wilson's shape instead of Clopper and Pearson's, and with
+degrees of freedom that follow from how unevenly the contracts contribute to V. Where all contracts agree, V is 0 and
+says nothing: then each contract counts as one trial. docs/statistics.md has the coverage.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from steelyard.stats.estimate import Estimate, unknown
@@ -22,6 +24,9 @@ from steelyard.stats.interval import Z95, Rate, wilson
 
 Scope = Literal["", "contract", "contracts"]
 TAIL95 = 0.975
+MOST_WORTH = (
+    2.0  # an effective sample is at most so many times the trials: chance alone can make contracts look alike
+)
 
 
 class Cluster(NamedTuple):
@@ -67,8 +72,25 @@ def effective_trials(clusters: list[Cluster]) -> float:
     variance = cluster_variance(clusters)
     if rate in (0.0, 1.0):
         return float(contracts)
-    worth = float(trials) if variance == 0 else min(float(trials), rate * (1 - rate) / variance)
-    return worth * (Z95 / t_quantile(contracts - 1)) ** 2
+    worth = float(trials) if variance == 0 else min(MOST_WORTH * trials, rate * (1 - rate) / variance)
+    degrees = variance_degrees([one.successes - rate * one.trials for one in clusters])
+    return worth * (Z95 / t_quantile(degrees)) ** 2
+
+
+def variance_degrees(deviations: Sequence[float]) -> int:
+    """Degrees of freedom of a variance that is estimated from these deviations of m contracts from their mean.
+
+    Matching moments (Satterthwaite 1946): 2m / (kurtosis - (m - 3) / (m - 1)), rounded down, within 1..m - 1. Where few
+    contracts make up most of the variance, as with rare successes, the kurtosis is high and the degrees are few.
+    """
+    count = len(deviations)
+    second = math.fsum(one**2 for one in deviations) / count
+    if second == 0:
+        return count - 1
+    excess = math.fsum(one**4 for one in deviations) / count / second**2 - (count - 3) / (count - 1)
+    if excess <= 0:
+        return count - 1
+    return max(1 if count == 2 else 2, min(count - 1, math.floor(2 * count / excess + 1e-9)))
 
 
 def cluster_variance(clusters: list[Cluster]) -> float:
@@ -89,6 +111,7 @@ def wilson_ends(rate: float, trials: float, z: float = Z95) -> tuple[float, floa
     return low, high
 
 
+@functools.cache
 def t_quantile(degrees: int, probability: float = TAIL95) -> float:
     """Of Student's distribution with a whole number of degrees of freedom, for a probability above one half."""
     low, high = 0.0, 1.0

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from steelyard.stats.bootstrap import SEED
-from steelyard.stats.clusters import Cluster, cluster_variance, rate_over_contracts
+from steelyard.stats.clusters import Cluster, cluster_variance, rate_over_contracts, wilson_ends
 from steelyard.stats.estimate import Estimate, unknown
 
 IMPUTATIONS = 50
@@ -77,11 +77,10 @@ def impute(counts: Sequence[Counts], imputations: int = IMPUTATIONS, seed: int =
         completed = [_completed(one, rate, generator) for one in tried]
         values.append(sum(one.successes for one in completed) / trials)
         variances.append(cluster_variance(completed))
-    low, high, value = _pooled_ends(values, variances, len(tried))
-    return Estimate(
-        value, max(0.0, low), min(1.0, high), method, trials, len(tried),
-        ("undecided trials succeed as often as decided ones of the same contract",),
-    )  # fmt: skip
+    pooled = pool(values, variances, len(tried) - 1)
+    low, high = _pooled_ends(pooled, decided, len(tried), trials)
+    assumptions = ("undecided trials succeed as often as decided ones of the same contract",)
+    return Estimate(pooled.value, low, high, method, trials, len(tried), assumptions)
 
 
 def _completed(one: Counts, rate: float, generator: np.random.Generator) -> Cluster:
@@ -115,11 +114,15 @@ def pool(values: Sequence[float], variances: Sequence[float], complete_degrees: 
 
 
 def _pooled_ends(
-    values: Sequence[float], variances: Sequence[float], contracts: int
-) -> tuple[float, float, float]:
-    pooled = pool(values, variances, contracts - 1)
-    half = float(special.stdtrit(max(1.0, pooled.degrees), 0.975)) * math.sqrt(pooled.variance)
-    return pooled.value - half, pooled.value + half, pooled.value
+    pooled: Pooled, decided: Sequence[Cluster], contracts: int, trials: int
+) -> tuple[float, float]:
+    """Wilson's shape at the effective number of trials p(1-p) / T; where all decided trials agree, one for each contract."""
+    rate, z = pooled.value, float(special.ndtri(0.975))
+    agree = all(not one.successes for one in decided) or all(one.successes == one.trials for one in decided)
+    if agree or pooled.variance == 0:
+        return wilson_ends(rate, contracts, z)
+    worth = min(float(trials), rate * (1 - rate) / pooled.variance)
+    return wilson_ends(rate, worth * (z / float(special.stdtrit(max(1.0, pooled.degrees), 0.975))) ** 2, z)
 
 
 def conclusion(difference: Estimate) -> str:

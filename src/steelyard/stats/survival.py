@@ -98,6 +98,8 @@ def restricted_mean(
         return unknown(
             f"no run lasted {limit:g} s; the longest took {longest:g} s", method=method, n=len(durations)
         )
+    if not any(one.succeeded for one in durations):
+        return unknown("no run succeeded, so no time to success is known", method=method, n=len(durations))
     clusters = sorted({one.cluster for one in durations})
     value = area(durations, limit)
     if len(clusters) > 1:

@@ -180,7 +180,9 @@ def _alerted(facts: RunFacts, severities: set[str]) -> str:
     """The first alert of a monitor with one of these severities."""
     found = (one for one in facts.events if one.type == "monitor.alert")
     first = next((one for one in found if one.payload.get("severity") in severities), None)
-    return "" if first is None else f"event {first.seq}: {first.payload.get('why') or first.payload.get('code')}"
+    return (
+        "" if first is None else f"event {first.seq}: {first.payload.get('why') or first.payload.get('code')}"
+    )
 
 
 def is_policy_finding(finding: Finding) -> bool:

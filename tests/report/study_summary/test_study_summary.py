@@ -9,53 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from study_lines import context, line, study, summary
 
 from steelyard.errors import OperatorFault
 from steelyard.report.study_summary import read_results, summarise_study
-from steelyard.report.study_summary.model import StudySummary
-from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.stats.clusters import Cluster, rate_over_contracts
-
-
-def line(verdict: str, agent: str = "x", contract: str = "a", **more: Any) -> dict[str, Any]:
-    status = "invalid" if verdict == "invalid" else "scorable"
-    gate = "pass" if verdict == "pass" else "fail"
-    return {
-        "schema": "steelyard.result/1",
-        "run": f"r-{agent}-{contract}",
-        "contract": {"id": contract, "digest": contract * 8},
-        "agent": agent,
-        "verdict": verdict,
-        "status": status,
-        "termination": "completed",
-        "gates": None if verdict == "invalid" else {"patch": "pass", "acceptance": gate},
-        "tags": [] if verdict == "pass" else ["acceptance_failure"],
-        "cost": {"usd": 0.5},
-        "durations": {"wall_s": 10.0, "working_s": 6.0, "acceptance_s": 3.0},
-        "folder": None,
-        **more,
-    }
-
-
-def results(*lines: dict[str, Any], contexts: list[RunContext | None] | None = None) -> ResultSet:
-    return ResultSet("lines", lines, tuple(contexts or [None] * len(lines)))
-
-
-def summary(*lines: dict[str, Any], **more: Any) -> StudySummary:
-    return summarise_study(results(*lines, **more))
-
-
-def study(
-    first: float, second: float, contracts: int = 30, repeats: int = 3, seed: int = 1
-) -> list[dict[str, Any]]:
-    generator = random.Random(seed)
-    return [
-        line("pass" if generator.random() < rate else "fail", agent, f"c{number}", repeat=repeat)
-        for number in range(contracts)
-        for agent, rate in (("one", first), ("two", second))
-        for repeat in range(repeats)
-    ]
 
 
 def test_categories_are_over_scorable_trials_and_invalid_over_all() -> None:
@@ -129,7 +88,7 @@ def test_p_values_account_for_each_other() -> None:
     made = summary(*lines)
     assert len(made.comparisons) == 6
     assert all(one.p_holm >= one.p_benjamini_hochberg >= one.p for one in made.comparisons)
-    assert "all 6 comparisons" in made.multiplicity
+    assert "(6)" in made.multiplicity
 
 
 def test_the_order_of_lines_changes_no_number() -> None:
@@ -225,10 +184,6 @@ def test_strata_have_their_own_rates() -> None:
         ("python", 1.0, 1),
     ]
     assert made.study == {"digest": "dddddddd", "name": "s"}
-
-
-def context(**more: Any) -> RunContext:
-    return RunContext(conditions={"budget": "b1", "graders": "g1"}, agent_version="v1", **more)
 
 
 def test_conditions_that_differ_are_listed() -> None:

@@ -14,7 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmode
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
-from steelyard.stats.clusters import Cluster
+from steelyard.stats.clusters import Cluster, variance_degrees
 from steelyard.stats.compare.difference import (
     bootstrap_difference,
     mcnemar,
@@ -52,10 +52,24 @@ def rates(pairs: list[Pair]) -> tuple[list[float], list[float]]:
 def test_the_difference_is_the_paired_t_interval_of_scipy(seed: int) -> None:
     pairs = made(seed, 14)
     first, second = rates(pairs)
-    expected = stats.ttest_rel(second, first).confidence_interval(0.95)
+    differences = [two - one for one, two in zip(first, second, strict=True)]
+    degrees = variance_degrees([one - sum(differences) / 14 for one in differences])
+    middle, error = np.mean(differences), stats.sem(differences)
     found = paired_difference(pairs)
-    assert found.interval == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert found.interval == pytest.approx(stats.t.interval(0.95, degrees, middle, error), abs=1e-9)
     assert (found.n, found.clusters) == (84, 14)
+
+
+def test_differences_without_outliers_have_all_degrees_of_freedom_and_are_scipys() -> None:
+    pairs = [Pair(Cluster(at % 3, 3), Cluster((at * 2 + 1) % 4, 3)) for at in range(12)]
+    first, second = rates(pairs)
+    expected = stats.ttest_rel(second, first).confidence_interval(0.95)
+    assert paired_difference(pairs).interval == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_one_contract_that_makes_up_the_variance_leaves_few_degrees_of_freedom() -> None:
+    assert variance_degrees([1.0, -1.0] * 10) == 19
+    assert variance_degrees([0.95] + [-0.05] * 19) == 2
 
 
 @pytest.mark.parametrize("seed", range(4))

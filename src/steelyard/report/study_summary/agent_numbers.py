@@ -7,9 +7,9 @@ from functools import partial
 
 from steelyard.report.study_summary.economics import economics, spread
 from steelyard.report.study_summary.model import AgentNumbers, Counted, PassK, Stratum, TimeToSuccess
-from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_contract
+from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_contract, rate_of
 from steelyard.stats.bounded_mean import bounded_mean
-from steelyard.stats.clusters import Cluster, rate_over_contracts
+from steelyard.stats.clusters import Cluster
 from steelyard.stats.design.icc import icc_of_outcomes
 from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.indeterminate import Counts, bounds, impute
@@ -51,14 +51,6 @@ def agent_numbers(
         economics=economics(records),
         versions=tuple(sorted({one.context.agent_version for one in records if one.context})),
     )
-
-
-def rate_of(records: Iterable[TrialRecord], holds: Callable[[TrialRecord], bool]) -> Estimate:
-    """The share of trials for which something holds; contracts are the clusters."""
-    counts: dict[str, list[bool]] = {}
-    for one in records:
-        counts.setdefault(one.digest, []).append(holds(one))
-    return rate_over_contracts(Cluster(sum(each), len(each)) for each in counts.values())
 
 
 def counts_by_contract(records: Sequence[TrialRecord]) -> dict[str, Counts]:

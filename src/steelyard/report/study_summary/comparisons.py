@@ -29,9 +29,7 @@ from steelyard.stats.survival import log_rank
 MOST_NAMED = 5  # contracts that a difference names
 RESAMPLING = Resampling(2000)
 
-MULTIPLICITY = (
-    "p-values are adjusted over all {count} comparisons of this summary: Holm, and Benjamini-Hochberg"
-)
+MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summary ({count}): Holm, and Benjamini-Hochberg"
 
 
 def compare_all(agents: dict[str, list[TrialRecord]]) -> tuple[AgentComparison, ...]:

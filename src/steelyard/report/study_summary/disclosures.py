@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from steelyard.report.study_summary.agent_numbers import rate_of
 from steelyard.report.study_summary.economics import tokens_of
 from steelyard.report.study_summary.model import (
     AgentNumbers,
@@ -17,7 +16,7 @@ from steelyard.report.study_summary.model import (
     LabelErrorRow,
     Precision,
 )
-from steelyard.report.study_summary.trial_record import TrialRecord
+from steelyard.report.study_summary.trial_record import TrialRecord, rate_of
 from steelyard.stats.labels import Labelled, label_errors
 
 NOT_MEASURED = "not measured: no run of these has a decision by people (`steelyard review` records one)"

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from steelyard.report.study_summary.model import Economics, Pareto, ParetoPoint, Spread
-from steelyard.report.study_summary.trial_record import TrialRecord, by_contract
+from steelyard.report.study_summary.trial_record import TrialRecord, by_contract, rate_of
 from steelyard.stats.cost import Spending, cost_per_success, pareto_front
 from steelyard.stats.estimate import Estimate, unknown
 
@@ -97,5 +97,16 @@ def pareto_of(agents: dict[str, list[TrialRecord]]) -> Pareto:
     """Over decided trials: what has no decision is no failure."""
     decided = {name: [one for one in records if one.is_decided] for name, records in agents.items()}
     found = pareto_front({name: spending(records) for name, records in decided.items()})
-    points = tuple(ParetoPoint(*one) for one in found.points)
-    return Pareto(points, found.contracts, found.method, found.why)
+    shared = (
+        set.intersection(*({one.digest for one in decided[each.name]} for each in found.points))
+        if found.points
+        else set()
+    )
+    points = []
+    for each in found.points:
+        over = [one for one in decided[each.name] if one.digest in shared]
+        cost, success = _mean([one.cost_usd for one in over], over), rate_of(over, lambda one: one.succeeded)
+        points.append(
+            ParetoPoint(each.name, each.cost, each.rate, each.on_front, each.probability, cost, success)
+        )
+    return Pareto(tuple(points), found.contracts, found.method, found.why)

@@ -176,10 +176,12 @@ class AgentComparison:
 @dataclass(frozen=True, slots=True)
 class ParetoPoint:
     agent: str
-    cost_usd: float
+    cost_usd: float  # of a trial, over the shared contracts
     success: float
     on_front: bool
     probability: float | None
+    cost: Estimate  # the same with intervals
+    rate: Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.report.study_summary.read_results import Line, ResultSet
 from steelyard.report.study_summary.run_context import RunContext
+from steelyard.stats.clusters import Cluster, rate_over_contracts
+from steelyard.stats.estimate import Estimate
 
 Category = Literal["success", "failure", "acceptance_error", "invalid", "ungraded"]
 CATEGORY: dict[str, Category] = {
@@ -159,3 +161,11 @@ def by_contract(records: Sequence[TrialRecord]) -> dict[str, list[TrialRecord]]:
     for record in records:
         found.setdefault(record.digest, []).append(record)
     return found
+
+
+def rate_of(records: Iterable[TrialRecord], holds: Callable[[TrialRecord], bool]) -> Estimate:
+    """The share of trials for which something holds; contracts are the clusters."""
+    counts: dict[str, list[bool]] = {}
+    for one in records:
+        counts.setdefault(one.digest, []).append(holds(one))
+    return rate_over_contracts(Cluster(sum(each), len(each)) for each in counts.values())

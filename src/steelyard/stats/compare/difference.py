@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special
 
 from steelyard.stats.bootstrap import DEFAULT, Resampling, cluster_bootstrap
+from steelyard.stats.clusters import variance_degrees
 from steelyard.stats.compare.pairs import Pair, trials_of
 from steelyard.stats.estimate import Estimate, check_level, unknown
 
@@ -32,7 +33,7 @@ class Significance(NamedTuple):
 
 
 def paired_difference(pairs: Sequence[Pair], level: float = 0.95) -> Estimate:
-    """Mean difference over contracts, D +- t * s / sqrt(m), m - 1 degrees of freedom, within -1..1.
+    """Mean difference over contracts, D +- t * s / sqrt(m), within -1..1; t with the degrees of `variance_degrees`.
 
     Two-stage cluster sampling with equal weights (Cochran 1977, 11.3): s^2 is the variance of the contracts' differences
     and contains the variance between repeats. Where all contracts have the same difference s is 0 and says nothing: then
@@ -50,7 +51,8 @@ def paired_difference(pairs: Sequence[Pair], level: float = 0.95) -> Estimate:
     if squares <= 1e-24:
         half = 1 - ((1 - check_level(level)) / 2) ** (1 / contracts)
     else:
-        t = float(special.stdtrit(contracts - 1, 0.5 + check_level(level) / 2))
+        degrees = variance_degrees([one - mean for one in differences])
+        t = float(special.stdtrit(degrees, 0.5 + check_level(level) / 2))
         half = t * math.sqrt(squares / (contracts - 1) / contracts)
     assumptions = ("contracts are independent", "every contract has the same weight")
     return Estimate(

@@ -1,0 +1,45 @@
+# mypy: disable-error-code="arg-type, attr-defined"
+"""One comparison of two agents: what is refused, and what a gate makes of it."""
+
+from __future__ import annotations
+
+import pytest
+from study_lines import context, line, results, study
+
+from steelyard.errors import OperatorFault
+from steelyard.report.study_summary.read_results import ResultSet
+from steelyard.report.study_summary.run_context import RunContext
+from steelyard.report.study_summary.two_agents import compare_named, gate_of
+
+
+def compared(*lines: dict[str, object], anyway: bool = False, **more: object) -> object:
+    return compare_named(results(*lines, **more), "one", "two", anyway=anyway)
+
+
+def test_a_gate_without_margin_fails_only_where_a_regression_is_shown() -> None:
+    assert gate_of(compared(*study(0.8, 0.2)), None).failed
+    assert not gate_of(compared(*study(0.5, 0.5)), None).failed
+
+
+def test_a_gate_with_a_margin_fails_unless_the_loss_is_excluded() -> None:
+    few = compared(*study(0.5, 0.5, contracts=8))
+    assert gate_of(few, 0.05).failed
+    assert not gate_of(compared(*study(0.4, 0.8)), 0.05).failed
+
+
+def test_conditions_that_differ_are_refused_before_any_number() -> None:
+    other = RunContext(conditions={"budget": "b2", "graders": "g1"}, agent_version="v1")
+    lines = [line("pass", "one"), line("pass", "two")]
+    with pytest.raises(OperatorFault, match="budget: b1 and b2"):
+        compared(*lines, contexts=[context(), other])
+    made = compared(*lines, contexts=[context(), other], anyway=True)
+    assert made.anyway
+
+
+def test_an_unfinished_study_without_a_rule_is_not_compared() -> None:
+    lines = tuple(study(0.2, 0.8))
+    unfinished = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000)
+    with pytest.raises(OperatorFault, match="180 of 1000 planned trials are finished"):
+        compare_named(unfinished, "one", "two", anyway=False)
+    allowed = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000, stopping_rule="pocock")
+    assert compare_named(allowed, "one", "two", anyway=False).comparison.conclusion == "better"
