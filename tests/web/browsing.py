@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 from viewer import Viewer
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -35,12 +35,17 @@ def opened(browser: Browser, viewer: Viewer, **options: object) -> Iterator[tupl
     context.set_default_timeout(SLOW_MS)
     page = context.new_page()
     complaints: list[str] = []
+
+    def dismiss(dialog: Dialog) -> None:
+        complaints.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
     page.on(
         "console",
         lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None,
     )
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("dialog", lambda dialog: (complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("dialog", dismiss)
     page.on(
         "request",
         lambda request: (
