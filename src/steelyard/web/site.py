@@ -23,7 +23,7 @@ from steelyard.web.explorer import explorer_page
 from steelyard.web.export import export
 from steelyard.web.message import NotThere, Request, Response, page
 from steelyard.web.records import Records
-from steelyard.web.run import checks, cost, diff, evidence, judge, review, scorers, timeline
+from steelyard.web.run import checks, cost, diff, evidence, judge, review, scorers, timeline, why
 from steelyard.web.run import files as run_files
 from steelyard.web.run.event_index import EventIndexes
 from steelyard.web.run.record import RunRecord, read_record
@@ -59,6 +59,7 @@ class Site:
             "/diff": lambda record, _: diff.diff_tab(record),
             "/scorers": lambda record, _: scorers.scorers_tab(record),
             "/judge": lambda record, _: judge.judge_tab(record),
+            "/why": lambda record, _: why.why_tab(record),
             "/checks": checks.checks_tab,
             "/cost": lambda record, _: cost.cost_tab(record),
             "/files": lambda record, _: run_files.files_tab(record),

@@ -22,10 +22,11 @@ from steelyard.stats.compare.difference import (
 from steelyard.stats.compare.multiplicity import benjamini_hochberg, holm
 from steelyard.stats.compare.pairs import Pair, paired
 from steelyard.stats.design.power import contracts_to_decide
-from steelyard.stats.estimate import Estimate
+from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.indeterminate import Counts, conclusion, is_fragile
 from steelyard.stats.survival import log_rank
 
+NOT_COMPARABLE = "not comparable"
 MOST_NAMED = 5  # contracts that a difference names
 RESAMPLING = Resampling(2000)
 
@@ -34,8 +35,32 @@ MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summ
 
 def compare_all(agents: dict[str, list[TrialRecord]]) -> tuple[AgentComparison, ...]:
     """Every pair of agents, in order, with p-values that account for each other."""
-    found = [compare_agents(agents, first, second) for first, second in combinations(agents, 2)]
+    found = [_only_comparable(compare_agents(agents, *pair)) for pair in combinations(agents, 2)]
     return _adjusted(found)
+
+
+def _only_comparable(one: AgentComparison) -> AgentComparison:
+    """Without numbers where conditions differ: a report has no `--anyway`."""
+    if not one.differences:
+        return one
+    what = ", ".join(dict.fromkeys(each.what for each in one.differences))
+    nothing = unknown(f"conditions differ: {what}", clusters=one.contracts)
+    return replace(
+        one,
+        difference=nothing,
+        bootstrap=nothing,
+        worst=nothing,
+        best=nothing,
+        p=None,
+        mcnemar_p=None,
+        log_rank_p=None,
+        is_fragile=False,
+        conclusion=NOT_COMPARABLE,
+        flips=(),
+        more_contracts=None,
+        sentence=f"{one.second} and {one.first} are not compared: conditions differ ({what}); "
+        "`steelyard compare A B --anyway` compares them",
+    )
 
 
 def _adjusted(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:

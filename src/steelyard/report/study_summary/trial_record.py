@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,6 +23,7 @@ CATEGORY: dict[str, Category] = {
 DECIDED = frozenset({"success", "failure"})
 BASELINES = frozenset({"noop", "reference"})
 NO_STRATUM = "-"
+LARGEST = 1e12  # dollars or seconds; what claims to be more is not believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def trials_of(results: ResultSet) -> Trials:
         record = record_of(line, context)
         attempted[record.agent] = attempted.get(record.agent, 0) + 1
         invalid[record.agent] = invalid.get(record.agent, 0) + (record.category == "invalid")
-        trial, attempt = line.get("trial"), line.get("attempt") or 1
+        trial, attempt = line.get("trial"), _attempt(line.get("attempt"))
         if isinstance(trial, str) and trial in last:
             place, before = last[trial]
             if attempt > before:
@@ -141,10 +141,14 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    """Numbers that are none (NaN, a text, negative) are unknown, and unknown is never zero."""
+    """Numbers that are none (NaN, a text, negative, infinite) are unknown, and unknown is never zero."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
+    return float(value) if 0 <= value <= LARGEST else None
+
+
+def _attempt(value: Any) -> int:
+    return value if isinstance(value, int) and value >= 1 else 1
 
 
 def by_agent(records: Sequence[TrialRecord]) -> dict[str, list[TrialRecord]]:

@@ -18,6 +18,7 @@ TABS = (
     ("Diff", "diff"),
     ("Scorers", "scorers"),
     ("Judge", "judge"),
+    ("Why", "why"),
     ("Checks", "checks"),
     ("Cost", "cost"),
     ("Files", "files"),

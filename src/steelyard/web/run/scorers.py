@@ -7,11 +7,12 @@ from typing import Any
 
 import orjson
 
-from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.one_run import told_by
 from steelyard.web.layout import card, empty, facts
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
+from steelyard.web.run.why import pointer
 from steelyard.web.words import badge, bounded, cut, number
 
 MOST_OUTPUT = 20_000
@@ -102,17 +103,9 @@ def _detail(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> M
 
 def _pointers(record: RunRecord, grade: Mapping[str, Any]) -> Child:
     """Where the evidence of a grade is: a check, an event, a file of the record."""
-    found: list[Child] = []
-    for one in grade.get("pointers") or ():
-        text = str(one)
-        if text.startswith("checks/"):
-            address = url("run", record.run, "checks") + f"#{text.split('/')[1]}"
-            found.append(tag("a", text, href=address))
-        elif text.startswith("event:") and text[6:].isdecimal():
-            found.append(tag("a", text, href=url("run", record.run, "event", text[6:])))
-        else:
-            found.append(tag("code", cut(text, 200)))
-    return [join(one, " ") for one in found[:20]] or "none recorded"
+    return [
+        join(pointer(record, str(one)), " ") for one in (grade.get("pointers") or ())[:20]
+    ] or "none recorded"
 
 
 def _breakdown(record: RunRecord) -> Markup | None:
