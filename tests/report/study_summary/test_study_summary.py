@@ -260,6 +260,12 @@ def test_cost_is_itemised_by_phase() -> None:
     assert made.discoveries == ()
 
 
+def test_tokens_and_reviews_are_taken_from_the_line_where_it_has_them() -> None:
+    made = summary(line("pass", usage={"tokens_in": 3, "tokens_out": 4}, review={"decision": "fail"}))
+    assert made.disclosures.cost_by_phase["inference"]["tokens"] == 7
+    assert made.disclosures.label_errors[0].false_negative.value == 1.0
+
+
 def test_a_failure_mode_is_discovered_once_at_a_cost() -> None:
     made = summary(
         line("pass", contract="a"), line("fail", contract="b"), line("fail", contract="c")

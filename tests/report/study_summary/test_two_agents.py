@@ -1,4 +1,4 @@
-# mypy: disable-error-code="arg-type, attr-defined"
+# mypy: disable-error-code="arg-type, attr-defined, operator"
 """One comparison of two agents: what is refused, and what a gate makes of it."""
 
 from __future__ import annotations
@@ -50,7 +50,12 @@ def test_an_unfinished_study_without_a_rule_is_not_compared() -> None:
     assert made.comparisons == ()
     assert "180 of 1000 planned trials" in made.provisional[0]
     allowed = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000, stopping_rule="pocock")
-    assert compare_named(allowed, "one", "two", anyway=False).comparison.conclusion == "better"
+    early = compare_named(allowed, "one", "two", anyway=False).comparison
+    usual = compare_named(results(*lines), "one", "two", anyway=False).comparison
+    assert early.conclusion == "better"
+    assert early.difference.level > 0.98
+    assert early.difference.high - early.difference.low > usual.difference.high - usual.difference.low
+    assert "look before the end" in early.sentence
 
 
 def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_path: Path) -> None:

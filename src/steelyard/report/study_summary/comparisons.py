@@ -33,9 +33,9 @@ RESAMPLING = Resampling(2000)
 MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summary ({count}): Holm, and Benjamini-Hochberg"
 
 
-def compare_all(agents: dict[str, list[TrialRecord]]) -> tuple[AgentComparison, ...]:
+def compare_all(agents: dict[str, list[TrialRecord]], level: float = 0.95) -> tuple[AgentComparison, ...]:
     """Every pair of agents, in order, with p-values that account for each other."""
-    found = [_only_comparable(compare_agents(agents, *pair)) for pair in combinations(agents, 2)]
+    found = [_only_comparable(compare_agents(agents, *pair, level=level)) for pair in combinations(agents, 2)]
     return _adjusted(found)
 
 
@@ -72,13 +72,16 @@ def _adjusted(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
     )
 
 
-def compare_agents(agents: dict[str, list[TrialRecord]], first: str, second: str) -> AgentComparison:
+def compare_agents(
+    agents: dict[str, list[TrialRecord]], first: str, second: str, *, level: float = 0.95
+) -> AgentComparison:
+    """At a look before the end of a study `level` is higher: see `interim_level`."""
     one, two = agents[first], agents[second]
     counts = counts_by_contract(one), counts_by_contract(two)
     decided = tuple({digest: each.decided for digest, each in side.items()} for side in counts)
     pairs = paired(*decided)
-    difference = paired_difference(pairs)
-    worst, best = (paired_difference(_extreme(*counts, for_second=which)) for which in (False, True))
+    difference = paired_difference(pairs, level)
+    worst, best = (paired_difference(_extreme(*counts, for_second=which), level) for which in (False, True))
     test, exact = permutation_test(pairs), mcnemar(pairs)
     undecided = sum(each.undecided for side in counts for each in side.values())
     is_open = undecided > 0 and is_fragile(difference, worst, best)
@@ -91,7 +94,7 @@ def compare_agents(agents: dict[str, list[TrialRecord]], first: str, second: str
         p_holm=None,
         p_benjamini_hochberg=None,
         mcnemar_p=exact.p,
-        bootstrap=bootstrap_difference(pairs, RESAMPLING),
+        bootstrap=bootstrap_difference(pairs, RESAMPLING, level),
         worst=worst,
         best=best,
         undecided=undecided,

@@ -25,7 +25,7 @@ def economics(records: Sequence[TrialRecord]) -> Economics:
     return Economics(
         cost_usd=spread([one.cost_usd for one in records], records),
         cost_per_success=cost_per_success(list(spending(records).values())),
-        tokens=spread([tokens_of(one) for one in records], records),
+        tokens=spread([one.tokens for one in records], records),
         wall_s_success=spread([one.wall_s for one in successes], successes),
         wall_s_failure=spread([one.wall_s for one in failures], failures),
         working_s=spread([one.working_s for one in records], records),
@@ -33,13 +33,6 @@ def economics(records: Sequence[TrialRecord]) -> Economics:
         overhead_s=spread([_overhead(one) for one in records], records),
         human_minutes=math.fsum(measured) if measured else None,
     )
-
-
-def tokens_of(record: TrialRecord) -> float | None:
-    context = record.context
-    if context is None or context.tokens_in is None or context.tokens_out is None:
-        return None
-    return float(context.tokens_in + context.tokens_out)
 
 
 def _overhead(record: TrialRecord) -> float | None:

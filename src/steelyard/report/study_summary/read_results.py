@@ -14,6 +14,7 @@ from steelyard.errors import OperatorFault
 from steelyard.report.result import SCHEMA, VERDICTS
 from steelyard.report.stored.open_store import open_store
 from steelyard.report.study_summary.run_context import RunContext, read_context
+from steelyard.stats.design.sequential import boundaries
 
 Line = Mapping[str, Any]
 
@@ -30,6 +31,15 @@ class ResultSet:
     )  # running, interrupted, not graded, altered
     planned_trials: int | None = None  # of the study's plan
     stopping_rule: str | None = None  # for looks before the end, of the study's plan
+
+    def interim_level(self, done: int) -> float:
+        """The confidence level of a comparison: 0.95 at the end, higher at a look before it (alpha spending)."""
+        if self.planned_trials is None or self.stopping_rule is None or not 0 < done < self.planned_trials:
+            return 0.95
+        fractions = [done / self.planned_trials, 1.0]
+        if self.stopping_rule == "pocock":
+            return 1 - boundaries("pocock", fractions)[0].nominal
+        return 1 - boundaries("obrien_fleming", fractions)[0].nominal
 
     def filtered(self, keep: set[str]) -> ResultSet:
         """Only the lines of these agents."""

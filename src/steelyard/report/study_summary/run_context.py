@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder.folder import GRADINGS, MANIFEST, REPORT, RunFolder
+from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD, GRADINGS, MANIFEST, REPORT, RunFolder
 from steelyard.review.record import list_annotations
 from steelyard.review.status import review_status
 
@@ -117,6 +117,8 @@ def _conditions(configuration: Mapping[str, Any], environment: Mapping[str, Any]
 
 
 def _review(run: RunFolder) -> tuple[str, float | None]:
+    if not run.file(ANNOTATIONS_HEAD).exists():
+        return "none", None
     try:
         entries = list_annotations(run)
     except (OperatorFault, *_DAMAGED):

@@ -42,7 +42,8 @@ def summarise_study(results: ResultSet) -> StudySummary:
     )
     compared = {name: each for name, each in agents.items() if name not in BASELINES}
     refused = _refused(results, trials)
-    comparisons = compare_all(compared) if len(compared) <= MOST_COMPARED and not refused else ()
+    level = results.interim_level(len(records))
+    comparisons = compare_all(compared, level) if len(compared) <= MOST_COMPARED and not refused else ()
     deviations = deviations_of(records)
     return StudySummary(
         source=results.source,

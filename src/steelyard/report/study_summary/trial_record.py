@@ -46,6 +46,8 @@ class TrialRecord:
     acceptance_s: float | None
     quality: float | None  # only where all gates pass
     context: RunContext | None
+    tokens: float | None = None  # in and out
+    people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
     judge: tuple[str, ...] = ()  # the models that were asked
     reason: str = ""
 
@@ -121,9 +123,21 @@ def record_of(line: Line, context: RunContext | None) -> TrialRecord:
         acceptance_s=_number(durations.get("acceptance_s")),
         quality=_number(_object(line.get("quality")).get("score")),
         context=context,
+        tokens=_tokens(line, context),
+        people=str(_object(line.get("review")).get("decision") or (context.people if context else "none")),
         judge=_models(line),
         reason=str(line.get("reason") or ""),
     )
+
+
+def _tokens(line: Line, context: RunContext | None) -> float | None:
+    """What the line says, or else the run's report."""
+    usage = _object(line.get("usage"))
+    parts = [_number(usage.get(name)) for name in ("tokens_in", "tokens_out")]
+    if None in parts and context is not None:
+        parts = [_number(context.tokens_in), _number(context.tokens_out)]
+    known = [one for one in parts if one is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _models(line: Line) -> tuple[str, ...]:
