@@ -17,7 +17,7 @@ from scipy import special
 from steelyard.stats.estimate import Estimate, check_level, unknown
 
 Spending = Literal["obrien_fleming", "pocock"]
-RULES = ("obrien_fleming", "pocock", "anytime")
+RULES = ("obrien_fleming", "pocock")
 _NODES = 400  # of the Gauss-Legendre rule on each continuation region
 _WIDEST = 10.0  # standard deviations; the normal density beyond is below 1e-22
 
@@ -140,6 +140,6 @@ def require_rule(done: int, planned: int, rule: str | None) -> None:
         return
     raise PeekingRefused(
         f"{done} of {planned} planned trials are finished, and the plan has no rule for looking early: "
-        "a conclusion now would be wrong more often than its level says. Finish the study, or register "
-        f"`stopping` ({', '.join(RULES)}) before it starts"
+        "a conclusion now would be wrong more often than its level says. Finish the study; the next one can be planned "
+        "with a rule (`steelyard plan --stop-when-decided`)"
     )
