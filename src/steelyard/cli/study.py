@@ -221,6 +221,7 @@ def _engine(
 ) -> Callable[[EnvelopeGate], TrialEngine]:
     from steelyard.study.engine import Engine  # noqa: PLC0415  # with everything that runs agents
     from steelyard.study.judging import judging_by  # noqa: PLC0415  # as above
+    from steelyard.study.protocol.dominance import DominanceWatch  # noqa: PLC0415  # as above
     from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
 
     def note(text: str) -> None:
@@ -231,7 +232,7 @@ def _engine(
     def make(gate: EnvelopeGate) -> TrialEngine:
         if args.engine == "ray":
             return _ray_engine(args, opened, display, gate)
-        return Engine(
+        engine = Engine(
             args.runs,
             args.jobs,
             opened.plan.sandbox,
@@ -242,6 +243,8 @@ def _engine(
             gate=gate,
             interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
         )
+        rule = opened.plan.stopping.dominance
+        return engine if rule is None else DominanceWatch(engine, rule.spent)
 
     return make
 
@@ -252,6 +255,10 @@ def _ray_engine(
     from steelyard.study.ray_engine import RayEngine  # noqa: PLC0415  # only for this engine
     from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
 
+    if opened.plan.stopping.dominance is not None:
+        raise OperatorFault(
+            "--engine ray does not watch runs for dominance; plan the study without --dominance"
+        )
     return RayEngine(
         args.runs,
         args.ray_address,
