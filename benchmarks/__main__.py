@@ -12,6 +12,7 @@ from benchmarks import (
     capture,
     command_line,
     container,
+    gateway,
     grading,
     identity,
     importing,
@@ -33,6 +34,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **gateway.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 
