@@ -12,6 +12,7 @@ from benchmarks import (
     capture,
     command_line,
     container,
+    gateway,
     grading,
     identity,
     importing,
@@ -35,6 +36,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **importing.ROWS,
     **command_line.ROWS,
     **statistics.ROWS,
+    **gateway.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 

@@ -103,6 +103,16 @@ def test_prompts_are_estimated_by_the_largest_ratio_of_the_run() -> None:
     assert asyncio.run(ratio()) == pytest.approx(0.88)
 
 
+def test_tokens_that_a_provider_adds_to_every_prompt_are_reserved_too() -> None:
+    async def prompt() -> int:
+        budget = ModelBudget(Caps(tokens=50_000))
+        one = await budget.reserve(need(prompt_bytes=100))
+        budget.settle(one, Usage(1000, 10), None)
+        return (await budget.reserve(need(prompt_bytes=200))).tokens - 1000
+
+    assert asyncio.run(prompt()) == 200 + 900 + 1
+
+
 def test_parallel_requests_cannot_exceed_a_cap_together(rig: MakeRig) -> None:
     """Twenty requests of 600 tokens each, a cap of 3000: at most five are billed in full."""
     script = {"turns": [{"text": TEXT}], "usage": {"tokens_in": 100, "tokens_out": 500}}

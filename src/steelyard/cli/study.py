@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 HELP = "run a planned study, resume it, show its progress"
 ACTIONS = ("run", "resume", "status", "list", "remove")
+RAY_JOBS = 64  # trials under way at a cluster, at least; Ray starts as many as there are resources
 CODES = {"complete": 0, "stopped": 1, "held": 1, "partial": 3}
 
 
@@ -187,6 +188,7 @@ def _run(args: argparse.Namespace) -> int:
             stages=tuple(args.stage) if args.stage else ("shakedown", "pilot", "main"),
             forced=frozenset(args.force_stage),
             on_notice=display.notice,
+            blobs=args.blobs if args.engine == "local" else None,  # workers of Ray copy their runs themselves
         )
         _record_changes(opened, changes)
         outcome = study.run()
@@ -219,6 +221,7 @@ def _engine(
 ) -> Callable[[EnvelopeGate], TrialEngine]:
     from steelyard.study.engine import Engine  # noqa: PLC0415  # with everything that runs agents
     from steelyard.study.judging import judging_by  # noqa: PLC0415  # as above
+    from steelyard.study.protocol.dominance import DominanceWatch  # noqa: PLC0415  # as above
     from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
 
     def note(text: str) -> None:
@@ -227,7 +230,9 @@ def _engine(
     judging = judging_by(os.environ, note, is_off=args.no_judge)
 
     def make(gate: EnvelopeGate) -> TrialEngine:
-        return Engine(
+        if args.engine == "ray":
+            return _ray_engine(args, opened, display, gate)
+        engine = Engine(
             args.runs,
             args.jobs,
             opened.plan.sandbox,
@@ -238,8 +243,33 @@ def _engine(
             gate=gate,
             interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
         )
+        rule = opened.plan.stopping.dominance
+        return engine if rule is None else DominanceWatch(engine, rule.spent)
 
     return make
+
+
+def _ray_engine(
+    args: argparse.Namespace, opened: Opened, display: StudyDisplay, gate: EnvelopeGate
+) -> TrialEngine:
+    from steelyard.study.ray_engine import RayEngine  # noqa: PLC0415  # only for this engine
+    from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
+
+    if opened.plan.stopping.dominance is not None:
+        raise OperatorFault(
+            "--engine ray does not watch runs for dominance; plan the study without --dominance"
+        )
+    return RayEngine(
+        args.runs,
+        args.ray_address,
+        jobs=max(args.jobs, RAY_JOBS),
+        sandbox=opened.plan.sandbox,
+        blobs=args.blobs,
+        observer=display,
+        retry=RetryPolicy(runs=opened.plan.replay.attempts),
+        gate=gate,
+        interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
+    )
 
 
 def _status(args: argparse.Namespace) -> int:

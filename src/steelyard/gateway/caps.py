@@ -8,7 +8,7 @@ While other requests are under way and hold reservations, a request that does no
 same time cannot exceed a cap together. When nothing is under way and a request does not fit, the cap is reached.
 
 How many tokens a prompt has only the provider knows. It is estimated from its bytes: half of them at first, then by the
-largest ratio that this run has seen, and never less than a third. Until the first answer has taught the ratio, requests
+largest ratio that this run has seen, between a third and one, plus the most that a prompt had beyond its bytes. Until the first answer has taught the ratio, requests
 near a cap go one at a time. So the most that a run can exceed a cap by is the error of one estimate.
 """
 
@@ -82,6 +82,7 @@ class ModelBudget:
     units: Decimal = Decimal(0)
     calls: int = 0
     ratio: float = FIRST_RATIO
+    overhead: int = 0  # tokens that a provider counts beyond one for each byte
     _held: set[Reservation] = field(default_factory=set)
     _settled: asyncio.Condition | None = None
     _seen_ratio: float = 0.0
@@ -140,15 +141,14 @@ class ModelBudget:
         caps = self.caps
         if caps.model_calls is not None and self.calls >= caps.model_calls:
             raise CapReached("model_call_cap", "model_calls", self.calls, caps.model_calls)
-        prompt = int(need.prompt_bytes * self.ratio) + 1
+        prompt = int(need.prompt_bytes * self.ratio) + self.overhead + 1
         most = max(need.max_output, 1)
         if caps.tokens is not None:
             free = caps.tokens - self.tokens - sum(one.tokens for one in self._held)
             if free <= prompt:
                 raise CapReached("token_cap", "tokens", self.tokens, caps.tokens)
             most = min(most, free - prompt)
-        most = self._affordable(need, prompt, most)
-        usd, units = _prices(need, prompt, most)
+        most, usd, units = self._affordable(need, prompt, most)
         return Reservation(need, prompt + most, usd, units, most, is_cut=most < need.max_output)
 
     def _is_blind(self, reservation: Reservation) -> bool:
@@ -162,22 +162,24 @@ class ModelBudget:
             or (caps.cost_units is not None and caps.cost_units - self.units < many * reservation.units)
         )
 
-    def _affordable(self, need: Need, prompt: int, most: int) -> int:
-        if self._is_affordable(need, prompt, most):
-            return most
-        if not self._is_affordable(need, prompt, 1):
-            usd, _ = _prices(need, prompt, 1)
+    def _affordable(self, need: Need, prompt: int, most: int) -> tuple[int, Decimal, Decimal]:
+        """The most output up to `most`, and its price in dollars and units."""
+        usd, units = _prices(need, prompt, most)
+        if self._fits_both(usd, units):
+            return most, usd, units
+        usd, units = _prices(need, prompt, 1)
+        if not self._fits_both(usd, units):
             budget = "cost_usd" if usd else "cost_units"
             used, cap = (self.usd, self.caps.cost_usd) if usd else (self.units, self.caps.cost_units)
             raise CapReached("cost_cap", budget, float(used), float(cap or 0))
         low, high = 1, most
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._is_affordable(need, prompt, middle) else (low, middle)
-        return low
+            fits = self._fits_both(*_prices(need, prompt, middle))
+            low, high = (middle, high) if fits else (low, middle)
+        return low, *_prices(need, prompt, low)
 
-    def _is_affordable(self, need: Need, prompt: int, output: int) -> bool:
-        usd, units = _prices(need, prompt, output)
+    def _fits_both(self, usd: Decimal, units: Decimal) -> bool:
         held_usd = sum((one.usd for one in self._held), Decimal(0))
         held_units = sum((one.units for one in self._held), Decimal(0))
         return _fits(self.usd + held_usd + usd, usd, self.caps.cost_usd) and _fits(
@@ -186,7 +188,8 @@ class ModelBudget:
 
     def _learn(self, tokens_in: int, prompt_bytes: int) -> None:
         self._seen_ratio = max(self._seen_ratio, tokens_in / max(prompt_bytes, 1))
-        self.ratio = max(LEAST_RATIO, self._seen_ratio * MARGIN)
+        self.ratio = max(LEAST_RATIO, min(1.0, self._seen_ratio * MARGIN))
+        self.overhead = max(self.overhead, tokens_in - prompt_bytes)
 
 
 async def _notify(condition: asyncio.Condition) -> None:

@@ -137,5 +137,6 @@ def _beginning(request: ModelRequest) -> bytes:
         # A system prompt among the messages is no beginning of a conversation.
         users = [one for one in listed if isinstance(one, dict) and one.get("role") in {"user", None}]
         first = (users or listed)[:1]
+    stored = orjson.dumps(first)
     # Clients move this mark along a conversation.
-    return _CACHE_MARK.sub(b"", orjson.dumps(first))
+    return _CACHE_MARK.sub(b"", stored) if b'"cache_control"' in stored else stored

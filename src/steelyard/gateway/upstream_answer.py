@@ -87,7 +87,7 @@ class Sender:
             answer: Answer | None = None
             response: ClientResponse | None = None
             try:
-                response = await self._request(method, url, body, sent)
+                response = await self._request(method, url, body, sent, upstream.proxy)
                 answer = await self._begin(response, upstream)
                 answer.first_byte_ns = time.monotonic_ns() - begun
             except UpstreamFailure as raised:
@@ -136,12 +136,18 @@ class Sender:
         return spent
 
     async def _request(
-        self, method: str, url: URL, body: bytes, headers: Mapping[str, str]
+        self, method: str, url: URL, body: bytes, headers: Mapping[str, str], proxy: str | None
     ) -> ClientResponse:
         timeout = ClientTimeout(total=None, sock_connect=self.retry.connect_s, sock_read=self.retry.silence_s)
         try:
             return await self.session.request(
-                method, url, data=body or None, headers=headers, allow_redirects=False, timeout=timeout
+                method,
+                url,
+                data=body or None,
+                headers=headers,
+                allow_redirects=False,
+                timeout=timeout,
+                proxy=proxy,
             )
         except TimeoutError as error:
             raise UpstreamFailure("timeout", "the upstream did not answer in time") from error

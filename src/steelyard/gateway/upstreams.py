@@ -19,6 +19,7 @@ from steelyard.plan.gateway_options import GatewayOptions
 from steelyard.providers.provider import PROVIDERS, Provider
 
 VARIABLE = "STEELYARD_UPSTREAM_"
+_HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Upstream:
     provider: Provider
     url: str  # its base URL
     key: str = field(default="", repr=False)
+    proxy: str | None = field(default=None, repr=False)  # of this machine's environment
 
     @property
     def key_headers(self) -> dict[str, str]:
@@ -85,7 +87,18 @@ def _upstream(name: str, chosen: Mapping[str, str], environ: Mapping[str, str]) 
     url = _checked_url(url, variable) if url else provider.url
     if not urlsplit(url).path:
         url += provider.base_path
-    return Upstream(provider, url, key)
+    return Upstream(provider, url, key, proxy_for(url))
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for an address; none leads to this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in _HERE:
+        return None
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415  # slow to load, and only some upstreams need it
+
+    return None if proxy_bypass(host) else getproxies().get(parts.scheme)
 
 
 def _key(provider: Provider, environ: Mapping[str, str]) -> str:

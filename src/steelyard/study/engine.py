@@ -79,6 +79,7 @@ class Engine:
     prepare: Callable[[Contract, str | None], Environment] = prepare_and_keep
     live: LiveRuns = field(default_factory=LiveRuns)
     gate: Gate = field(default_factory=Gate)
+    earlier: tuple[Retry, ...] = ()  # attempts at the trials that were made elsewhere
     # The name of a signal that was received. Its KeyboardInterrupt is lost where Python ignores exceptions (in a finaliser).
     interrupted: Callable[[], str] = field(default=lambda: "")
 
@@ -144,7 +145,7 @@ class _Study:
         """Raises nothing of the trial's: whatever goes wrong is its result."""
         ON_WAIT.set(lambda why: self._observer.waiting(trial, why))
         self._observer.started(trial)
-        attempts = _Attempts(trial)
+        attempts = _Attempts(trial, retries=list(self._engine.earlier))
         try:
             fault = self._attempt_until_done(attempts)
         except SteelyardError as raised:

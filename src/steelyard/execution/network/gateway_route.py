@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.agents.base import Agent
 from steelyard.contract.allowed_hosts import THIS_MACHINE
@@ -20,8 +20,9 @@ from steelyard.execution.live_run import LiveRun
 from steelyard.gateway.address import GatewayAddress, draw_key
 from steelyard.gateway.upstreams import Upstream, upstreams_for
 from steelyard.plan.trial import Trial
-from steelyard.providers.prices import FALLBACK, Prices, read_cost_model
-from steelyard.providers.usage import Usage
+
+if TYPE_CHECKING:
+    from steelyard.providers.prices import Prices
 
 
 def speaks_to_models(agent: Agent) -> bool:
@@ -53,6 +54,7 @@ def open_route(run: LiveRun) -> None:
     from steelyard.gateway.records import Recorder  # noqa: PLC0415  # the same
     from steelyard.gateway.route import Route  # noqa: PLC0415  # the same
     from steelyard.gateway.server import gateway_server  # noqa: PLC0415  # the same
+    from steelyard.providers.usage import Usage  # noqa: PLC0415  # the same
 
     prices = prices_of(run.trial)
     prices.cost("anthropic", "claude", Usage(), 0)  # loads the prices here, and not while a request waits
@@ -95,6 +97,8 @@ def _cassette(run: LiveRun) -> dict[str, Any]:
 
 def prices_of(trial: Trial) -> Prices:
     """How the requests of a run are priced; raises OperatorFault for a price list that cannot be read."""
+    from steelyard.providers.prices import Prices, read_cost_model  # noqa: PLC0415  # only where an agent speaks to models
+
     path = trial.options.gateway.cost_model
     return Prices(read_cost_model(Path(path)) if path else None)
 
@@ -109,6 +113,8 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
     """For the manifest: where requests go, and how they are priced. No key is in it."""
     if not speaks_to_models(agent):
         return None
+    from steelyard.providers.prices import FALLBACK  # noqa: PLC0415  # the same
+
     options = trial.options.gateway
     return {
         "mode": "replay" if options.replay else "record" if options.record else "live",

@@ -286,6 +286,9 @@ class _Exchange:
                 await asyncio.sleep(reply.get("drip_s", 0))
             while reply.get("endless"):
                 await response.write(b" " * 65536)
+            if (response.content_length or 0) > len(content) and self.request.transport is not None:
+                self.request.transport.close()  # it has promised more than there is
+                return response
             await response.write_eof()
         return response
 

@@ -21,6 +21,7 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.plan.order import Slot
 from steelyard.plan.study_plan import STAGES, Stage, StudyPlan
 from steelyard.plan.trial import StudyPlace, Trial
+from steelyard.store.blobs import put_run
 from steelyard.store.entry import Entry, ReadEntry
 from steelyard.study.gate import Withheld
 from steelyard.study.observer import TrialEngine, TrialResult
@@ -94,6 +95,7 @@ class Study:
     stages: Sequence[Stage] = STAGES
     forced: frozenset[str] = frozenset()  # stages that begin although a criterion is not met: a deviation
     on_notice: Callable[[Notice, Progress, EnvelopeGate], None] = lambda *_: None
+    blobs: str | None = None  # a URL that each sealed run is copied to
     progress: Progress = field(init=False)
     gate: EnvelopeGate = field(init=False)
     _unindexed: bool = field(default=False, init=False)
@@ -213,7 +215,17 @@ class Study:
         for path, entry in zip(result.folders, entries, strict=True):
             self.progress.add(replace(entry, line=None))
             self._index(path)
+            if self.blobs is not None:
+                self._copy(path)
         return entries
+
+    def _copy(self, path: Path) -> None:
+        """A copy that fails costs no result: the run folder is here, and the log says what is missing."""
+        try:
+            put_run(self.blobs or "", path)
+        except InfraFault as fault:
+            self.folder.add("not_copied", run=path.name, why=str(fault))
+            self._tell(Notice("note", str(fault)))
 
     def _index(self, path: Path) -> None:
         import sqlalchemy as sa  # noqa: PLC0415  # loaded with the store
