@@ -18,6 +18,7 @@ from benchmarks import (
     importing,
     monitors,
     sandbox,
+    statistics,
     table,
     trace,
     trial,
@@ -38,6 +39,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **statistics.ROWS,
     **gateway.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"

@@ -151,3 +151,13 @@ def test_run_folders_are_compared_only_under_the_same_conditions(
     told = steelyard("report", runs, "--json").line
     assert {agent["agent"] for agent in told["agents"]} == {"noop", "reference"}
     assert told["deviations"]
+
+
+def test_rescore_labels_its_numbers_and_leaves_results_alone(steelyard: Steelyard, results: Path) -> None:
+    before = results.read_bytes()
+    said = steelyard("rescore", results, "--cap", "cost_usd=0.05")
+    assert said.code == 0, said.err
+    assert said.out.count("COUNTERFACTUAL") == 2
+    assert "0% [0%" in said.out
+    assert results.read_bytes() == before
+    assert steelyard("rescore", results, "--cap", "cost_usd").code == 2

@@ -27,12 +27,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the whole summary as one JSON object")
     form.add_argument("--markdown", action="store_true", help="the same tables in Markdown")
+    form.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write one HTML file with plots, which loads nothing and prints well",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     summary = summarise_study(find_results(args.what, args.runs, args.store))
     if args.json:
         print_json(summary.to_json())
+    elif args.html is not None:
+        from steelyard.report.html.study_report import write_study_html  # noqa: PLC0415
+
+        write_study_html(summary, args.html)
+        sys.stdout.write(f"{args.html}\n")
     elif args.markdown:
         from steelyard.report.study_summary.render.markdown import study_markdown  # noqa: PLC0415
 

@@ -48,11 +48,8 @@ def conditions(query: Query, root: int, connection: sa.Connection) -> list[sa.Co
             found.append(_matches(column, pattern, root, connection))
     if query.verdicts:
         found.append(RUNS.c.state.in_(list(query.verdicts)))
-    if query.judge:
-        asked = RUNS.c.judge.in_([word for word in query.judge if word])
-        found.append(sa.or_(asked, RUNS.c.judge.is_(None)) if "" in query.judge else asked)
-    if query.search:
-        found.append(_contains(query.search, root))
+    found += [_judged(query.judge)] if query.judge else []
+    found += [_contains(query.search, root)] if query.search else []
     if query.tag is not None:
         found.append(RUNS.c.id.in_(_tagged(query.tag, root, connection)))
     if query.study is not None:
@@ -75,6 +72,11 @@ def order(query: Query) -> list[sa.ColumnElement[object]]:
     if query.sort in {"contract", "agent", "state"}:  # never null
         return list(ends)
     return [column.is_(None), *ends]
+
+
+def _judged(words: Sequence[str]) -> sa.ColumnElement[bool]:
+    asked = RUNS.c.judge.in_([word for word in words if word])
+    return sa.or_(asked, RUNS.c.judge.is_(None)) if "" in words else asked
 
 
 def _contains(text: str, root: int) -> sa.ColumnElement[bool]:

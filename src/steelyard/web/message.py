@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
 
 from steelyard.report.html.element import Markup
 
@@ -46,6 +49,11 @@ class Response:
 
 def page(markup: Markup, status: int = 200) -> Response:
     return Response(markup.encode(), HTML, status)
+
+
+def json_answer(data: Any) -> Response:
+    """JSON in which no text reads as markup, whatever shows it."""
+    return Response(orjson.dumps(data).replace(b"<", b"\\u003c"), JSON)
 
 
 def redirect(address: str) -> Response:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.web.access import Access
@@ -23,13 +24,20 @@ from steelyard.web.server import serve
 from steelyard.web.site import Site
 
 
-def start_viewer(root: Path, *, port: int | None, default_port: int, host: str, browser: bool) -> int:
+class Listening(NamedTuple):
+    """Where to listen; without a port the default one, or a free one where that is taken. `browser`: start it too."""
+
+    port: int | None
+    default_port: int
+    host: str
+    browser: bool
+
+
+def start_viewer(site: Site, listening: Listening) -> int:
     """Returns when the server is interrupted."""
+    port = listening.port
     if port is not None and not 0 <= port <= 65535:
         raise OperatorFault(f"--port {port}: a port is a number from 0 to 65535")
-    if not root.is_dir():
-        raise OperatorFault(f"{root} is not a folder of runs; `steelyard demo` makes some in .steelyard/runs")
-    site = Site(root.absolute())
     site.records.refresh()
     opened: list[Path] = []
 
@@ -38,13 +46,15 @@ def start_viewer(root: Path, *, port: int | None, default_port: int, host: str, 
             f"steelyard view: {access.home}\nCtrl-C ends it. Everyone who has this address can read these records.\n"
         )
         sys.stdout.flush()
-        if browser:
+        if listening.browser:
             opened.extend(open_browser(access.home))
 
     try:
-        for number in (port,) if port is not None else (default_port, 0):
+        for number in (port,) if port is not None else (listening.default_port, 0):
             with suppress(_Taken):
-                _serve(site, Access(number, host), on_ready, is_last=port is not None or number == 0)
+                _serve(
+                    site, Access(number, listening.host), on_ready, is_last=port is not None or number == 0
+                )
                 return 0
     except KeyboardInterrupt:
         sys.stdout.write("\n")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from steelyard.stats.design.sequential import (
     PeekingRefused,
     anytime_interval,
     boundaries,
+    look_quantile,
     require_rule,
     spent_alpha,
 )
@@ -77,6 +79,16 @@ def test_what_is_needed_is_just_enough() -> None:
     assert power(replace(DESIGN, contracts=100, repeats=repeats)) >= 0.8
     effect = detectable_effect(DESIGN)
     assert power(replace(DESIGN, second=0.5 + effect)) == pytest.approx(0.8, abs=1e-6)
+
+
+@pytest.mark.parametrize("second", [0.55, 0.6, 0.75, 0.95, 1.0])
+def test_power_never_falls_as_contracts_are_added(second: float) -> None:
+    chances = [power(replace(DESIGN, second=second, contracts=count)) for count in range(2, 400)]
+    assert all(after >= before - 1e-9 for before, after in pairwise(chances))
+    assert (
+        contracts_needed(replace(DESIGN, second=second)) == 2 + sum(chance < 0.8 for chance in chances)
+        or second < 0.6
+    )
 
 
 def test_repeats_cannot_replace_contracts() -> None:
@@ -160,6 +172,15 @@ def test_one_look_at_the_end_is_the_fixed_test() -> None:
     (look,) = boundaries("obrien_fleming", [1.0])
     assert look.limit == pytest.approx(stats.norm.ppf(0.975), abs=1e-9)
     assert spent_alpha("pocock", 0.0) == 0.0
+
+
+def test_an_early_look_has_a_wider_interval_than_the_last_one() -> None:
+    first, last = (look_quantile("obrien_fleming", look, 5) for look in (1, 5))
+    assert stats.norm.ppf(first) == pytest.approx(4.8769, abs=2e-4)
+    assert stats.norm.ppf(last) == pytest.approx(2.0310, abs=2e-4)
+    assert look_quantile("pocock", 1, 1) == pytest.approx(0.975, abs=1e-9)
+    with pytest.raises(ValueError, match="look 3 of 2"):
+        look_quantile("pocock", 3, 2)
 
 
 def test_looks_that_do_not_increase_are_refused() -> None:

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
+from steelyard.errors import OperatorFault
+from steelyard.evidence.folder.folder import write_atomic
 from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.html.plots import (
     burn_plot,
@@ -63,6 +66,15 @@ def study_html(summary: StudySummary) -> str:
         "body", tag("main", tag("h1", title_of(summary)), study_sections(summary)), tag("footer", made)
     )
     return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
+
+
+def write_study_html(summary: StudySummary, path: Path) -> None:
+    """The file is there as a whole, or not at all."""
+    try:
+        write_atomic(path, study_html(summary).encode(), durable=False)
+        path.chmod(0o644)  # a report is for others to read
+    except OSError as error:
+        raise OperatorFault(f"--html {path}: {error.strerror}") from error
 
 
 def title_of(summary: StudySummary) -> str:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder.folder import MANIFEST, REPORT, RunFolder
+from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD, GRADINGS, MANIFEST, REPORT, RunFolder
 from steelyard.review.record import list_annotations
 from steelyard.review.status import review_status
 
@@ -39,9 +39,11 @@ class RunContext:
     seed: int | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    tool_calls: int | None = None
     people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
     human_minutes: float | None = None
     cost_method: str | None = None
+    pass_threshold: float | None = None
 
 
 def read_context(folder: str | None) -> RunContext | None:
@@ -58,7 +60,15 @@ def read_context(folder: str | None) -> RunContext | None:
     except _DAMAGED:
         report = {}
     people, minutes = _review(run)
-    return context_of(manifest, report, people, minutes)
+    return replace(context_of(manifest, report, people, minutes), pass_threshold=_threshold(run))
+
+
+def _threshold(run: RunFolder) -> float | None:
+    try:
+        threshold = run.read_json(f"{GRADINGS}/0001.json")["verdict"]["pass_threshold"]
+    except _DAMAGED:
+        return None
+    return float(threshold) if isinstance(threshold, int | float) else None
 
 
 def context_of(
@@ -68,7 +78,7 @@ def context_of(
     agent, repository = _object(manifest.get("agent")), _object(manifest.get("repository"))
     usage, protocol = _object(report.get("usage")), _object(report.get("protocol"))
     return RunContext(
-        conditions=_conditions(manifest, configuration, environment),
+        conditions=_conditions(configuration, environment),
         agent_version=_digest([agent.get("parameters"), agent.get("hosts"), agent.get("folders")]),
         agent_parameters=_object(agent.get("parameters")),
         harness=str(_object(manifest.get("harness")).get("version") or ""),
@@ -86,15 +96,14 @@ def context_of(
         seed=_whole(_object(manifest.get("seeds")).get("protocol")),
         tokens_in=_whole(usage.get("tokens_in")),
         tokens_out=_whole(usage.get("tokens_out")),
+        tool_calls=_whole(usage.get("tool_calls")),
         people=people,
         human_minutes=minutes,
         cost_method=_text(_object(report.get("cost")).get("method")),
     )  # fmt: skip
 
 
-def _conditions(
-    manifest: Mapping[str, Any], configuration: Mapping[str, Any], environment: Mapping[str, Any]
-) -> dict[str, str]:
+def _conditions(configuration: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, str]:
     digests = _object(configuration.get("digests"))
     found = {name: str(digests[name]) for name in CONDITIONS if isinstance(digests.get(name), str)}
     words = {
@@ -102,13 +111,14 @@ def _conditions(
         "isolation": environment.get("isolation"),
         "network": environment.get("network"),
         "bench": configuration.get("bench"),
-        "harness version": _object(manifest.get("harness")).get("version"),
         "image": _image(environment.get("image")) or "none",
     }
     return found | {name: str(word) for name, word in words.items() if word is not None}
 
 
 def _review(run: RunFolder) -> tuple[str, float | None]:
+    if not run.file(ANNOTATIONS_HEAD).exists():
+        return "none", None
     try:
         entries = list_annotations(run)
     except (OperatorFault, *_DAMAGED):

@@ -1,4 +1,4 @@
-"""An event -> one line that says what happened: `tool.call` -> `execute: python3 -m pytest -q`.
+"""An event -> one line that says what happened: `tool.call` -> `execute · python3 -m pytest -q`.
 
 A table names, for each type, the members of the payload that say most. Members that are not there are left out, so that a
 log of a later version is still readable; whatever an agent wrote is cut and shown as text.
@@ -99,7 +99,7 @@ def event_words(event: Mapping[str, Any]) -> str:
             for name, value in payload.items()
             if name not in _LONG and (word := _member(str(name), value))
         ]
-    return one_line(": ".join(said[:1]) + ("  " if said[1:] else "") + "  ".join(said[1:6]), MOST_CHARS)
+    return one_line(" · ".join(said[:6]), MOST_CHARS)
 
 
 def _message(payload: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from steelyard.evidence.folder.seal import Break, read_seal
 from steelyard.evidence.trace.chain import ChainBreak, measure_chain, verify_chain
 from steelyard.report.html.element import Child, Markup, join, tag, url, visible
 from steelyard.web.layout import card, digest, empty, facts
-from steelyard.web.message import JSON, NotThere, Request, Response
+from steelyard.web.message import NotThere, Request, Response, json_answer
 from steelyard.web.run.event_index import KINDS, EventIndex, EventIndexes, kind_of
 from steelyard.web.run.event_words import event_words
 from steelyard.web.run.header import run_document
@@ -220,7 +220,7 @@ def events_json(record: RunRecord, indexes: EventIndexes, request: Request) -> R
             index, chosen, start, request.number("count", PAGE, 1, MOST_ROWS)
         )
     ]
-    return Response(orjson.dumps(answer), JSON)
+    return json_answer(answer)
 
 
 def _visible(words: str) -> str:
@@ -238,7 +238,7 @@ def _place(chosen: Any, position: int) -> int:
 
 
 def chain_json(record: RunRecord) -> Response:
-    return Response(orjson.dumps(chain_status(record)), JSON)
+    return json_answer(chain_status(record))
 
 
 def chain_status(record: RunRecord) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def event_json(record: RunRecord, indexes: EventIndexes, request: Request) -> Re
     (event,) = index.read([position])
     raw = bounded(visible(raw_text(event)), MOST_RAW).encode("utf-8", "replace").decode()
     answer = {"seq": position + 1, "type": str(event.get("type", "")), "raw": raw}
-    return Response(orjson.dumps(answer), JSON)
+    return json_answer(answer)
 
 
 def raw_text(event: dict[str, Any]) -> str:
