@@ -17,6 +17,7 @@ from benchmarks import (
     identity,
     importing,
     sandbox,
+    studies,
     table,
     trace,
     trial,
@@ -34,6 +35,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **studies.ROWS,
     **gateway.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
