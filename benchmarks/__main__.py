@@ -19,6 +19,7 @@ from benchmarks import (
     monitors,
     sandbox,
     statistics,
+    studies,
     table,
     trace,
     trial,
@@ -40,6 +41,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **importing.ROWS,
     **command_line.ROWS,
     **statistics.ROWS,
+    **studies.ROWS,
     **gateway.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
