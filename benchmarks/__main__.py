@@ -19,6 +19,7 @@ from benchmarks import (
     table,
     trace,
     trial,
+    view,
 )
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
@@ -33,6 +34,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **view.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 
