@@ -68,10 +68,11 @@ def order(query: Query) -> list[sa.ColumnElement[object]]:
     if query.sort not in SORTS:
         raise OperatorFault(f"--sort {query.sort}: there are {', '.join(SORTS)}")
     column = RUNS.c[query.sort]
-    ends = (column.desc(), RUNS.c.run.desc()) if query.descending else (column.asc(), RUNS.c.run.asc())
+    if query.descending:  # the order of an index, read backwards
+        return [column.desc().nulls_last(), RUNS.c.run.desc()]
     if query.sort in {"contract", "agent", "state"}:  # never null
-        return list(ends)
-    return [column.is_(None), *ends]
+        return [column.asc(), RUNS.c.run.asc()]
+    return [column.is_(None), column.asc(), RUNS.c.run.asc()]
 
 
 def _judged(words: Sequence[str]) -> sa.ColumnElement[bool]:
