@@ -10,7 +10,7 @@ import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from steelyard.store.entry import Entry, entry_of_line
 from steelyard.store.store import Store
 
 RECORDS, EVENTS, REPORTED = 100_000, 100_000, 10_000
-AGENTS = ("careful", "quick", "large", "small", "noop")
+RATES = {"careful": 75, "quick": 52, "large": 66, "small": 35, "noop": 0}  # percent of success
+AGENTS = tuple(RATES)
 START = datetime(2026, 3, 7, tzinfo=UTC)
 MARK_NS = 1_700_000_000_000_000_000  # when the folders last changed: long ago
 
@@ -83,7 +84,7 @@ def made_line(number: int) -> dict[str, Any]:
     """A result line with what listings and reports read of one."""
     draw = random.Random(number)  # noqa: S311  # the same records each time
     agent, contract = AGENTS[number % len(AGENTS)], f"task-{number // len(AGENTS) % 200:03d}"
-    verdict = draw.choices(("pass", "fail", "error"), (55, 43, 2))[0]
+    verdict = draw.choices(("pass", "fail", "error"), (RATES[agent], 98 - RATES[agent], 2))[0]
     stamp = START + timedelta(seconds=number)
     wall_s = draw.lognormvariate(4, 0.6)
     return {
@@ -95,7 +96,9 @@ def made_line(number: int) -> dict[str, Any]:
         "agent": agent,
         "repeat": number // 1000,
         "status": "scorable",
-        "reason": "" if verdict == "pass" else "hidden: 3 of 7 passed; not passed: tests/test_totals.py::test_big",
+        "reason": ""
+        if verdict == "pass"
+        else "hidden: 3 of 7 passed; not passed: tests/test_totals.py::test_big",
         "acceptance": {"pass": "success", "fail": "failure", "error": "acceptance_error"}[verdict],
         "termination": "completed",
         "verdict": verdict,
@@ -132,7 +135,11 @@ def make_records(root: Path, count: int) -> None:
 def make_long_run(root: Path, events: int) -> None:
     folder = RunFolder.create(root, "20260307T120000000Z-long-agent-abcdef")
     folder.write_json(MANIFEST, {"run": folder.run_id})
-    payload = {"exit_status": 0, "wall_ns": 1_843_211, "stdout": {"digest": "9f" * 32, "bytes": 5120, "prefix": "ok\n" * 20}}
+    payload = {
+        "exit_status": 0,
+        "wall_ns": 1_843_211,
+        "stdout": {"digest": "9f" * 32, "bytes": 5120, "prefix": "ok\n" * 20},
+    }
     with EventLog(folder.events) as log:
         for number in range(events):
             log.append("tool.result" if number % 2 else "tool.call", "agent", payload)
@@ -165,7 +172,7 @@ def view(workshop: Workshop) -> Iterator[Measured]:
     yield _row(f"HTML report of {REPORTED:,} runs", size, "report MB", 5, "MB")
 
 
-def _row(what: str, rounds: list[Round], name: str, target: float | None, unit: str = "ms") -> Measured:
+def _row(what: str, rounds: Sequence[Round], name: str, target: float | None, unit: str = "ms") -> Measured:
     shown = [{name: one[name]} for one in rounds]
     assert statistics.median(one[name] for one in shown) > 0
     return Measured.of("view", what, shown, lambda one: one[name], target=target, unit=unit)
