@@ -12,10 +12,12 @@ from benchmarks import (
     capture,
     command_line,
     container,
+    gateway,
     grading,
     identity,
     importing,
     sandbox,
+    statistics,
     table,
     trace,
     trial,
@@ -34,6 +36,8 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **statistics.ROWS,
+    **gateway.ROWS,
     **view.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"

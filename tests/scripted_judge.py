@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from authoring import Author, Said, Steelyard
-from steelyard.judge.scripted import Replies, ScriptedModel, environment, serving
+from steelyard.gateway.scripted import Replies, ScriptedModel, environment, serving
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # `typing` costs as much as Python itself; type checkers 
 if TYPE_CHECKING:
     from typing import Any
 
-    from steelyard.api import grade, load_contract, run_trial
+    from steelyard.api import Grader, grade, load_contract, run_trial
     from steelyard.review.record import evaluation_of
     from steelyard.verdict.evaluation import (
         Annotation,
@@ -28,6 +28,7 @@ __all__ = [
     "ConfidenceMetadata",
     "ErrorTag",
     "EvaluationResult",
+    "Grader",
     "ValidityCheck",
     "__version__",
     "evaluation_of",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 _EVALUATION = "steelyard.verdict.evaluation"
 _MODULES = {
+    "Grader": "steelyard.api",
     "grade": "steelyard.api",
     "load_contract": "steelyard.api",
     "run_trial": "steelyard.api",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ KEY = "sk-test-0123456789abcdef"
 ENVIRON = {"API_KEY": KEY, "EMPTY": ""}
 
 
-def resources(**options: tuple[str, ...]) -> AgentResources:
+def resources(**options: Any) -> AgentResources:
     return configured(CommandLine("my-agent"), "", AgentOptions(**options), ENVIRON).resources
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from authoring import FIX, Author, Said, Steelyard
 from scripted_judge import judged_by
-from steelyard.judge.scripted import FAIL
+from steelyard.gateway.scripted import FAIL
 
 EXPECTED = "expected 4711 for 2 and 3"
 PRINTS = f"echo '{EXPECTED}' >&2; exit 1\n"

@@ -108,6 +108,36 @@ def test_a_phase_without_its_end_took_an_unknown_time(tmp_path: Path) -> None:
 def test_tokens_are_known_only_if_every_response_says_both(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     with EventLog(path) as log:
-        log.append("model.response", "agent", {"usage": {"tokens_in": 5, "tokens_out": 7}})
-        log.append("model.response", "agent", {"usage": {"tokens_in": 5}})
+        log.append("model.response", "harness", {"usage": {"tokens_in": 5, "tokens_out": 7}})
+        log.append("model.response", "harness", {"usage": {"tokens_in": 5}})
     assert summarise_events(read_events(path)).tokens is None
+
+
+def test_tokens_and_costs_that_only_the_agent_reports_are_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventLog(path) as log:
+        log.append("model.response", "agent", {"usage": {"tokens_in": 1, "tokens_out": 1}})
+        log.append("cost", "agent", {"usd": 0.0})
+    known = summarise_events(read_events(path))
+    assert (known.tokens, known.cost_usd) == (None, None)
+
+
+def test_dollars_are_unknown_as_soon_as_one_answer_has_no_price(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventLog(path) as log:
+        log.append("cost", "harness", {"usd": 0.25, "method": "library"})
+        log.append("cost", "harness", {"usd": None, "units": 3.5, "method": "fallback"})
+    known = summarise_events(read_events(path))
+    assert (known.cost_usd, known.models.units) == (None, 3.5)
+
+
+def test_waiting_for_an_overloaded_model_is_not_working_time(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventLog(path) as log:
+        log.append("stage.enter", "harness", {"stage": "write"})
+        log.append("model.wait", "harness", {"total_ns": 5})
+        log.append("model.wait", "harness", {"total_ns": 9})
+        log.append("stage.leave", "harness", {"stage": "write"})
+    known = summarise_events(read_events(path))
+    assert known.durations["waited_s"] == 9e-9
+    assert known.durations["working_s"] == pytest.approx((known.working_ns - 9) / 1e9)

@@ -18,9 +18,9 @@ from steelyard.contract.load import load_contract
 from steelyard.contract.model import MODEL_PATTERN
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.gradings import append_grading, read_gradings
+from steelyard.gateway.scripted import FAIL, PASS
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.judge.provider import maker_of
-from steelyard.judge.scripted import FAIL, PASS
 from steelyard.report.result import result_line, result_schema
 from steelyard.study.judging import Judging
 from steelyard.study.record import grade_evidence

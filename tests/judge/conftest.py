@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 from court import Court, Sits
 
-from steelyard.judge.scripted import Replies, ScriptedModel, environment, serving
+from steelyard.gateway.scripted import Replies, ScriptedModel, environment, serving
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from steelyard.gateway.scripted import Replies, ScriptedModel
 from steelyard.judge.ask import Panel, judged
 from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.judgement import Judgement
 from steelyard.judge.provider import RetryPolicy
-from steelyard.judge.scripted import Replies, ScriptedModel
 
 Sits = Callable[[Replies], "Court"]
 QUICK = RetryPolicy(total_s=20, backoff_s=0.01)

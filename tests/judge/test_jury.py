@@ -12,11 +12,11 @@ from dataclasses import replace
 import pytest
 from court import QUICK, Sits
 
+from steelyard.gateway.scripted import FAIL, PASS
 from steelyard.judge.ask import Panel, judged, question
 from steelyard.judge.judge_input import JudgeInput, Line
 from steelyard.judge.judgement import Judgement, Opinion
 from steelyard.judge.panel import NO_KEY
-from steelyard.judge.scripted import FAIL, PASS
 
 TOLD = JudgeInput("Add two numbers.", diff="diff --git a/x b/x\n+a\n", files_changed=1)
 SECRET = "sk-very-secret-0123456789"  # noqa: S105  # of nothing

@@ -20,6 +20,7 @@ from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import Entry
+from steelyard.gateway.scripted import Reply
 from steelyard.graders.base import Case
 from steelyard.graders.catalogue import CATALOGUE
 from steelyard.graders.grade import Grade
@@ -28,7 +29,6 @@ from steelyard.importers.task import Options
 from steelyard.importers.touchstone import case as touchstone
 from steelyard.judge.score import scored
 from steelyard.judge.scoring import Produced
-from steelyard.judge.scripted import Reply
 
 Grades = Callable[..., tuple[Grade, Court]]
 JURY = ("claude-a", "claude-b", "gpt-c")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from steelyard.gateway.scripted import FAIL, PASS
 from steelyard.judge.reply import Score, Unreadable, Verdict, read_reply
-from steelyard.judge.scripted import FAIL, PASS
 
 GOOD: dict[str, Any] = PASS["json"]
 BAD: dict[str, Any] = FAIL["json"]

@@ -9,14 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.gateway.scripted import FAIL, PASS, read_script
 from steelyard.judge.ask import Panel, judged
 from steelyard.judge.judge_input import JudgeInput
-from steelyard.judge.scripted import FAIL, PASS, read_replies
 
 
 def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path) -> None:
     (tmp_path / "replies.json").write_text(json.dumps([PASS]))
-    command = [sys.executable, "-m", "steelyard.judge.scripted", "replies.json", "--requests", "asked.jsonl"]
+    command = [
+        sys.executable,
+        "-m",
+        "steelyard.gateway.scripted",
+        "replies.json",
+        "--requests",
+        "asked.jsonl",
+    ]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         lines = [server.stdout.readline().removeprefix("export ").strip() for _ in range(4)]
@@ -35,9 +42,9 @@ def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path)
 def test_replies_that_say_nothing_are_refused_before_anybody_asks(tmp_path: Path, said: object) -> None:
     (tmp_path / "replies.json").write_text(json.dumps(said))
     with pytest.raises(ValueError, match="repl"):
-        read_replies(tmp_path / "replies.json")
+        read_script(tmp_path / "replies.json")
 
 
 def test_replies_may_be_written_for_each_model(tmp_path: Path) -> None:
     (tmp_path / "replies.json").write_text(json.dumps(said := {"gpt-5.4": [FAIL], "*": [PASS]}))
-    assert read_replies(tmp_path / "replies.json") == said
+    assert read_script(tmp_path / "replies.json") == said

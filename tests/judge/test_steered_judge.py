@@ -12,10 +12,10 @@ from court import Sits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steelyard.gateway.scripted import FAIL, PASS
 from steelyard.judge.fence import Fence, clipped, one_line, size, visible
 from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
 from steelyard.judge.prompt import Chance, asked, prompt_id
-from steelyard.judge.scripted import FAIL, PASS
 from steelyard.judge.shown_diff import shown_diff
 
 TOLD = JudgeInput("Add two numbers.", diff="diff --git a/x b/x\n+a\n", files_changed=1)

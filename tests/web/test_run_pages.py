@@ -18,7 +18,7 @@ from authoring import FIX, Author, Steelyard
 from scripted_judge import judged_by
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.events import EventLog
-from steelyard.judge.scripted import FAIL
+from steelyard.gateway.scripted import FAIL
 from steelyard.web.run.diff import parse_patch
 from steelyard.web.run.event_index import EventIndex, EventIndexes, kind_of
 from steelyard.web.run.event_words import event_words

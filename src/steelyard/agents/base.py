@@ -23,6 +23,7 @@ from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import Secrets
 from steelyard.evidence.trace.events import EventLog
 from steelyard.evidence.trace.termination import Termination
+from steelyard.gateway.address import GatewayAddress
 from steelyard.sandboxes.base import (
     AllowedHost,
     Command,
@@ -62,6 +63,9 @@ class AgentResources:
     env: Mapping[str, str] = field(default_factory=dict, repr=False)  # of the agent's processes only
     hosts: tuple[AllowedHost, ...] = ()  # that its sandbox may reach beside the contract's
     folders: tuple[HostFolder, ...] = ()  # of this machine, mounted read-only in its sandbox
+    providers: frozenset[str] = (
+        frozenset()
+    )  # whose wire formats it speaks; with any, a run opens the model gateway
 
     @property
     def secrets(self) -> Secrets:
@@ -80,6 +84,9 @@ class Workplace:
     events: EventLog
     env: Mapping[str, str] = field(default_factory=dict, repr=False)  # the agent's own variables
     is_stopped: Callable[[], bool] = lambda: False  # then no process is started any more
+    gateway: GatewayAddress | None = (
+        None  # where the agent finds its models; its variables are in `env` already
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 --agent-env NAME          the variable NAME of this process, for the agent's processes; its value is in no record
 --agent-host HOST:PORT    a host that the agent's sandbox may reach, and no other sandbox
 --agent-path DIR[:AT]     a folder of this machine, read-only in the agent's sandbox at AT (as a rule at its own path)
+--agent-provider NAME     a provider whose models the agent reaches through the gateway: anthropic, openai, gemini
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.tree import is_within
 from steelyard.plan.agent_options import AgentOptions
+from steelyard.providers.provider import PROVIDERS
 from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, HostFolder, Mount
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -90,6 +92,7 @@ def configured(agent: Agent, name: str, options: AgentOptions, environ: Mapping[
             {**own.env, **_variables(options.env, environ)},
             tuple(dict.fromkeys((*own.hosts, *map(_host, options.hosts)))),
             (*own.folders, *_folders(options.paths)),
+            own.providers.union(map(_provider, options.providers)),
         )
     if not name and own == agent.resources:
         return agent
@@ -131,6 +134,12 @@ def _host(text: str) -> AllowedHost:
         return AllowedHost.of(checked_door(text))
     except ValueError as error:
         raise OperatorFault(f"--agent-host {text}: {error}") from error
+
+
+def _provider(name: str) -> str:
+    if name not in PROVIDERS:
+        raise OperatorFault(f"--agent-provider {name}: the providers are {', '.join(PROVIDERS)}")
+    return name
 
 
 def _folders(texts: tuple[str, ...]) -> list[HostFolder]:

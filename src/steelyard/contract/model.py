@@ -1,8 +1,8 @@
 """The keys of `contract.yaml`, all of them, strict: what is not listed here is refused.
 
 Keys whose part of Steelyard does not exist yet are listed too, so that a contract that uses one is refused
-by name (`not supported yet`, see `NOT_YET` in `not_yet.py`). The caps of `budget` other than `wall_s` are accepted, and
-nothing enforces them yet.
+by name (`not supported yet`, see `NOT_YET` in `not_yet.py`). Some caps of `budget` are accepted, and nothing enforces them
+yet: `Budget` says which.
 """
 
 from __future__ import annotations
@@ -274,9 +274,9 @@ class Headroom(Strict):
 
 
 class Budget(Strict):
-    """Caps of one run. Only `wall_s` (with `headroom`) is enforced yet: a run that reaches it is stopped and fails. The others
-    are recorded, and a contract that sets one gets a warning. The thirty minutes and five dollars are policy choices, not
-    optima.
+    """Caps of one run: a run that reaches one is stopped and fails. `wall_s` is enforced for every agent; `tokens`, `cost_usd`,
+    `cost_units` and `model_calls` for agents that reach their models through the gateway (docs/gateway.md). The others are
+    recorded, and a contract that sets one gets a warning. The thirty minutes and five dollars are policy choices, not optima.
     """
 
     wall_s: Annotated[float, Field(gt=0, le=86_400)] = 1800
@@ -287,12 +287,25 @@ class Budget(Strict):
     failed_checks: Annotated[int, Field(ge=0)] = 20
     command_s: Annotated[float, Field(gt=0)] = 600
     dependency_installs: Annotated[int, Field(ge=0)] = 5
+    model_calls: Annotated[int, Field(ge=0)] | None = None  # requests to models; none: no cap
     headroom: Headroom = Headroom()
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Contracts without `model_calls` keep the digests that they had before there was such a cap."""
+        data: dict[str, Any] = serialise(self)
+        if self.model_calls is None:
+            data.pop("model_calls", None)
+        return data
 
     @property
     def agent_wall_s(self) -> float:
         """What the agent may use: the head-room is kept for acceptance, but never more than half."""
         return max(self.wall_s - self.headroom.wall_s, self.wall_s / 2)
+
+    def less_headroom(self, cost: float) -> float:
+        """What the agent may spend of a cap on cost: a fraction is kept for acceptance."""
+        return cost * (1 - self.headroom.cost_fraction)
 
 
 class QualityWeights(Strict):

@@ -18,9 +18,9 @@ from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.change.misleading_text import misleading
 from steelyard.evidence.finding import Finding
 from steelyard.execution.alerts import alerts_of_check
-from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
-from steelyard.execution.try_allowed_hosts import try_doors
+from steelyard.execution.network.connection_events import connection_log
+from steelyard.execution.network.try_allowed_hosts import try_doors
 from steelyard.filesystem.tree import is_within
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay

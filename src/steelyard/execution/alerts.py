@@ -10,14 +10,19 @@ run asks for a stop, as everything does that stops a run: `request_stop` records
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.agents.base import Ending
 from steelyard.bench.outcome import Outcome
+from steelyard.errors import InfraFault
 from steelyard.evidence.trace.termination import Termination
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.stop import StopRequest
 from steelyard.sandboxes.base import ExitStats
+
+if TYPE_CHECKING:
+    from steelyard.gateway.caps import CapReached
 
 # What follows from a limit that stops no run: a process is killed, or the kernel refuses a write or a fork.
 Action = Literal["kill", "refuse"]
@@ -40,6 +45,16 @@ def stop_for_time(run: LiveRun, wall_s: float, spent_s: float) -> None:
         measured = {"signals": {"spent_s": round(spent_s, 3)}, "threshold": {"wall_s": wall_s}}
         seq = run.alerts["wall_time"] = raise_alert(run, "wall_time", "write", measured, None)
         run.request_stop(StopRequest("wall_time", TIME_IS_UP, "budget wall_s", measured, seq))
+
+
+def stop_for_models(run: LiveRun, cap: CapReached) -> None:
+    """A cap on tokens, cost or model calls is reached. Called by the gateway, from its own thread."""
+    measured = {"signals": {cap.budget: cap.used}, "threshold": {cap.budget: cap.cap}}
+    with suppress(
+        InfraFault
+    ):  # a log that cannot be written is reported by the run itself, at its next event
+        seq = run.alerts[cap.code] = raise_alert(run, cap.code, "write", measured, None)
+        run.request_stop(StopRequest(cap.code, str(cap), f"budget {cap.budget}", measured, seq))
 
 
 def stop_for_limits(run: LiveRun, ending: Ending, exit_stats: ExitStats) -> None:

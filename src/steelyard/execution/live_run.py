@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.agents.base import Agent, Delivery, Ending, Session, Workplace
 from steelyard.bench.kept_output import OutputStore
@@ -23,9 +23,13 @@ from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.filesystem.contents import Checked
+from steelyard.gateway.address import GatewayAddress
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
+
+if TYPE_CHECKING:
+    from steelyard.gateway.route import Route
 
 
 @dataclass
@@ -40,6 +44,8 @@ class LiveRun:
     delivery: Delivery | None = None
     sandbox_spec: Sandbox | None = None
     session: Session | None = None  # of the agent, from its first message on
+    gateway: GatewayAddress | None = None  # of the agent's models, if it speaks to any
+    route: Route | None = None  # through which its requests go
     stop: StopSwitch = field(default_factory=StopSwitch)
     ending: Ending | None = None
     exit_stats: ExitStats = field(default_factory=ExitStats)
@@ -118,12 +124,19 @@ class LiveRun:
     @property
     def workplace(self) -> Workplace:
         is_stopped = lambda: self.stop.current is not None  # noqa: E731  # one line, used once
-        return Workplace(self.sandbox, self.events, self.agent.resources.env, is_stopped)
+        own = self.agent.resources
+        models = {} if self.gateway is None else self.gateway.environment(own.providers)
+        return Workplace(self.sandbox, self.events, {**models, **own.env}, is_stopped, self.gateway)
 
     def close_session(self) -> None:
         session, self.session = self.session, None
         if session is not None:
             session.close()
+
+    def close_route(self) -> None:
+        """No model is reached any more, and every request is on record."""
+        if self.route is not None:
+            self.route.close()
 
     def is_graded_live(self, ending: Ending) -> bool:
         """Whether the checks run where the agent worked: it has to be there still, and to have ended well."""
@@ -138,6 +151,7 @@ class LiveRun:
     def close(self) -> None:
         with suppress(Exception):  # the run is over, and why is known already
             self.close_session()
+        self.close_route()
         if self.sandbox_spec is not None:
             self.sandbox_spec.close()
 
@@ -166,6 +180,10 @@ class LiveRuns:
     def remove(self, run: LiveRun) -> None:
         with self._lock:
             self._runs = [one for one in self._runs if one is not run]
+
+    def under_way(self) -> list[LiveRun]:
+        with self._lock:
+            return list(self._runs)
 
     def stop_all(self, request: StopRequest) -> None:
         with self._lock:

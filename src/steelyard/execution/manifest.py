@@ -43,6 +43,7 @@ REGISTRY_VARIABLES = (
     "BUNDLE_MIRROR",
 )
 REDACTED, TOO_SHORT = "redacted", "not redacted: shorter than 8 bytes"  # of an agent's variables
+_MODEL_CAPS = ("tokens", "cost_usd", "cost_units", "model_calls")
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -54,7 +55,9 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
     facts: Facts,
     *,
     retries: tuple[Retry, ...] = (),
+    gateway: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
+    """`gateway`: how the agent's models are reached, or None."""
     contract = trial.contract
     return {
         "schema": SCHEMA,
@@ -77,6 +80,7 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
             "entry_points": _entry_points(contract),
         },
         "agent": _agent(agent),
+        "gateway": gateway,
         "workspace": contract.spec.workspace,
         "brief": {
             "sha256": hashlib.sha256(contract.brief.encode()).hexdigest(),
@@ -93,7 +97,7 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
             "oracle_network": contract.spec.model_dump(mode="json")["oracle"]["network"],
             "reruns": contract.spec.oracle.reruns.model_dump(mode="json"),
             "budget": contract.spec.budget.model_dump(mode="json"),
-            "enforced_caps": ["wall_s"],
+            "enforced_caps": ["wall_s", *(_MODEL_CAPS if gateway else ())],
             "stages": list(contract.spec.policy.stages),
             "digests": _digests(contract),
             "comparability_class": comparability_class(
@@ -254,7 +258,9 @@ def _environment(environment: Environment, facts: Facts, agent: Agent) -> dict[s
 def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str, Any]:
     """What the sandbox is made of, and what it enforces."""
     declared, image = environment.contract.spec.environment, environment.image
-    reached = dict.fromkeys([*map(str, AllowedHost.each(declared.network)), *map(str, agent.resources.hosts)])
+    own = agent.resources
+    models = [f"model gateway ({name})" for name in sorted(own.providers)] if agent.in_sandbox else []
+    reached = dict.fromkeys([*map(str, (*AllowedHost.each(declared.network), *own.hosts)), *models])
     return {
         "sandbox": facts.kind,
         "isolation": facts.isolation,

@@ -16,13 +16,20 @@ from steelyard.environment.prepare import Environment, build_again
 from steelyard.errors import InfraFault, SteelyardError
 from steelyard.evidence.folder.folder import RunFolder, new_run_id
 from steelyard.evidence.trace.events import EventLog
-from steelyard.execution.connection_events import connection_log
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.manifest import build_manifest
+from steelyard.execution.network.connection_events import connection_log
+from steelyard.execution.network.gateway_route import (
+    describe_gateway,
+    gateway_address,
+    open_route,
+    secrets_of,
+)
+from steelyard.execution.network.try_allowed_hosts import try_doors_early
 from steelyard.execution.ready import await_ready
-from steelyard.execution.try_allowed_hosts import try_doors_early
 from steelyard.filesystem.cache import rebuilt
 from steelyard.filesystem.contents import Checked, check_contents
+from steelyard.gateway.address import GatewayAddress
 from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.base import AllowedHost, Mount, SandboxSpec
 
@@ -32,18 +39,21 @@ def open_run(
 ) -> LiveRun:
     """The folder and the manifest come first: whatever happens next has a place to be written down."""
     environment, checked = _sound(environment)
-    facts = environment.backend.facts(with_own(environment.sandbox_spec(git=True), trial.contract, agent))
-    secrets = agent.resources.secrets
+    gateway = gateway_address(agent, environment)
+    own_spec = with_own(environment.sandbox_spec(git=True), trial.contract, agent, gateway)
+    facts = environment.backend.facts(own_spec)
+    models = describe_gateway(trial, agent)
+    secrets = secrets_of(trial, agent)
     folder = RunFolder.create(out.absolute(), new_run_id(trial.contract.id, agent.name), secrets)
     manifest = orjson.dumps(
-        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries),
+        build_manifest(folder.run_id, trial, agent, environment, facts, retries=retries, gateway=models),
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)
     events = EventLog(folder.events, secrets)
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
-    return LiveRun(trial, agent, environment, folder, events, checked=checked)
+    return LiveRun(trial, agent, environment, folder, events, gateway=gateway, checked=checked)
 
 
 def prepare(run: LiveRun) -> None:
@@ -52,11 +62,13 @@ def prepare(run: LiveRun) -> None:
     try_doors_early(run)
     run.delivery = run.agent.deliver(run.environment, run.blobs)
     if run.delivery is None:
+        open_route(run)
         extra_mounts = (*run.agent.extra_mounts(), *_live_places(run))
         sandbox_spec = with_own(
             run.environment.sandbox_spec(git=_has_git(run), extra_mounts=extra_mounts),
             run.trial.contract,
             run.agent,
+            run.gateway,
         )
         sandbox_spec = replace(sandbox_spec, on_connection=connection_log(run.events, "agent"))
         run.sandbox_spec = run.environment.backend.start(sandbox_spec)
@@ -64,10 +76,13 @@ def prepare(run: LiveRun) -> None:
     run.events.append("stage.enter", "harness", {"stage": "write"})
 
 
-def with_own(sandbox_spec: SandboxSpec, contract: Contract, agent: Agent) -> SandboxSpec:
+def with_own(
+    sandbox_spec: SandboxSpec, contract: Contract, agent: Agent, gateway: GatewayAddress | None = None
+) -> SandboxSpec:
     """The agent's sandbox: what the contract lets an agent reach, and what this agent brings of its own."""
     own = agent.resources
-    reached = dict.fromkeys((*AllowedHost.each(contract.spec.environment.network), *own.hosts))
+    models = () if gateway is None else (AllowedHost(gateway.host, gateway.port),)
+    reached = dict.fromkeys((*AllowedHost.each(contract.spec.environment.network), *own.hosts, *models))
     return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=own.secrets)
 
 

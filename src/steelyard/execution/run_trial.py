@@ -15,6 +15,7 @@ from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.seal import seal
+from steelyard.evidence.trace.model_usage import NO_REQUEST
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.accept import accept
 from steelyard.execution.capture import capture
@@ -86,9 +87,12 @@ def _terminate(run: LiveRun) -> None:
         run.environment.sandbox_spec().network == "none"
         and reached == "none"
         and not run.agent.resources.hosts
+        and run.gateway is None
     ):
         # No network, so no model was reachable: nothing can have been spent.
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
+    elif run.route is not None and not run.route.recorder.count:
+        run.events.append("cost", "harness", {"usd": 0.0, "method": NO_REQUEST})
     alert = run.alerts.get(ending.code)
     run.events.append(
         "termination",

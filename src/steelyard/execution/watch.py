@@ -29,6 +29,7 @@ from steelyard.execution.alerts import (
 from steelyard.execution.collect import collect
 from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
+from steelyard.execution.network.gateway_route import check_gateway
 from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured
 
 BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
@@ -89,6 +90,7 @@ def attend(run: LiveRun, message: Message) -> Ending:
     if run.delivery is not None:
         return Ending("completed", _delivered(run.delivery))
     ending = _worked(run, message, text)
+    check_gateway(run)
     if ending.code == "wall_time":
         stop_for_time(run, _wall_s(run, message), run.spent_s)
     ending = run.ended(ending)
@@ -113,6 +115,7 @@ def conclude(run: LiveRun, ending: Ending) -> None:
         run.exit_stats = run.sandbox.stop()
         alerts_of_exit(run, run.exit_stats)
         stop_for_limits(run, ending, run.exit_stats)
+    run.close_route()
     run.stop.end_agent()
     leave(run, run.ended(ending))
 

@@ -1,4 +1,4 @@
-"""A question to one model -> its words. The standard library, for a makers' SDK takes a second to load.
+"""A question to one model -> its words. No SDK of a maker: one takes a second to load.
 
 Asked again after 429, 5xx and a connection that broke, after as long as the server says, within `total_s`. No redirect
 is followed, so the key goes to no other host; a reply is read up to `MOST_BYTES` and never unpacked. What goes wrong is a
@@ -7,25 +7,22 @@ is followed, so the key goes to no other host; a reply is read up to `MOST_BYTES
 
 from __future__ import annotations
 
-import http.client
 import json
 import random
 import time
-import urllib.request
 from typing import Any, NamedTuple
 
 from steelyard.judge.provider import Juror, NoAnswer, RetryPolicy, Words
 from steelyard.judge.reply import prefix
+from steelyard.providers.client import PostFailure, post
 
 MOST_BYTES = 1 << 20
 SECRET_CHARS = 16  # makers' keys are longer than forty
-_CHUNK = 1 << 16
 _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _DISPENSABLE = (
     "temperature",
     "max_completion_tokens",
 )  # newer models refuse the one, older servers the other
-_HERE = frozenset({"127.0.0.1", "localhost"})  # no proxy leads there
 
 
 class _Got(NamedTuple):
@@ -86,46 +83,17 @@ def _words(juror: Juror, body: dict[str, Any], ends: float) -> Words:
     return words._replace(text=_hidden(juror.key, words.text))
 
 
-class _AsItIs(urllib.request.HTTPErrorProcessor):
-    """Every status is a reply. So no redirect is followed: a key is for the host that it was given for."""
-
-    def http_response(self, request: Any, response: Any) -> Any:
-        del request
-        return response
-
-    https_response = http_response
-
-
 def _post(juror: Juror, body: dict[str, Any], ends: float) -> _Got:
     assert juror.wire is not None
-    headers = {
-        **juror.wire.headers(juror.key),
-        "content-type": "application/json",
-        "accept-encoding": "identity",
-        "user-agent": "steelyard",
-    }
-    request = urllib.request.Request(juror.url, json.dumps(body).encode(), headers, method="POST")  # noqa: S310  # wire.py lets only http(s) through
-    here = [urllib.request.ProxyHandler({})] if request.host.split(":")[0] in _HERE else []
+    headers = {**juror.wire.headers(juror.key), "content-type": "application/json"}
     try:
-        with urllib.request.build_opener(_AsItIs, *here).open(request, timeout=_left(ends)) as response:
-            return _read(response, ends)
-    except (OSError, http.client.HTTPException) as error:
-        reason = str(getattr(error, "reason", None) or error) or type(error).__name__
-        raise _Again(f"the connection failed: {_without(juror.key, reason.encode())}") from error
-
-
-def _read(response: Any, ends: float) -> _Got:
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise NoAnswer("a compressed reply, which was not requested")
-    data = b""
-    while chunk := response.read1(_CHUNK):
-        data += chunk
-        if len(data) > MOST_BYTES:
-            raise NoAnswer(f"a reply of more than {MOST_BYTES >> 20} MiB")
-        _left(ends)
-    if response.length:
-        raise _Again("the connection broke off")
-    return _Got(response.status, data, response.headers.get("retry-after", ""))
+        got = post(juror.url, json.dumps(body).encode(), headers, within_s=_left(ends), most_bytes=MOST_BYTES)
+    except PostFailure as failure:
+        if failure.kind in {"timeout", "compressed", "too_large"}:
+            raise NoAnswer(str(failure)) from failure
+        why = str(failure) if failure.kind == "broken" else f"the connection failed: {failure}"
+        raise _Again(_without(juror.key, why.encode())) from failure
+    return _Got(got.status, got.body, got.headers.get("retry-after", ""))
 
 
 def _left(ends: float) -> float:

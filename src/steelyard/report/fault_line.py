@@ -49,7 +49,8 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         "steps": [],
         "grades": [],
         "findings": [],
-        "cost": {"usd": 0.0},
+        "cost": {"usd": 0.0, "units": None, "method": None},
+        "usage": dict.fromkeys(("tokens_in", "tokens_out", "cache_read", "cache_write", "model_calls"), 0),
         "durations": {},
     }
 

@@ -40,6 +40,8 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     if result["assurance"]["network"] == "allow_list":
         for line in failed_connections(Path(result["folder"])):
             console.print(line)
+    if models := _models(result):
+        console.print(Text(models))
     _print_session(console, result)
     _print_grades(console, result)
     _print_judge(console, result)
@@ -78,6 +80,26 @@ _VERDICTS = {
     "ungraded": "Not graded",
     "invalid": "Does not count",
 }
+
+
+def _models(result: Mapping[str, Any]) -> str:
+    """What the models of the agent took; nothing where none was metered."""
+    usage, cost = result.get("usage") or {}, result.get("cost") or {}
+    if not usage.get("model_calls"):
+        return ""
+    tokens = "tokens unknown"
+    if usage["tokens_in"] is not None:
+        cached = f" ({usage['cache_read']:,} from a cache)" if usage["cache_read"] else ""
+        tokens = f"{usage['tokens_in']:,} tokens in{cached}, {usage['tokens_out']:,} out"
+    parts = [f"{usage['model_calls']:,} model calls", tokens]
+    if cost.get("usd") is not None:
+        parts.append(f"{cost['usd']:.4f} USD")
+    if cost.get("units") is not None:
+        parts.append(f"{cost['units']:.1f} cost units")
+    waited, working = (result.get("durations", {}).get(name) for name in ("waited_s", "working_s"))
+    if waited:
+        parts.append(f"waited {waited:.1f} s for models, worked {working or 0:.1f} s")
+    return "models: " + ", ".join(parts)
 
 
 def story_of(result: Mapping[str, Any]) -> str:

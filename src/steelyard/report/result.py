@@ -19,6 +19,7 @@ from steelyard.report.disagreement import MEANING
 SCHEMA = "steelyard.result/1"
 VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")
 _TEXT = {"type": "string"}
+_USAGE = ("tokens_in", "tokens_out", "cache_read", "cache_write", "model_calls")
 _FRACTION = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 
 
@@ -72,7 +73,12 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "findings": verdict["findings"],
         "assurance": grading["assurance"],
         "refused": None,
-        "cost": {"usd": evidence.cost_usd},
+        "cost": {
+            "usd": evidence.cost_usd,
+            "units": evidence.summary.models.units,
+            "method": evidence.summary.cost_method,
+        },
+        "usage": _usage(evidence),
         "durations": evidence.durations,
         "folder": str(evidence.folder.path),
     }
@@ -89,6 +95,19 @@ def _review(evidence: Evidence) -> dict[str, Any] | None:
         return {**review_status(list_annotations(evidence.folder)).to_json(), "broken": None}
     except OperatorFault as fault:
         return {**review_status(()).to_json(), "broken": str(fault)}
+
+
+def _usage(evidence: Evidence) -> dict[str, int | None]:
+    """Tokens and model calls, as the gateway metered them; null where nothing did."""
+    models = evidence.summary.models
+    tokens_in, tokens_out = models.usage or (None, None)
+    return {
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "cache_read": None if models.usage is None else models.parts["cache_read"],
+        "cache_write": None if models.usage is None else models.parts["cache_write"],
+        "model_calls": None if models.usage is None and not models.calls else models.calls,
+    }
 
 
 def _public(grade: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,7 +205,14 @@ def _record_schema() -> dict[str, Any]:
         "findings": {"type": "array", "items": _finding_schema()},
         "assurance": _or_null(_assurance_schema()),
         "refused": {"type": ["string", "null"]},
-        "cost": _object({"usd": {"type": ["number", "null"], "minimum": 0}}),
+        "cost": _object(
+            {
+                "usd": {"type": ["number", "null"], "minimum": 0},
+                "units": {"type": ["number", "null"], "minimum": 0},
+                "method": {"type": ["string", "null"]},
+            }
+        ),
+        "usage": _object({name: {"type": ["integer", "null"], "minimum": 0} for name in _USAGE}),
         "durations": {"type": "object"},
         "folder": {"type": ["string", "null"]},
     }

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from steelyard.stats.bootstrap import DEFAULT, FEWEST, Resampling, cluster_bootstrap
+from steelyard.stats.bootstrap import BLOCK, DEFAULT, FEWEST, Resampling, cluster_bootstrap
 from steelyard.stats.estimate import Estimate, check_level, count_missing, unknown
 
 
@@ -117,12 +117,14 @@ def pareto_front(agents: Mapping[str, Mapping[str, Spending]], how: Resampling =
 
 def _front_shares(table: np.ndarray, how: Resampling) -> list[float | None]:
     generator, contracts = np.random.default_rng(how.seed), table.shape[1]
+    columns = np.ascontiguousarray(table.transpose(0, 2, 1))  # agent x (cost, successes, trials) x contract
     hits = np.zeros(len(table))
-    for start in range(0, how.resamples, 256):
-        count = min(256, how.resamples - start)
+    for start in range(0, how.resamples, BLOCK):
+        count = min(BLOCK, how.resamples - start)
         chosen = generator.integers(0, contracts, (count, contracts))
-        totals = np.stack([agent[chosen].sum(axis=1) for agent in table], axis=1)  # resample x agent x column
-        hits += _undominated(totals[..., 0] / totals[..., 2], totals[..., 1] / totals[..., 2]).sum(axis=0)
+        totals = np.array([[column[chosen].sum(axis=1) for column in agent] for agent in columns])
+        cost, rate = totals[:, 0] / totals[:, 2], totals[:, 1] / totals[:, 2]  # agent x resample
+        hits += _undominated(cost.T, rate.T).sum(axis=0)
     return [float(share) for share in hits / how.resamples]
 
 

@@ -157,8 +157,12 @@ def _jackknife_half(
     count = len(clusters)
     ordered = sorted(durations)
     seconds, succeeded = _arrays(ordered)
-    names = np.array([one.cluster for one in ordered])
-    left_out = [_area(seconds[names != name], succeeded[names != name], limit) for name in clusters]
+    numbers = {name: number for number, name in enumerate(clusters)}
+    of = np.array([numbers[one.cluster] for one in ordered])
+    left_out = []
+    for number in range(count):
+        kept = of != number
+        left_out.append(_area(seconds[kept], succeeded[kept], limit))
     mean = math.fsum(left_out) / count
     variance = (count - 1) / count * math.fsum((one - mean) ** 2 for one in left_out)
     return float(special.stdtrit(count - 1, 0.5 + check_level(level) / 2)) * math.sqrt(variance)

@@ -53,6 +53,7 @@ class Entry:
     phase: str | None = field(default=None, compare=False)  # of a run that is under way; never stored
     folder: Path | None = field(default=None, compare=False)
     line: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    is_unsafe: bool = False  # the safety gate failed, or safety stopped the run
 
 
 ReadEntry = Callable[[RunFolder], Entry]
@@ -85,8 +86,11 @@ def entry_of_line(run: str, line: Mapping[str, Any], started: datetime | None) -
         judge=_text(judge.get("verdict")),
         tags=tuple(text for tag in tags if (text := _text(tag))) if isinstance(tags, list) else (),
         cost_usd=_number(cost.get("usd")),
+        tokens_in=_integer(_object(line.get("usage")).get("tokens_in")),
+        tokens_out=_integer(_object(line.get("usage")).get("tokens_out")),
         wall_s=_number(_object(line.get("durations")).get("wall_s")),
         line=line,
+        is_unsafe=_object(line.get("gates")).get("safety") == "fail" or line.get("termination") == "safety",
     )
 
 

@@ -56,6 +56,7 @@ RUNS = sa.Table(
     sa.Column("tokens_in", sa.BigInteger),
     sa.Column("tokens_out", sa.BigInteger),
     sa.Column("wall_s", sa.Double),
+    sa.Column("is_unsafe", sa.Boolean, nullable=False),
     sa.UniqueConstraint("root", "run", name="steelyard_runs_once"),
     # Each listing sorts by time; each summary groups by agent and verdict and reads nothing but its index.
     sa.Index("steelyard_runs_started", "root", "started"),
@@ -82,12 +83,21 @@ TAGS = sa.Table(
 )
 
 
-def _first(connection: sa.Connection) -> None:
+def _create(connection: sa.Connection) -> None:
+    METADATA.create_all(connection)
+
+
+def _read_again(connection: sa.Connection) -> None:
+    """New columns that only the run folders can fill: the rows are made again from them."""
+    METADATA.drop_all(connection, tables=[TAGS, LINES, RUNS])
     METADATA.create_all(connection)
 
 
 # Entry n turns version n into version n + 1.
-MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (_first,)
+MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
+    _create,
+    _read_again,  # is_unsafe
+)
 CURRENT = len(MIGRATIONS)
 
 

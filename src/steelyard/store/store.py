@@ -29,6 +29,7 @@ from steelyard.store.database import open_database, remove_index
 from steelyard.store.entry import UNFINISHED, Entry, ReadEntry, moment
 from steelyard.store.query import Query, conditions, order
 from steelyard.store.schema import LINES, ROOTS, RUNS, TAGS
+from steelyard.store.study_lock import StudyLock
 
 BATCH = 500  # runs that one transaction writes
 SETTLED_NS = 2_000_000_000  # a folder that changed later than this before it was read may change within one tick of its clock
@@ -78,6 +79,9 @@ class Store:
 
     def _find_root(self, connection: sa.Connection) -> int | None:
         return connection.execute(sa.select(ROOTS.c.id).where(ROOTS.c.path == str(self.root))).scalar()
+
+    def lock_study(self, study: str) -> StudyLock:
+        return StudyLock(self._engine, study)
 
     # Folders -> index
 

@@ -182,10 +182,23 @@ def report_of(record: Record) -> dict[str, Any]:
         "replayable": manifest.get("environment", {}).get("network") == "none"
         and manifest.get("configuration", {}).get("oracle_network", "none") == "none",
         "protocol": protocol_of(manifest, evidence.outcomes),
-        "cost": {"usd": evidence.cost_usd, "method": evidence.summary.cost_method},
+        "cost": cost_of(evidence),
         "alerts": evidence.summary.alerts,
         "interventions": evidence.summary.interventions,
         "left_out": dict(evidence.summary.left_out),
+    }
+
+
+def cost_of(evidence: Evidence) -> dict[str, Any]:
+    """Dollars, or the units of answers that have no price; by which list."""
+    models = evidence.summary.models
+    return {
+        "usd": models.cost_usd,
+        "units": models.units,
+        "method": models.method,
+        "id": models.prices,
+        "matched_models": dict(models.models),
+        "estimated_answers": models.estimated,
     }
 
 
@@ -203,6 +216,10 @@ def _usage(evidence: Evidence, counts: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "tokens_in": tokens_in,
         "tokens_out": tokens_out,
+        **dict.fromkeys(evidence.summary.models.parts, None),
+        **(evidence.summary.models.parts if evidence.summary.usage else {}),
+        "model_calls": evidence.summary.models.calls if evidence.summary.usage else counts["requests"],
+        "waited_s": evidence.durations["waited_s"],
         "exec_s": evidence.durations["active_tool_s"],
         "wall_s": evidence.durations["wall_s"],
         "tool_calls": None if calls is None else sum(calls.values()),

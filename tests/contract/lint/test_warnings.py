@@ -55,9 +55,6 @@ def test_the_examples_of_the_project_have_no_warnings(writer: Writer) -> None:
 
 def test_each_cap_that_binds_nothing_is_warned_about_by_name(writer: Writer) -> None:
     caps = {
-        "tokens": 1,
-        "cost_usd": 1.0,
-        "cost_units": 1,
         "tool_calls": 1,
         "failed_checks": 1,
         "command_s": 1,
@@ -65,9 +62,7 @@ def test_each_cap_that_binds_nothing_is_warned_about_by_name(writer: Writer) -> 
     }
     oracle = {"checks": CHECKS, "reference": "fix.patch"}
     writer.write({"fix.patch": PATCH}, oracle=oracle, budget={**caps, "wall_s": 60})
-    expected = [
-        f"budget.{cap}: {cap} is recorded but not enforced yet: only wall_s stops a run" for cap in caps
-    ]
+    expected = [f"budget.{cap}: {cap} is recorded but not enforced yet" for cap in caps]
     assert sorted(writer.warnings()) == sorted(expected)
     writer.write({"fix.patch": PATCH}, oracle=oracle, budget={"wall_s": 60, "headroom": {"wall_s": 5}})
     assert writer.warnings() == []

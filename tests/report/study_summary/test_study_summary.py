@@ -191,6 +191,8 @@ def test_conditions_that_differ_are_listed() -> None:
     other = RunContext(conditions={"budget": "b2", "graders": "g1"}, agent_version="v2")
     (found,) = summary(*lines, contexts=[context(), other]).comparisons
     assert [(one.what, one.first, one.second) for one in found.differences] == [("budget", "b1", "b2")]
+    assert (found.conclusion, found.difference.value, found.p) == ("not comparable", None, None)
+    assert "not compared: conditions differ (budget)" in found.sentence
     (same,) = summary(*lines, contexts=[context(), context()]).comparisons
     assert same.differences == ()
 
@@ -258,6 +260,12 @@ def test_cost_is_itemised_by_phase() -> None:
     assert made.discoveries == ()
 
 
+def test_tokens_and_reviews_are_taken_from_the_line_where_it_has_them() -> None:
+    made = summary(line("pass", usage={"tokens_in": 3, "tokens_out": 4}, review={"decision": "fail"}))
+    assert made.disclosures.cost_by_phase["inference"]["tokens"] == 7
+    assert made.disclosures.label_errors[0].false_negative.value == 1.0
+
+
 def test_a_failure_mode_is_discovered_once_at_a_cost() -> None:
     made = summary(
         line("pass", contract="a"), line("fail", contract="b"), line("fail", contract="c")
@@ -265,6 +273,26 @@ def test_a_failure_mode_is_discovered_once_at_a_cost() -> None:
     assert [(one.mode, one.trials, one.cost_usd) for one in made.discoveries] == [
         ("acceptance_failure", 2, 1.0)
     ]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"attempt": "first", "trial": "t"},
+        {"attempt": None, "trial": 7},
+        {"cost": {"usd": 1e308}, "durations": {"wall_s": float("inf"), "working_s": 1e300}},
+        {"tags": "acceptance_failure", "gates": ["patch"], "durations": None, "cost": []},
+        {"agent": None, "study": "pilot", "judge": {"opinions": {"model": 1}}, "quality": 3},
+        {"tags": [None, {"a": 1}], "gates": {"patch": None}, "termination": 5},
+    ],
+)
+def test_lines_that_lie_about_their_types_give_numbers_or_words(keys: dict[str, Any]) -> None:
+    rows = [
+        line("pass", contract="a", **keys),
+        line("fail", contract="b", **keys),
+        line("pass", contract="a", **keys),
+    ]
+    json.dumps(summary(*rows).to_json(), allow_nan=False)
 
 
 def test_nothing_to_summarise_is_a_fault_in_words() -> None:

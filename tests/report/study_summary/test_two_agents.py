@@ -1,15 +1,20 @@
-# mypy: disable-error-code="arg-type, attr-defined"
+# mypy: disable-error-code="arg-type, attr-defined, operator"
 """One comparison of two agents: what is refused, and what a gate makes of it."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from study_lines import context, line, results, study
 
 from steelyard.errors import OperatorFault
-from steelyard.report.study_summary.read_results import ResultSet
+from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
+from steelyard.report.study_summary import summarise_study
+from steelyard.report.study_summary.read_results import ResultSet, _plan_of
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.two_agents import compare_named, gate_of
+from steelyard.study.protocol.folder import StudyFolder
 
 
 def compared(*lines: dict[str, object], anyway: bool = False, **more: object) -> object:
@@ -41,5 +46,29 @@ def test_an_unfinished_study_without_a_rule_is_not_compared() -> None:
     unfinished = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000)
     with pytest.raises(OperatorFault, match="180 of 1000 planned trials are finished"):
         compare_named(unfinished, "one", "two", anyway=False)
+    made = summarise_study(unfinished)
+    assert made.comparisons == ()
+    assert "180 of 1000 planned trials" in made.provisional[0]
     allowed = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000, stopping_rule="pocock")
-    assert compare_named(allowed, "one", "two", anyway=False).comparison.conclusion == "better"
+    early = compare_named(allowed, "one", "two", anyway=False).comparison
+    usual = compare_named(results(*lines), "one", "two", anyway=False).comparison
+    assert early.conclusion == "better"
+    assert early.difference.level > 0.98
+    assert early.difference.high - early.difference.low > usual.difference.high - usual.difference.low
+    assert "look before the end" in early.sentence
+
+
+def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_path: Path) -> None:
+    plan = StudyPlan(
+        name="pilot",
+        repeats=3,
+        agents=(PlannedAgent(agent="mine", name="mine", role="agent", identity="a" * 64),),
+        contracts=(PlannedContract(id="one", digest="b" * 64, stratum="s", path="one"),),
+    )
+    folder = StudyFolder.of(tmp_path, plan)
+    folder.begin(plan)
+    lines = [line("pass", study={"digest": plan.identity, "name": "pilot"})]
+    assert _plan_of(tmp_path, lines) == {"planned_trials": 3, "stopping_rule": None}
+    folder.add("end", how="complete", why="")
+    assert _plan_of(tmp_path, lines) == {}
+    assert _plan_of(tmp_path, [*lines, line("pass")]) == {}

@@ -166,6 +166,14 @@ def test_an_agent_compared_with_itself_does_not_differ(clusters: list[Cluster]) 
     assert permutation_test(pairs).p == 1
 
 
+@pytest.mark.parametrize("contracts", [5, 6])
+def test_differences_that_are_all_alike_are_decided_where_the_exact_test_is(contracts: int) -> None:
+    pairs, is_decided = [Pair(Cluster(0, 1), Cluster(1, 1))] * contracts, contracts > 5
+    found = paired_difference(pairs)
+    assert (found.low > 0) is is_decided
+    assert (permutation_test(pairs).p < 0.05) is is_decided
+
+
 def test_contracts_of_one_agent_alone_are_no_pairs() -> None:
     first = {"a": Cluster(1, 2), "b": Cluster(1, 1), "c": Cluster(0, 0)}
     second = {"a": Cluster(2, 2), "c": Cluster(1, 1), "d": Cluster(1, 1)}

@@ -30,6 +30,7 @@ from steelyard.stats.design.sequential import (
     PeekingRefused,
     anytime_interval,
     boundaries,
+    look_quantile,
     require_rule,
     spent_alpha,
 )
@@ -171,6 +172,15 @@ def test_one_look_at_the_end_is_the_fixed_test() -> None:
     (look,) = boundaries("obrien_fleming", [1.0])
     assert look.limit == pytest.approx(stats.norm.ppf(0.975), abs=1e-9)
     assert spent_alpha("pocock", 0.0) == 0.0
+
+
+def test_an_early_look_has_a_wider_interval_than_the_last_one() -> None:
+    first, last = (look_quantile("obrien_fleming", look, 5) for look in (1, 5))
+    assert stats.norm.ppf(first) == pytest.approx(4.8769, abs=2e-4)
+    assert stats.norm.ppf(last) == pytest.approx(2.0310, abs=2e-4)
+    assert look_quantile("pocock", 1, 1) == pytest.approx(0.975, abs=1e-9)
+    with pytest.raises(ValueError, match="look 3 of 2"):
+        look_quantile("pocock", 3, 2)
 
 
 def test_looks_that_do_not_increase_are_refused() -> None:

@@ -1,15 +1,18 @@
-"""`--agent-env`, `--agent-host`, `--agent-path`: what an operator gives to an agent, beside the contract."""
+"""`--agent-env`, `--agent-host`, `--agent-path`, `--agent-provider`: what an operator gives to an agent, beside the contract."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from steelyard.agents.catalogue import find_agent
 from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import SHORTEST_BYTES, is_redacted
+from steelyard.gateway.upstreams import check_gateway_options, upstreams_for
 from steelyard.plan.agent_options import AgentOptions
+from steelyard.plan.gateway_options import NO_GATEWAY_OPTIONS, GatewayOptions
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
@@ -35,27 +38,80 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR[:AT]",
         help="mount this folder read-only into the agent's sandbox, at its own path or AT",
     )
+    parser.add_argument(
+        "--agent-provider",
+        action="append",
+        default=[],
+        metavar="PROVIDER",
+        help="give the agent a model gateway for anthropic, openai or gemini: base URL and placeholder key are in the "
+        "variables that clients read, the real key stays outside its sandbox; may be repeated",
+    )
+    add_gateway_options(parser)
+
+
+def add_gateway_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("models", "for agents that reach models through the gateway")
+    group.add_argument(
+        "--upstream",
+        action="append",
+        default=[],
+        metavar="PROVIDER=URL",
+        help="send the requests of anthropic, openai or gemini to this server",
+    )
+    group.add_argument(
+        "--cost-model",
+        default="",
+        metavar="FILE",
+        help="prices of the operator's own: a CSV file with action_type, unit, unit_price",
+    )
+    either = group.add_mutually_exclusive_group()
+    either.add_argument(
+        "--record",
+        default="",
+        metavar="DIR",
+        help="write each request and answer into a new cassette, as JSON files",
+    )
+    either.add_argument(
+        "--replay",
+        default="",
+        metavar="DIR",
+        help="answer from a cassette; no model is asked and no key is needed",
+    )
 
 
 def agent_options(args: argparse.Namespace) -> AgentOptions:
-    return AgentOptions(tuple(args.agent_env), tuple(args.agent_host), tuple(args.agent_path))
+    return AgentOptions(
+        tuple(args.agent_env),
+        tuple(args.agent_host),
+        tuple(args.agent_path),
+        tuple(args.agent_provider),
+        GatewayOptions(tuple(args.upstream), args.record, args.replay, args.cost_model),
+    )
 
 
 def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
-    """Raises OperatorFault for an agent, a variable, a host or a folder that is not there, and for two agents of one name."""
+    """Raises OperatorFault for an agent, a variable, a host, a folder or a key that is missing, and for two agents of one name."""
     names: dict[str, str] = {}
     unredacted: set[str] = set()
-    takes = False
+    takes = speaks = False
+    check_gateway_options(options.gateway)
     for text in texts:
         agent = find_agent(text, options)
         if agent.name in names:
             raise OperatorFault(_same_name(names[agent.name], text, agent.name))
         names[agent.name] = text
+        upstreams_for(agent.resources.providers, options.gateway, os.environ)
+        speaks = speaks or bool(agent.resources.providers)
         takes = takes or agent.in_sandbox
         unredacted |= {name for name, value in agent.resources.env.items() if not is_redacted(value)}
     if options and not takes:
         raise OperatorFault(
-            "--agent-env, --agent-host and --agent-path are for agents that run, and none of these does"
+            "--agent-env, --agent-host, --agent-path and --agent-provider are for agents that run, and none of these does"
+        )
+    if options.gateway != NO_GATEWAY_OPTIONS and not speaks:
+        raise OperatorFault(
+            "--upstream, --record, --replay and --cost-model are for agents that reach models through the gateway, and "
+            "none of these does; --agent-provider NAME opens it"
         )
     for name in sorted(unredacted):
         note = f"the value of {name} is shorter than {SHORTEST_BYTES} bytes, so it is not redacted in records"

@@ -21,7 +21,7 @@ from steelyard.filesystem.tree import shown
 
 ROUNDING = 1e-9
 UNBOUND_CAPS = (
-    *("tokens", "cost_usd", "cost_units", "tool_calls", "failed_checks", "command_s"),
+    *("tool_calls", "failed_checks", "command_s"),
     "dependency_installs",
 )
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
@@ -48,7 +48,7 @@ def _unbound_caps(source: Source) -> Iterator[tuple[Place, str, str]]:
     budget = written if isinstance(written, dict) else {}
     for name in UNBOUND_CAPS:
         if name in budget:
-            yield ("budget", name), f"{name} is recorded but not enforced yet: only wall_s stops a run", ""
+            yield ("budget", name), f"{name} is recorded but not enforced yet", ""
 
 
 def warning_problem(entry: GraderEntry, place: Place, warning: LintWarning, source: Source) -> Problem:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.evidence.trace.chain import Event
+from steelyard.evidence.trace.model_usage import ModelUsage
 from steelyard.evidence.trace.termination import CODES
 
 _S = 1_000_000_000
-_TOKENS = ("tokens_in", "tokens_out")
 MOST_LISTED = 1000  # alerts, and interventions
 
 
@@ -23,7 +23,7 @@ class Summary:
     rationale: str = "the run did not record how it ended"
     stopped_by: str | None = None  # "budget wall_s", "operator SIGINT"; None: the agent finished
     patch_refused: str = ""
-    cost_usd: float | None = None
+    models: ModelUsage = field(default_factory=ModelUsage)
     types: Counter[str] = field(default_factory=Counter)
     tools: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(
@@ -36,7 +36,6 @@ class Summary:
     acceptance_ns: int = 0
     wall_ns: int = 0
     edits: int = 0  # changed paths
-    cost_method: str | None = None
     alert: int | None = None  # the event that the termination follows from
     event: int | None = None  # the alert, or the end of the agent's stage
     alerts: list[dict[str, Any]] = field(default_factory=list)
@@ -44,12 +43,24 @@ class Summary:
     left_out: Counter[str] = field(default_factory=Counter)  # alerts and interventions over `MOST_LISTED`
     _since: dict[str, int] = field(default_factory=dict)
     _unfinished: Counter[str] = field(default_factory=Counter)
-    _metered: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def traced(self) -> bool:
         """Is anything known of how the agent worked?"""
         return bool(self.kinds.total() or self.types["model.request"] or self.types["model.response"])
+
+    @property
+    def knows_tools(self) -> bool:
+        """Whether tool calls are on record: the gateway sees requests to models, and no tool."""
+        return bool(self.kinds.total() or self.models.claims)
+
+    @property
+    def cost_usd(self) -> float | None:
+        return self.models.cost_usd
+
+    @property
+    def cost_method(self) -> str | None:
+        return self.models.method
 
     @property
     def tokens(self) -> int | None:
@@ -60,9 +71,7 @@ class Summary:
     @property
     def usage(self) -> tuple[int, int] | None:
         """Tokens in, tokens out."""
-        if not self._metered or len(self._metered) != self.types["model.response"]:
-            return None
-        return sum(one[0] for one in self._metered), sum(one[1] for one in self._metered)
+        return self.models.usage
 
     @property
     def turns(self) -> int:
@@ -77,10 +86,11 @@ class Summary:
     @property
     def counts(self) -> dict[str, Any]:
         """Null is what the trace cannot know: what an agent that is one process did inside."""
-        is_one_process = self.tools.total() > self.kinds.total() and not self.traced
+        is_one_process = self.tools.total() > self.kinds.total() and not self.knows_tools
+        is_unseen = self.tools.total() > self.kinds.total() and not self.traced and not self.models.is_silent
         return {
             "events": self.types.total(),
-            "requests": None if is_one_process else self.types["model.request"],
+            "requests": None if is_unseen else self.types["model.request"],
             "tool_calls": None if is_one_process else dict(sorted((+self.kinds).items())),
             "test_cycles": None
             if self.tools.total()
@@ -93,10 +103,12 @@ class Summary:
 
     @property
     def durations(self) -> dict[str, float | None]:
-        """Null is a phase that began and whose end is not on record."""
+        """Null is a phase that began and whose end is not on record. Waiting for an overloaded model is no work."""
+        waited_ns = min(self.models.waited_ns, self.working_ns)
         return {
             "wall_s": self.wall_ns / _S if self.types else None,
-            "working_s": self._known("stage.enter", self.working_ns),
+            "working_s": self._known("stage.enter", self.working_ns - waited_ns),
+            "waited_s": self._known("stage.enter", waited_ns),
             "active_tool_s": self._known("tool.call", self.tool_ns),
             "acceptance_s": self._known("check.start", self.acceptance_ns),
         }
@@ -127,6 +139,8 @@ class Summary:
             self.acceptance_ns += event.t - self._since.pop("check.start", event.t)
         elif event.type in {"monitor.alert", "intervention"}:
             self._list(event)
+        elif event.type.startswith("model.") or event.type == "cost":
+            self.models.add(event.type, event.actor, payload)
         else:
             self._add_work(event.type, payload)
 
@@ -151,15 +165,8 @@ class Summary:
             self.edits += 1
         elif kind == "workspace.changes":
             self.edits += _number(payload.get("count"))
-        elif kind == "model.response" and isinstance(payload.get("usage"), dict):
-            used = tuple(payload["usage"].get(name) for name in _TOKENS)
-            if all(isinstance(one, int) and one >= 0 for one in used):
-                self._metered.append((used[0], used[1]))
         elif kind == "permission.decision":
             self.denied += payload.get("decision") == "deny"
-        elif kind == "cost" and isinstance(payload.get("usd"), int | float):
-            self.cost_usd = (self.cost_usd or 0.0) + payload["usd"]
-            self.cost_method = str(payload.get("method") or "") or None
 
 
 def summarise_events(events: Iterable[Event]) -> Summary:

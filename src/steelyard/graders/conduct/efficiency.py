@@ -43,7 +43,7 @@ class Efficiency(Grader):
         asked = (
             ("dollars", self.target_cost_usd, trace.cost_usd),
             ("tokens", self.target_tokens, trace.tokens),
-            ("tool calls", self.target_tool_calls, trace.kinds.total()),
+            ("tool calls", self.target_tool_calls, trace.kinds.total() if trace.knows_tools else None),
         )
         known = [
             (name, target, used) for name, target, used in asked if target is not None and used is not None

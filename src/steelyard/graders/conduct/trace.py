@@ -75,6 +75,8 @@ class Trace(Grader):
     def _parts(self, trace: Summary) -> list[Part]:
         parts = [
             Part(trace.kinds[one.kind] > 0, f"{trace.kinds[one.kind]} {one.kind} calls")
+            if trace.knows_tools
+            else Part(None, f"{one.kind} calls unknown")
             for one in self.require_tools
         ]
         if self.require_no_denied:
@@ -85,7 +87,7 @@ class Trace(Grader):
                 else Part(None, "permissions not reported")
             )
         for name, limit, used in (
-            ("tool calls", self.max_tool_calls, trace.kinds.total()),
+            ("tool calls", self.max_tool_calls, trace.kinds.total() if trace.knows_tools else None),
             ("tokens", self.max_tokens, trace.tokens),
             ("dollars", self.max_cost_usd, trace.cost_usd),
         ):

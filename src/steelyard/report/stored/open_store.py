@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +45,7 @@ def read_entry(folder: RunFolder) -> Entry:
             try:
                 if evidence.broken is None:
                     line = result_line(evidence, gradings[0], len(gradings))
-                    tokens = evidence.summary.usage or (None, None)
-                    entry = entry_of_line(folder.run_id, line, started)
-                    return replace(entry, tokens_in=tokens[0], tokens_out=tokens[1])
+                    return entry_of_line(folder.run_id, line, started)
             except _DAMAGED:
                 pass
         return entry_of_manifest(folder.run_id, ALTERED, _manifest(folder), started)

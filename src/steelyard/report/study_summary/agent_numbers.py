@@ -17,6 +17,7 @@ from steelyard.stats.passk import pass_at_k, pass_hat_k
 from steelyard.stats.proportion import wilson_rate
 from steelyard.stats.survival import Duration, Step, kaplan_meier, median_time, restricted_mean
 
+GATES = ("patch", "build", "acceptance", "safety")
 KS = (1, 2, 3, 5, 10)
 MOST_POINTS = 200  # of a curve
 
@@ -109,7 +110,8 @@ def _shares(
 
 def _gates(scorable: Sequence[TrialRecord]) -> tuple[Counted, ...]:
     gated = [one for one in scorable if one.gates is not None]
-    names = list(dict.fromkeys(name for one in gated for name in one.gates or ()))
+    found = dict.fromkeys(name for one in gated for name in one.gates or ())
+    names = [*(name for name in GATES if name in found), *(name for name in found if name not in GATES)]
     return tuple(_counted(name, gated, partial(_passes_gate, name=name)) for name in names)
 
 

@@ -22,20 +22,45 @@ from steelyard.stats.compare.difference import (
 from steelyard.stats.compare.multiplicity import benjamini_hochberg, holm
 from steelyard.stats.compare.pairs import Pair, paired
 from steelyard.stats.design.power import contracts_to_decide
-from steelyard.stats.estimate import Estimate
+from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.indeterminate import Counts, conclusion, is_fragile
 from steelyard.stats.survival import log_rank
 
+NOT_COMPARABLE = "not comparable"
 MOST_NAMED = 5  # contracts that a difference names
 RESAMPLING = Resampling(2000)
 
 MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summary ({count}): Holm, and Benjamini-Hochberg"
 
 
-def compare_all(agents: dict[str, list[TrialRecord]]) -> tuple[AgentComparison, ...]:
+def compare_all(agents: dict[str, list[TrialRecord]], level: float = 0.95) -> tuple[AgentComparison, ...]:
     """Every pair of agents, in order, with p-values that account for each other."""
-    found = [compare_agents(agents, first, second) for first, second in combinations(agents, 2)]
+    found = [_only_comparable(compare_agents(agents, *pair, level=level)) for pair in combinations(agents, 2)]
     return _adjusted(found)
+
+
+def _only_comparable(one: AgentComparison) -> AgentComparison:
+    """Without numbers where conditions differ: a report has no `--anyway`."""
+    if not one.differences:
+        return one
+    what = ", ".join(dict.fromkeys(each.what for each in one.differences))
+    nothing = unknown(f"conditions differ: {what}", clusters=one.contracts)
+    return replace(
+        one,
+        difference=nothing,
+        bootstrap=nothing,
+        worst=nothing,
+        best=nothing,
+        p=None,
+        mcnemar_p=None,
+        log_rank_p=None,
+        is_fragile=False,
+        conclusion=NOT_COMPARABLE,
+        flips=(),
+        more_contracts=None,
+        sentence=f"{one.second} and {one.first} are not compared: conditions differ ({what}); "
+        "`steelyard compare A B --anyway` compares them",
+    )
 
 
 def _adjusted(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
@@ -47,13 +72,16 @@ def _adjusted(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
     )
 
 
-def compare_agents(agents: dict[str, list[TrialRecord]], first: str, second: str) -> AgentComparison:
+def compare_agents(
+    agents: dict[str, list[TrialRecord]], first: str, second: str, *, level: float = 0.95
+) -> AgentComparison:
+    """At a look before the end of a study `level` is higher: see `interim_level`."""
     one, two = agents[first], agents[second]
     counts = counts_by_contract(one), counts_by_contract(two)
     decided = tuple({digest: each.decided for digest, each in side.items()} for side in counts)
     pairs = paired(*decided)
-    difference = paired_difference(pairs)
-    worst, best = (paired_difference(_extreme(*counts, for_second=which)) for which in (False, True))
+    difference = paired_difference(pairs, level)
+    worst, best = (paired_difference(_extreme(*counts, for_second=which), level) for which in (False, True))
     test, exact = permutation_test(pairs), mcnemar(pairs)
     undecided = sum(each.undecided for side in counts for each in side.values())
     is_open = undecided > 0 and is_fragile(difference, worst, best)
@@ -66,7 +94,7 @@ def compare_agents(agents: dict[str, list[TrialRecord]], first: str, second: str
         p_holm=None,
         p_benjamini_hochberg=None,
         mcnemar_p=exact.p,
-        bootstrap=bootstrap_difference(pairs, RESAMPLING),
+        bootstrap=bootstrap_difference(pairs, RESAMPLING, level),
         worst=worst,
         best=best,
         undecided=undecided,

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from steelyard.report.study_summary.economics import tokens_of
 from steelyard.report.study_summary.model import (
     AgentNumbers,
     Counted,
@@ -67,7 +66,7 @@ def _reasons(one: TrialRecord) -> tuple[str, ...]:
     """Why the harness could not tell whether the work is correct: one trial may have several reasons."""
     found: list[str] = [] if one.is_decided else [one.category]
     found += ["resource"] if one.category == "failure" and one.termination_class == "resource" else []
-    found += ["disputed by reviewers"] if one.context and one.context.people == "disputed" else []
+    found += ["disputed by reviewers"] if one.people == "disputed" else []
     return tuple(found)
 
 
@@ -78,9 +77,9 @@ def _is_indeterminate(one: TrialRecord) -> bool:
 def _labelled(records: Iterable[TrialRecord]) -> list[Labelled]:
     """A run under each of its failure modes; a run without one under `no failure mode`."""
     return [
-        Labelled(mode, accepted=one.succeeded, correct=one.context.people == "pass")
+        Labelled(mode, accepted=one.succeeded, correct=one.people == "pass")
         for one in records
-        if one.context and one.is_decided and one.context.people in {"pass", "fail"}
+        if one.is_decided and one.people in {"pass", "fail"}
         for mode in (one.tags or (NO_MODE,))
     ]
 
@@ -89,7 +88,7 @@ def _by_phase(records: Sequence[TrialRecord]) -> dict[str, dict[str, float | Non
     """Totals of what is known, with the number of trials of which it is not."""
     return {
         "inference": {
-            **_total("tokens", [tokens_of(one) for one in records]),
+            **_total("tokens", [one.tokens for one in records]),
             **_total("usd", [one.cost_usd for one in records]),
         },
         "agent": _total("seconds", [one.working_s for one in records]),

@@ -10,8 +10,11 @@ from scipy import special
 
 from steelyard.report.study_summary.model import Economics, Pareto, ParetoPoint, Spread
 from steelyard.report.study_summary.trial_record import TrialRecord, by_contract, rate_of
+from steelyard.stats.bootstrap import Resampling
 from steelyard.stats.cost import Spending, cost_per_success, pareto_front
 from steelyard.stats.estimate import Estimate, unknown
+
+RESAMPLING = Resampling(2000)  # of contracts, for the front of cost and success
 
 
 def economics(records: Sequence[TrialRecord]) -> Economics:
@@ -22,7 +25,7 @@ def economics(records: Sequence[TrialRecord]) -> Economics:
     return Economics(
         cost_usd=spread([one.cost_usd for one in records], records),
         cost_per_success=cost_per_success(list(spending(records).values())),
-        tokens=spread([tokens_of(one) for one in records], records),
+        tokens=spread([one.tokens for one in records], records),
         wall_s_success=spread([one.wall_s for one in successes], successes),
         wall_s_failure=spread([one.wall_s for one in failures], failures),
         working_s=spread([one.working_s for one in records], records),
@@ -30,13 +33,6 @@ def economics(records: Sequence[TrialRecord]) -> Economics:
         overhead_s=spread([_overhead(one) for one in records], records),
         human_minutes=math.fsum(measured) if measured else None,
     )
-
-
-def tokens_of(record: TrialRecord) -> float | None:
-    context = record.context
-    if context is None or context.tokens_in is None or context.tokens_out is None:
-        return None
-    return float(context.tokens_in + context.tokens_out)
 
 
 def _overhead(record: TrialRecord) -> float | None:
@@ -96,7 +92,7 @@ def _mean(values: Sequence[float | None], records: Sequence[TrialRecord]) -> Est
 def pareto_of(agents: dict[str, list[TrialRecord]]) -> Pareto:
     """Over decided trials: what has no decision is no failure."""
     decided = {name: [one for one in records if one.is_decided] for name, records in agents.items()}
-    found = pareto_front({name: spending(records) for name, records in decided.items()})
+    found = pareto_front({name: spending(records) for name, records in decided.items()}, RESAMPLING)
     shared = (
         set.intersection(*({one.digest for one in decided[each.name]} for each in found.points))
         if found.points

@@ -14,6 +14,7 @@ from steelyard.errors import OperatorFault
 from steelyard.report.result import SCHEMA, VERDICTS
 from steelyard.report.stored.open_store import open_store
 from steelyard.report.study_summary.run_context import RunContext, read_context
+from steelyard.stats.design.sequential import boundaries
 
 Line = Mapping[str, Any]
 
@@ -31,6 +32,15 @@ class ResultSet:
     planned_trials: int | None = None  # of the study's plan
     stopping_rule: str | None = None  # for looks before the end, of the study's plan
 
+    def interim_level(self, done: int) -> float:
+        """The confidence level of a comparison: 0.95 at the end, higher at a look before it (alpha spending)."""
+        if self.planned_trials is None or self.stopping_rule is None or not 0 < done < self.planned_trials:
+            return 0.95
+        fractions = [done / self.planned_trials, 1.0]
+        if self.stopping_rule == "pocock":
+            return 1 - boundaries("pocock", fractions)[0].nominal
+        return 1 - boundaries("obrien_fleming", fractions)[0].nominal
+
     def filtered(self, keep: set[str]) -> ResultSet:
         """Only the lines of these agents."""
         pairs = [
@@ -39,7 +49,12 @@ class ResultSet:
             if str(line.get("agent")) in keep
         ]
         return ResultSet(
-            self.source, tuple(line for line, _ in pairs), tuple(one for _, one in pairs), self.without_result
+            self.source,
+            tuple(line for line, _ in pairs),
+            tuple(one for _, one in pairs),
+            self.without_result,
+            self.planned_trials,
+            self.stopping_rule,
         )
 
 
@@ -68,7 +83,31 @@ def _of_folder(folder: Path, study: str | None, store_url: str | None) -> Result
         states = Counter(entry.state for entry in store.query(Query(study=study)))
     without = {state: count for state, count in sorted(states.items()) if state not in VERDICTS}
     source = str(folder) if study is None else f"{folder}, study {study}"
-    return of_lines(source, lines, without_result=without)
+    return of_lines(source, lines, without_result=without, **_plan_of(folder, lines))
+
+
+def _plan_of(folder: Path, lines: list[Line]) -> dict[str, Any]:
+    """How many trials the plan of these lines has, while the study has not ended; nothing outside a study."""
+    from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # few folders have studies
+
+    digests = {str(_study_of(line).get("digest")) for line in lines}
+    if len(digests) != 1 or digests == {"None"}:
+        return {}
+    study = StudyFolder(folder / STUDIES / next(iter(digests))[:DIGITS])
+    try:
+        if not study.is_begun or any(entry.get("what") == "end" for entry in study.log()):
+            return {}
+        plan = study.plan()
+    except (OSError, ValueError):
+        return {}
+    repeats = sum(plan.repeats + agent.extra_repeats for agent in plan.agents)
+    rule = None if plan.stopping.efficacy == "none" else "obrien_fleming"
+    return {"planned_trials": repeats * len(plan.contracts), "stopping_rule": rule}
+
+
+def _study_of(line: Line) -> Mapping[str, Any]:
+    study = line.get("study")
+    return study if isinstance(study, dict) else {}
 
 
 def _of_file(path: Path, study: str | None) -> ResultSet:
@@ -105,7 +144,5 @@ def check_line(line: Any, where: str) -> Line:
 
 
 def _is_of_study(line: Line, study: str) -> bool:
-    of = line.get("study")
-    if not isinstance(of, dict):
-        return False
+    of = _study_of(line)
     return of.get("name") == study or str(of.get("digest", "")).startswith(study)

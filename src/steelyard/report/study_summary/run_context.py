@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder.folder import GRADINGS, MANIFEST, REPORT, RunFolder
+from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD, GRADINGS, MANIFEST, REPORT, RunFolder
 from steelyard.review.record import list_annotations
 from steelyard.review.status import review_status
 
@@ -78,7 +78,7 @@ def context_of(
     agent, repository = _object(manifest.get("agent")), _object(manifest.get("repository"))
     usage, protocol = _object(report.get("usage")), _object(report.get("protocol"))
     return RunContext(
-        conditions=_conditions(manifest, configuration, environment),
+        conditions=_conditions(configuration, environment),
         agent_version=_digest([agent.get("parameters"), agent.get("hosts"), agent.get("folders")]),
         agent_parameters=_object(agent.get("parameters")),
         harness=str(_object(manifest.get("harness")).get("version") or ""),
@@ -103,9 +103,7 @@ def context_of(
     )  # fmt: skip
 
 
-def _conditions(
-    manifest: Mapping[str, Any], configuration: Mapping[str, Any], environment: Mapping[str, Any]
-) -> dict[str, str]:
+def _conditions(configuration: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, str]:
     digests = _object(configuration.get("digests"))
     found = {name: str(digests[name]) for name in CONDITIONS if isinstance(digests.get(name), str)}
     words = {
@@ -113,13 +111,14 @@ def _conditions(
         "isolation": environment.get("isolation"),
         "network": environment.get("network"),
         "bench": configuration.get("bench"),
-        "harness version": _object(manifest.get("harness")).get("version"),
         "image": _image(environment.get("image")) or "none",
     }
     return found | {name: str(word) for name, word in words.items() if word is not None}
 
 
 def _review(run: RunFolder) -> tuple[str, float | None]:
+    if not run.file(ANNOTATIONS_HEAD).exists():
+        return "none", None
     try:
         entries = list_annotations(run)
     except (OperatorFault, *_DAMAGED):

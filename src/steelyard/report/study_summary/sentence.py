@@ -8,6 +8,8 @@ from steelyard.stats.compare.pairs import Pair
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.indeterminate import conclusion
 
+USUAL = 0.95
+
 
 def comparison_sentence(  # noqa: PLR0913  # each part of the sentence
     first: str,
@@ -37,10 +39,15 @@ def comparison_sentence(  # noqa: PLR0913  # each part of the sentence
 
 def points(difference: Estimate) -> str:
     """`+9 points [2, 16]`."""
-    if difference.value is None or difference.low is None or difference.high is None:
+    if difference.value is None:
         return "unknown"
+    if difference.low is None or difference.high is None:
+        return f"{100 * difference.value:+.0f} points [no interval]"
     low, high = (_whole(100 * end) for end in (difference.low, difference.high))
-    return f"{100 * difference.value:+.0f} points [{low}, {high}]"
+    level = (
+        "" if difference.level == USUAL else f" (look before the end: {100 * difference.level:.4g}% interval)"
+    )
+    return f"{100 * difference.value:+.0f} points [{low}, {high}]{level}"
 
 
 def _whole(value: float) -> str:

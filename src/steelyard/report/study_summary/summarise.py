@@ -14,6 +14,7 @@ from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.projections import burn_of, power_of
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_agent, trials_of
+from steelyard.stats.design.sequential import PeekingRefused, require_rule
 
 MOST_COMPARED = 12  # agents; more make hundreds of pairs
 
@@ -40,7 +41,9 @@ def summarise_study(results: ResultSet) -> StudySummary:
         sorted(numbers, key=lambda one: (one.is_baseline, -(one.success.value or 0.0), one.agent))
     )
     compared = {name: each for name, each in agents.items() if name not in BASELINES}
-    comparisons = compare_all(compared) if len(compared) <= MOST_COMPARED else ()
+    refused = _refused(results, trials)
+    level = results.interim_level(len(records))
+    comparisons = compare_all(compared, level) if len(compared) <= MOST_COMPARED and not refused else ()
     deviations = deviations_of(records)
     return StudySummary(
         source=results.source,
@@ -53,7 +56,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         multiplicity=MULTIPLICITY.format(count=len(comparisons)) if comparisons else "",
         pareto=pareto_of(compared or agents),
         deviations=deviations,
-        provisional=provisional_reasons(records, deviations),
+        provisional=(*refused, *provisional_reasons(records, deviations)),
         disclosures=disclose(records, numbers),
         without_result=results.without_result,
         notes=tuple(_notes(results, trials, len(compared))),
@@ -62,6 +65,17 @@ def summarise_study(results: ResultSet) -> StudySummary:
         burn=burn_of(records),
         power=power_of(numbers, comparisons),
     )
+
+
+def _refused(results: ResultSet, trials: Trials) -> tuple[str, ...]:
+    """Why agents are not compared yet."""
+    if results.planned_trials is None:
+        return ()
+    try:
+        require_rule(len(trials.records), results.planned_trials, results.stopping_rule)
+    except PeekingRefused as refused:
+        return (f"agents are not compared: {refused}",)
+    return ()
 
 
 def _nothing(results: ResultSet) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,6 +23,7 @@ CATEGORY: dict[str, Category] = {
 DECIDED = frozenset({"success", "failure"})
 BASELINES = frozenset({"noop", "reference"})
 NO_STRATUM = "-"
+LARGEST = 1e12  # dollars or seconds; what claims to be more is not believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class TrialRecord:
     acceptance_s: float | None
     quality: float | None  # only where all gates pass
     context: RunContext | None
+    tokens: float | None = None  # in and out
+    people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
     judge: tuple[str, ...] = ()  # the models that were asked
     reason: str = ""
 
@@ -85,7 +87,7 @@ def trials_of(results: ResultSet) -> Trials:
         record = record_of(line, context)
         attempted[record.agent] = attempted.get(record.agent, 0) + 1
         invalid[record.agent] = invalid.get(record.agent, 0) + (record.category == "invalid")
-        trial, attempt = line.get("trial"), line.get("attempt") or 1
+        trial, attempt = line.get("trial"), _attempt(line.get("attempt"))
         if isinstance(trial, str) and trial in last:
             place, before = last[trial]
             if attempt > before:
@@ -121,9 +123,21 @@ def record_of(line: Line, context: RunContext | None) -> TrialRecord:
         acceptance_s=_number(durations.get("acceptance_s")),
         quality=_number(_object(line.get("quality")).get("score")),
         context=context,
+        tokens=_tokens(line, context),
+        people=str(_object(line.get("review")).get("decision") or (context.people if context else "none")),
         judge=_models(line),
         reason=str(line.get("reason") or ""),
     )
+
+
+def _tokens(line: Line, context: RunContext | None) -> float | None:
+    """What the line says, or else the run's report."""
+    usage = _object(line.get("usage"))
+    parts = [_number(usage.get(name)) for name in ("tokens_in", "tokens_out")]
+    if None in parts and context is not None:
+        parts = [_number(context.tokens_in), _number(context.tokens_out)]
+    known = [one for one in parts if one is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _models(line: Line) -> tuple[str, ...]:
@@ -141,10 +155,14 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float | None:
-    """Numbers that are none (NaN, a text, negative) are unknown, and unknown is never zero."""
+    """Numbers that are none (NaN, a text, negative, infinite) are unknown, and unknown is never zero."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
+    return float(value) if 0 <= value <= LARGEST else None
+
+
+def _attempt(value: Any) -> int:
+    return value if isinstance(value, int) and value >= 1 else 1
 
 
 def by_agent(records: Sequence[TrialRecord]) -> dict[str, list[TrialRecord]]:

@@ -67,7 +67,8 @@ def compare_named(results: ResultSet, first: str, second: str, *, anyway: bool) 
     if first == second:
         raise OperatorFault("an agent is compared with another one, or with itself in another folder of runs")
     _refuse_peeking(results)
-    return _compared(results.filtered({first, second}), first, second, anyway=anyway)
+    level = results.interim_level(len(trials_of(results).records))
+    return _compared(results.filtered({first, second}), first, second, anyway=anyway, level=level)
 
 
 def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyway: bool) -> TwoAgents:
@@ -119,10 +120,10 @@ def _refuse_peeking(results: ResultSet) -> None:
             raise OperatorFault(f"{results.source}: {refused}") from None
 
 
-def _compared(results: ResultSet, first: str, second: str, *, anyway: bool) -> TwoAgents:
+def _compared(results: ResultSet, first: str, second: str, *, anyway: bool, level: float = 0.95) -> TwoAgents:
     trials = trials_of(results)
     agents = by_agent(trials.records)
-    comparison = compare_agents(agents, first, second)
+    comparison = compare_agents(agents, first, second, level=level)
     if comparison.differences and not anyway:
         raise OperatorFault(_refusal(comparison))
     numbers = [_numbers(name, agents[name], trials) for name in (first, second)]

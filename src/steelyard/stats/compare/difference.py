@@ -37,7 +37,8 @@ def paired_difference(pairs: Sequence[Pair], level: float = 0.95) -> Estimate:
 
     Two-stage cluster sampling with equal weights (Cochran 1977, 11.3): s^2 is the variance of the contracts' differences
     and contains the variance between repeats. Where all contracts have the same difference s is 0 and says nothing: then
-    the share of contracts that differ from it is at most u = 1 - (a/2)^(1/m), and the interval is D +- u.
+    the share of contracts that differ from it is at most u = 1 - (a/2)^(1/m), by as much as -1 and 1 allow: the interval
+    is D - u (D + 1) to D + u (1 - D).
     """
     method = "hierarchical paired difference, contracts as units, t"
     contracts, n = len(pairs), trials_of(pairs)
@@ -49,15 +50,15 @@ def paired_difference(pairs: Sequence[Pair], level: float = 0.95) -> Estimate:
         return Estimate(mean, -1.0, 1.0, method, n, 1, ("one contract says nothing about others",), level)
     squares = math.fsum((one - mean) ** 2 for one in differences)
     if squares <= 1e-24:
-        half = 1 - ((1 - check_level(level)) / 2) ** (1 / contracts)
+        share = 1 - ((1 - check_level(level)) / 2) ** (1 / contracts)
+        low, high = mean - share * (mean + 1), mean + share * (1 - mean)
     else:
         degrees = variance_degrees([one - mean for one in differences])
         t = float(special.stdtrit(degrees, 0.5 + check_level(level) / 2))
         half = t * math.sqrt(squares / (contracts - 1) / contracts)
+        low, high = max(-1.0, mean - half), min(1.0, mean + half)
     assumptions = ("contracts are independent", "every contract has the same weight")
-    return Estimate(
-        mean, max(-1.0, mean - half), min(1.0, mean + half), method, n, contracts, assumptions, level
-    )
+    return Estimate(mean, low, high, method, n, contracts, assumptions, level)
 
 
 def bootstrap_difference(pairs: Sequence[Pair], how: Resampling = DEFAULT, level: float = 0.95) -> Estimate:

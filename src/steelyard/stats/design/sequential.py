@@ -17,7 +17,7 @@ from scipy import special
 from steelyard.stats.estimate import Estimate, check_level, unknown
 
 Spending = Literal["obrien_fleming", "pocock"]
-RULES = ("obrien_fleming", "pocock", "anytime")
+RULES = ("obrien_fleming", "pocock")
 _NODES = 400  # of the Gauss-Legendre rule on each continuation region
 _WIDEST = 10.0  # standard deviations; the normal density beyond is below 1e-22
 
@@ -67,6 +67,17 @@ def boundaries(rule: Spending, fractions: Sequence[float], alpha: float = 0.05) 
         nodes, density = fresh, (carried @ density) * weights * edge
         spent, before = target, fraction
     return looks
+
+
+def look_quantile(rule: Spending, look: int, looks: int, alpha: float = 0.05) -> float:
+    """The probability whose quantile bounds the interval of one of several equally spaced looks, such as 0.9992.
+
+    An interval at that quantile, at every look, is wrong at any of them with probability `alpha` at most.
+    """
+    if not 1 <= look <= looks:
+        raise ValueError(f"look {look} of {looks}")
+    planned = boundaries(rule, [number / looks for number in range(1, looks + 1)], alpha)
+    return 1 - planned[look - 1].nominal / 2
 
 
 def _limit(nodes: np.ndarray, density: np.ndarray, step: float, scale: float, to_spend: float) -> float:
@@ -129,6 +140,6 @@ def require_rule(done: int, planned: int, rule: str | None) -> None:
         return
     raise PeekingRefused(
         f"{done} of {planned} planned trials are finished, and the plan has no rule for looking early: "
-        "a conclusion now would be wrong more often than its level says. Finish the study, or register "
-        f"`stopping` ({', '.join(RULES)}) before it starts"
+        "a conclusion now would be wrong more often than its level says. Finish the study; the next one can be planned "
+        "with a rule (`steelyard plan --stop-when-decided`)"
     )

@@ -1,0 +1,133 @@
+"""A run whose agent speaks to models -> an address for the agent, and a route for its requests.
+
+The gateway and the HTTP library are loaded here, by the first run that needs them.
+"""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.agents.base import Agent
+from steelyard.contract.allowed_hosts import THIS_MACHINE
+from steelyard.environment.prepare import Environment
+from steelyard.errors import InfraFault
+from steelyard.evidence.redact import Secrets
+from steelyard.execution.alerts import stop_for_models
+from steelyard.execution.live_run import LiveRun
+from steelyard.gateway.address import GatewayAddress, draw_key
+from steelyard.gateway.upstreams import Upstream, upstreams_for
+from steelyard.plan.trial import Trial
+
+if TYPE_CHECKING:
+    from steelyard.providers.prices import Prices
+
+
+def speaks_to_models(agent: Agent) -> bool:
+    return bool(agent.resources.providers) and agent.in_sandbox
+
+
+def gateway_address(agent: Agent, environment: Environment) -> GatewayAddress | None:
+    """Where the agent will find its models; None for one that speaks to none."""
+    if not speaks_to_models(agent):
+        return None
+    from steelyard.gateway.server import gateway_server  # noqa: PLC0415  # asyncio, where it is needed
+
+    # A local sandbox has no names of its own.
+    host = "127.0.0.1" if environment.sandbox == "local" else THIS_MACHINE
+    return GatewayAddress(host, gateway_server().port, draw_key())
+
+
+def secrets_of(trial: Trial, agent: Agent) -> Secrets:
+    """Values that no record shows: the agent's variables, and the keys of the upstreams, which may echo them."""
+    upstreams = _upstreams(trial, agent) if speaks_to_models(agent) else {}
+    return Secrets({**agent.resources.env, **{f"key of {name}": one.key for name, one in upstreams.items()}})
+
+
+def open_route(run: LiveRun) -> None:
+    """Before the sandbox starts; the run's end closes it."""
+    if run.gateway is None:
+        return
+    from steelyard.gateway.caps import Caps, ModelBudget  # noqa: PLC0415  # asyncio, where it is needed
+    from steelyard.gateway.records import Recorder  # noqa: PLC0415  # the same
+    from steelyard.gateway.route import Route  # noqa: PLC0415  # the same
+    from steelyard.gateway.server import gateway_server  # noqa: PLC0415  # the same
+    from steelyard.providers.usage import Usage  # noqa: PLC0415  # the same
+
+    prices = prices_of(run.trial)
+    prices.cost("anthropic", "claude", Usage(), 0)  # loads the prices here, and not while a request waits
+    budget = run.trial.contract.spec.budget
+    caps = Caps(
+        tokens=budget.tokens,
+        cost_usd=Decimal(str(budget.less_headroom(budget.cost_usd))),
+        cost_units=Decimal(str(budget.less_headroom(budget.cost_units))),
+        model_calls=budget.model_calls,
+    )
+    run.route = Route(
+        run.gateway.key,
+        gateway_server(),
+        _upstreams(run.trial, run.agent),
+        Recorder(run.events, run.blobs),
+        ModelBudget(caps),
+        prices,
+        **_cassette(run),
+        on_failure=lambda: _kill(run),
+        on_cap=lambda cap: stop_for_models(run, cap),
+    )
+    run.route.open()
+
+
+def _cassette(run: LiveRun) -> dict[str, Any]:
+    """What of a route a cassette takes part in."""
+    options, gateway = run.trial.options.gateway, run.gateway
+    if gateway is None or not (options.record or options.replay):
+        return {}
+    from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, folder_of  # noqa: PLC0415  # the same
+
+    placeholders = {gateway.key: "{key}", f"{gateway.host}:{gateway.port}": "{gateway}"}
+    if options.replay:
+        return {"player": CassettePlayer(folder_of(Path(options.replay), run.trial.id), placeholders)}
+    trial = run.trial
+    index = {"contract": trial.contract.id, "agent": run.agent.name, "repeat": trial.repeat}
+    folder = Path(options.record) / trial.id
+    return {"writer": CassetteWriter(folder, index, placeholders, run.folder.secrets)}
+
+
+def prices_of(trial: Trial) -> Prices:
+    """How the requests of a run are priced; raises OperatorFault for a price list that cannot be read."""
+    from steelyard.providers.prices import Prices, read_cost_model  # noqa: PLC0415  # only where an agent speaks to models
+
+    path = trial.options.gateway.cost_model
+    return Prices(read_cost_model(Path(path)) if path else None)
+
+
+def check_gateway(run: LiveRun) -> None:
+    """Raises InfraFault when the gateway, or the server behind it, let the run down."""
+    if run.route is not None and run.route.failure and run.stop.current is None:
+        raise InfraFault(run.route.failure)
+
+
+def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
+    """For the manifest: where requests go, and how they are priced. No key is in it."""
+    if not speaks_to_models(agent):
+        return None
+    from steelyard.providers.prices import FALLBACK  # noqa: PLC0415  # the same
+
+    options = trial.options.gateway
+    return {
+        "mode": "replay" if options.replay else "record" if options.record else "live",
+        "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
+        "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},
+    }
+
+
+def _upstreams(trial: Trial, agent: Agent) -> dict[str, Upstream]:
+    return upstreams_for(agent.resources.providers, trial.options.gateway, os.environ)
+
+
+def _kill(run: LiveRun) -> None:
+    """Without a gateway the agent can do nothing more: its processes end, and the run says why."""
+    if run.sandbox_spec is not None:
+        run.sandbox_spec.kill_processes()

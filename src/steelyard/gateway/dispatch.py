@@ -1,0 +1,67 @@
+"""A request at the gateway -> the route of its run, or a refusal.
+
+The agent that sends it is hostile. A path that is not in the table of endpoints, a body that is too large, compressed
+or slow, and a key of another run are refused before anything is forwarded; a refusal quotes nothing but the path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from steelyard.errors import InfraFault
+from steelyard.gateway.exchange import exchange
+from steelyard.gateway.refusal import Refusal
+from steelyard.providers.endpoints import Endpoint, endpoint_of
+
+if TYPE_CHECKING:
+    from steelyard.gateway.route import Route
+    from steelyard.gateway.server import GatewayServer
+
+
+async def dispatch(server: GatewayServer, request: web.BaseRequest) -> web.StreamResponse:
+    route = server.route(placeholder_of(request))
+    if route is None:
+        return Refusal(401, "the key of this request is not the placeholder of a run").response()
+    try:
+        endpoint = _endpoint(route, request)
+        task = asyncio.current_task()
+        if task is not None:
+            route.enter(task)
+        return await exchange(route, endpoint, request)
+    except Refusal as refusal:
+        return refusal.response()
+    except ConnectionError:
+        return Refusal(400, "the client has gone").response()
+    except (InfraFault, OSError) as fault:  # the record cannot be written: what follows could not be believed
+        route.fail(f"the record of a model's answer could not be written: {fault}")
+        return Refusal(500, "the gateway failed").response()
+    except Exception as defect:  # noqa: BLE001  # a defect of ours costs one request, and no detail of it goes inside
+        return Refusal(500, f"internal error in the gateway: {type(defect).__name__}").response()
+
+
+def _endpoint(route: Route, request: web.BaseRequest) -> Endpoint:
+    """Raises Refusal."""
+    path, _, query = request.raw_path.partition("?")
+    endpoint = endpoint_of(request.method, path, query, request.headers)
+    if endpoint is None:
+        raise Refusal(404, f"the gateway does not serve {request.method} {path[:200]}")
+    if endpoint.provider not in route.upstreams:
+        raise Refusal(404, f"this run has no models of {endpoint.provider}")
+    if route.closed or route.failure or route.cap is not None:
+        raise Refusal(403, "the run has ended, or its budget is used up")
+    return endpoint
+
+
+def placeholder_of(request: web.BaseRequest) -> str:
+    """Where the clients of the providers put their key."""
+    headers = request.headers
+    bearer = headers.get("authorization", "")
+    return (
+        headers.get("x-api-key")
+        or headers.get("x-goog-api-key")
+        or (bearer[7:] if bearer[:7].lower() == "bearer " else "")
+        or request.query.get("key", "")
+    )

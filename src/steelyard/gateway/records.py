@@ -1,0 +1,142 @@
+"""What went through the gateway -> events of the run, with the verbatim bytes in blobs.
+
+    model.request   {"request": 3, "provider", "wire", "model", "conversation", "index", "role", "stream", "max_tokens",
+                     "messages", "tools", "digest", "bytes", "length", "blob", "changed": ["stream_options"]}
+    model.response  {"request": 3, "status", "usage": {...}, "cost": {...}, "stop_reason", "tool_calls_requested",
+                     "first_byte_ns", "total_ns", "attempts", "waited_ns", "cut", "digest", "bytes", "blob"}
+    model.error     {"request": 3, "kind", "status", "why", ...}: there was no answer, or not a whole one
+    model.wait      {"request": 3, "attempt": 1, "why": "HTTP 429", "wait_ns", "total_ns": of the run, parallel waits once}
+    cost            {"request": 3, "usd", "units", "method", "id", "matched_model"}: once for each answer that was billed
+
+`conversation` tells the conversations of a run apart by their first message; `index` is the number of messages in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.trace.events import EventLog
+from steelyard.providers.requests import ModelRequest
+
+MOST_KEPT_BYTES = 8 << 20  # of one answer, verbatim; a longer one is recorded by its digest and its beginning
+MOST_CONVERSATIONS = 10_000
+_CACHE_MARK = re.compile(rb',?"cache_control":\{[^{}]*\}')
+
+
+class KeptBytes:
+    """Bytes as they come: a digest of all, and the beginning verbatim."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._digest = hashlib.sha256()
+        self._parts: list[bytes] = []
+        self._kept = 0
+
+    def add(self, data: bytes) -> None:
+        self.size += len(data)
+        self._digest.update(data)
+        room = MOST_KEPT_BYTES - self._kept
+        if room > 0:
+            self._parts.append(data[:room])
+            self._kept += min(len(data), room)
+
+    @property
+    def beginning(self) -> bytes:
+        return b"".join(self._parts)
+
+    def to_json(self, blobs: Blobs) -> dict[str, Any]:
+        beginning = self.beginning
+        blob = blobs.put_bytes(beginning).sha256 if beginning else None
+        return {
+            "digest": self._digest.hexdigest(),
+            "bytes": self.size,
+            "blob": blob,
+            "blob_cut": max(0, self.size - len(beginning)),
+        }
+
+
+@dataclass
+class Recorder:
+    """Writes the events of one run. Called on the loop of the gateway."""
+
+    events: EventLog
+    blobs: Blobs
+    count: int = 0  # requests so far
+    _conversations: dict[str, int] = field(default_factory=dict)
+
+    def request(self, request: ModelRequest, changed: Sequence[str] = ()) -> int:
+        """The number of the request in this run."""
+        self.count += 1
+        body = KeptBytes()
+        body.add(request.body)
+        self.events.append(
+            "model.request",
+            "harness",
+            {
+                "request": self.count,
+                "provider": request.endpoint.provider,
+                "wire": request.endpoint.wire,
+                "model": request.model,
+                "role": "user",
+                "conversation": self._conversation(request),
+                "index": request.messages,
+                "metered": request.endpoint.is_metered,
+                "stream": request.is_stream,
+                "max_tokens": request.max_output if request.names_limit else None,
+                "messages": request.messages,
+                "tools": request.tools,
+                "length": len(request.body),
+                "changed": list(changed),
+                **body.to_json(self.blobs),
+            },
+        )
+        return self.count
+
+    def response(self, number: int, kept: KeptBytes, payload: dict[str, Any]) -> None:
+        data = {
+            "request": number,
+            "role": "assistant",
+            **payload,
+            "length": kept.size,
+            **kept.to_json(self.blobs),
+        }
+        self.events.append("model.response", "harness", data)
+
+    def error(self, number: int | None, kept: KeptBytes, payload: dict[str, Any]) -> None:
+        self.events.append(
+            "model.error", "harness", {"request": number, **payload, **kept.to_json(self.blobs)}
+        )
+
+    def wait(self, number: int, payload: dict[str, Any]) -> None:
+        """An overloaded upstream was waited for."""
+        self.events.append("model.wait", "harness", {"request": number, **payload})
+
+    def cost(self, number: int, cost: dict[str, Any]) -> None:
+        self.events.append("cost", "harness", {"request": number, **cost})
+
+    def _conversation(self, request: ModelRequest) -> int:
+        """Side requests and subagents have a beginning of their own."""
+        digest = hashlib.sha256(_beginning(request)).hexdigest()
+        if digest not in self._conversations and len(self._conversations) >= MOST_CONVERSATIONS:
+            return 0
+        return self._conversations.setdefault(digest, len(self._conversations) + 1)
+
+
+def _beginning(request: ModelRequest) -> bytes:
+    data = request.data
+    listed = data.get("messages") or data.get("contents") or data.get("input")
+    first: Any = listed
+    if isinstance(listed, list):
+        # A system prompt among the messages is no beginning of a conversation.
+        users = [one for one in listed if isinstance(one, dict) and one.get("role") in {"user", None}]
+        first = (users or listed)[:1]
+    stored = orjson.dumps(first)
+    # Clients move this mark along a conversation.
+    return _CACHE_MARK.sub(b"", stored) if b'"cache_control"' in stored else stored

@@ -1,0 +1,114 @@
+"""The way of one run's requests to its models: where they go, what they may use, and where they are recorded.
+
+`close` ends it: requests under way are cut off and recorded, later ones are refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from steelyard.gateway.caps import CapReached, ModelBudget
+from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, replay
+from steelyard.gateway.records import Recorder
+from steelyard.gateway.server import GatewayServer
+from steelyard.gateway.upstreams import Upstream
+from steelyard.gateway.waiting import RetryPolicy, WaitClock
+from steelyard.providers.prices import Prices
+from steelyard.providers.requests import ModelRequest
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from steelyard.gateway.upstream_answer import Answer
+
+CLOSE_S = 30.0
+
+
+@dataclass(eq=False)
+class Route:
+    """Made by the run's thread, used on the loop of the server."""
+
+    key: str = field(repr=False)
+    server: GatewayServer
+    upstreams: Mapping[str, Upstream]
+    recorder: Recorder
+    budget: ModelBudget = field(default_factory=ModelBudget)
+    prices: Prices = field(default_factory=Prices)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    writer: CassetteWriter | None = None  # of `--record`
+    player: CassettePlayer | None = None  # of `--replay`: it answers, and no upstream is asked
+    on_failure: Callable[[], None] = lambda: None  # called once, by any thread, when the gateway itself fails
+    on_cap: Callable[[CapReached], None] = lambda _: None  # called once, on the server's loop
+    most_held_bytes: int = 128 << 20  # of requests under way
+    held_bytes: int = 0
+    succeeded: bool = False  # a model has answered
+    failure: str = ""  # why the gateway could not do its work
+    cap: CapReached | None = None
+    closed: bool = False
+    clock: WaitClock = field(default_factory=WaitClock)
+    _tasks: set[asyncio.Task[object]] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def open(self) -> None:
+        self.server.add(self)
+
+    def fail(self, why: str) -> None:
+        """The machine or the gateway let the run down; the run does not count."""
+        with self._lock:
+            if self.failure or self.closed:
+                return
+            self.failure = why
+        self.on_failure()
+
+    def blame_upstream(self, why: str) -> None:
+        """An upstream that never answered is no failure of the agent. One that did may have been brought down by it."""
+        if not self.succeeded:
+            self.fail(why)
+
+    def reach(self, cap: CapReached) -> None:
+        """A cap ends the run."""
+        if self.cap is None:
+            self.cap = cap
+            self.on_cap(cap)
+
+    def close(self) -> None:
+        """No request is under way when this returns, and each is on record."""
+        if self.closed:
+            return
+        self.server.run(self._cancel(), CLOSE_S)
+        with self._lock:
+            self.closed = True
+        self.server.remove(self)
+
+    def enter(self, task: asyncio.Task[object]) -> None:
+        """A request begins."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def answer_to(
+        self, parsed: ModelRequest, request: web.BaseRequest, body: bytes, number: int
+    ) -> AbstractAsyncContextManager[Answer]:
+        """The upstream's answer to a request that is on record, or the cassette's."""
+        if self.player is not None:
+            return replay(self.player, parsed)
+        from steelyard.gateway.upstream_answer import Sender  # noqa: PLC0415  # aiohttp, only where an agent speaks to models
+
+        def log_wait(wait: dict[str, Any]) -> None:
+            self.recorder.wait(number, wait)
+
+        assert self.server.session is not None
+        sender = Sender(self.server.session, self.retry, self.clock, log_wait)
+        upstream = self.upstreams[parsed.endpoint.provider]
+        return sender.send(upstream, parsed.endpoint, request.method, body, request.headers)
+
+    async def _cancel(self) -> None:
+        self.closed = True
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

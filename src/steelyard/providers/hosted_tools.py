@@ -1,0 +1,64 @@
+"""A request -> the same request without tools that run at the provider: web search, fetching of pages, code, MCP servers.
+
+An agent whose sandbox has no network would reach the network through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+_TYPES = {
+    "messages": ("web_search", "web_fetch", "code_execution", "mcp_toolset", "mcp"),
+    "responses": ("web_search", "file_search", "code_interpreter", "mcp", "image_generation", "computer_use"),
+    "chat": ("web_search", "code_interpreter", "mcp", "file_search"),
+}
+_KEYS = {
+    "messages": ("mcp_servers", "container"),
+    "responses": (),
+    "chat": ("web_search_options", "plugins"),
+    "generate": (),
+}
+_GEMINI = frozenset(
+    name.replace("_", "").lower()
+    for name in (
+        *("google_search", "google_search_retrieval", "enterprise_web_search", "google_maps", "url_context"),
+        *("code_execution", "file_search", "mcp_servers", "computer_use", "retrieval"),
+    )
+)
+MOST_NAMES = 20
+
+
+class Stripped(NamedTuple):
+    data: dict[str, Any]
+    removed: tuple[str, ...]  # names of what was taken out
+
+
+def without_hosted_tools(wire: str, data: Mapping[str, Any]) -> Stripped:
+    removed = [key for key in _KEYS.get(wire, ()) if data.get(key)]
+    kept = {key: value for key, value in data.items() if key not in removed}
+    tools = data.get("tools")
+    if isinstance(tools, list):
+        kept["tools"] = [one for one in (_tool(wire, tool, removed) for tool in tools) if one is not None]
+        if not kept["tools"]:
+            del kept["tools"]
+    return Stripped(kept, tuple(removed[:MOST_NAMES]))
+
+
+def _tool(wire: str, tool: Any, removed: list[str]) -> Any:
+    if not isinstance(tool, dict):
+        return tool
+    if wire == "generate":
+        hosted = [key for key in tool if _plain(key) in _GEMINI]
+        removed += hosted
+        left = {key: value for key, value in tool.items() if key not in hosted}
+        return left if left or not hosted else None
+    kind = tool.get("type")
+    if isinstance(kind, str) and kind.startswith(_TYPES.get(wire, ())):
+        removed.append(kind[:60])
+        return None
+    return tool
+
+
+def _plain(key: str) -> str:
+    return key.replace("_", "").lower()
