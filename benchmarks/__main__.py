@@ -18,6 +18,7 @@ from benchmarks import (
     importing,
     sandbox,
     statistics,
+    studies,
     table,
     trace,
     trial,
@@ -37,6 +38,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **importing.ROWS,
     **command_line.ROWS,
     **statistics.ROWS,
+    **studies.ROWS,
     **gateway.ROWS,
     **view.ROWS,
 }

@@ -53,7 +53,7 @@ def conditions(query: Query, root: int, connection: sa.Connection) -> list[sa.Co
     if query.tag is not None:
         found.append(RUNS.c.id.in_(_tagged(query.tag, root, connection)))
     if query.study is not None:
-        found.append(_of_study(query.study))
+        found.append(_of_study(query.study, root, connection))
     if query.trial is not None:
         found.append(RUNS.c.trial == query.trial)
     if query.since is not None:
@@ -68,11 +68,10 @@ def order(query: Query) -> list[sa.ColumnElement[object]]:
     if query.sort not in SORTS:
         raise OperatorFault(f"--sort {query.sort}: there are {', '.join(SORTS)}")
     column = RUNS.c[query.sort]
-    if query.descending:  # the order of an index, read backwards
-        return [column.desc().nulls_last(), RUNS.c.run.desc()]
-    if query.sort in {"contract", "agent", "state"}:  # never null
-        return [column.asc(), RUNS.c.run.asc()]
-    return [column.is_(None), column.asc(), RUNS.c.run.asc()]
+    ends = (column.desc(), RUNS.c.run.desc()) if query.descending else (column.asc(), RUNS.c.run.asc())
+    if query.sort in {"started", "contract", "agent", "state"}:  # never null
+        return list(ends)
+    return [column.is_(None), *ends]
 
 
 def _judged(words: Sequence[str]) -> sa.ColumnElement[bool]:
@@ -116,8 +115,17 @@ def _tagged(pattern: str, root: int, connection: sa.Connection) -> sa.Select[tup
     )
 
 
-def _of_study(study: str) -> sa.ColumnElement[bool]:
-    """Digits of a digest are compared as a range, which an index answers."""
+def _of_study(study: str, root: int, connection: sa.Connection) -> sa.ColumnElement[bool]:
+    """By digest, because the summaries' index begins with it. Digits may be the beginning of one, compared as a range."""
+    named = sa.select(RUNS.c.study).where(RUNS.c.root == root, RUNS.c.study_name == study).distinct()
+    digests = [one for one in connection.execute(named).scalars() if one is not None]
     if study and not set(study) - set("0123456789abcdef"):
-        return sa.or_(RUNS.c.study_name == study, sa.and_(RUNS.c.study >= study, RUNS.c.study < f"{study}g"))
-    return RUNS.c.study_name == study
+        begins = sa.and_(RUNS.c.study >= study, RUNS.c.study < f"{study}g")
+        digests += [
+            one
+            for one in connection.execute(
+                sa.select(RUNS.c.study).where(RUNS.c.root == root, begins).distinct()
+            ).scalars()
+            if one is not None
+        ]
+    return RUNS.c.study.in_(sorted(set(digests)))

@@ -35,7 +35,9 @@ RUNS = sa.Table(
     sa.Column("run", sa.Text, nullable=False),
     sa.Column("stamp", sa.BigInteger, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
-    sa.Column("started", sa.Double),
+    sa.Column(
+        "started", sa.Double, nullable=False
+    ),  # 0: not known; null would keep listings from using an index
     sa.Column("contract", sa.Text, nullable=False),
     sa.Column("digest", sa.Text),
     sa.Column("agent", sa.Text, nullable=False),
@@ -58,12 +60,13 @@ RUNS = sa.Table(
     sa.Column("wall_s", sa.Double),
     sa.Column("is_unsafe", sa.Boolean, nullable=False),
     sa.UniqueConstraint("root", "run", name="steelyard_runs_once"),
-    # Each listing sorts by time; each summary groups by agent and verdict and reads nothing but its index.
-    sa.Index("steelyard_runs_started", "root", "started"),
-    sa.Index("steelyard_runs_contract", "root", "contract", "started"),
-    sa.Index("steelyard_runs_agent", "root", "agent", "started"),
-    sa.Index("steelyard_runs_state", "root", "state", "started"),
-    sa.Index("steelyard_runs_study", "root", "study", "trial"),
+    # Each listing sorts by time. A summary groups in the order of its index, and reads nothing but the index.
+    sa.Index("steelyard_runs_started", "root", "started", "run"),
+    sa.Index("steelyard_runs_contract", "root", "contract", "started", "run"),
+    sa.Index("steelyard_runs_agent", "root", "agent", "started", "run"),
+    sa.Index("steelyard_runs_state", "root", "state", "started", "run"),
+    sa.Index("steelyard_runs_trial", "root", "study", "trial"),
+    sa.Index("steelyard_runs_study_name", "root", "study_name", "study"),
     sa.Index("steelyard_runs_summary", "root", "study", "agent", "contract", "state", "cost_usd", "wall_s"),
 )
 LINES = sa.Table(
@@ -97,6 +100,7 @@ def _read_again(connection: sa.Connection) -> None:
 MIGRATIONS: tuple[Callable[[sa.Connection], None], ...] = (
     _create,
     _read_again,  # is_unsafe
+    _read_again,  # started is never null
 )
 CURRENT = len(MIGRATIONS)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -34,6 +34,7 @@ from steelyard.store.study_lock import StudyLock
 BATCH = 500  # runs that one transaction writes
 SETTLED_NS = 2_000_000_000  # a folder that changed later than this before it was read may change within one tick of its clock
 UNSETTLED = 0
+SUMMARY = ("study", "agent", "contract", "state")  # in the order of the index of summaries
 _WRITERS = 7283002  # the lock of those who write about one folder of runs
 _COLUMNS = tuple(
     one.name for one in fields(Entry) if one.name not in ("started", "tags", "phase", "folder", "line")
@@ -181,7 +182,7 @@ class Store:
     def _insert(self, connection: sa.Connection, entry: Entry, stamp: int) -> None:
         row = {name: getattr(entry, name) for name in _COLUMNS}
         row |= {"root": self._root_id, "stamp": stamp}
-        row["started"] = None if entry.started is None else entry.started.timestamp()
+        row["started"] = 0.0 if entry.started is None else entry.started.timestamp()
         key = connection.execute(sa.insert(RUNS).values(row).returning(RUNS.c.id)).scalar_one()
         text = None if entry.line is None else _dumped(entry.line)
         if text is not None:
@@ -242,22 +243,21 @@ class Store:
             )
 
     def tally(self, by: Sequence[str], query: Query | None = None) -> list[Mapping[str, Any]]:
-        """Runs counted by columns such as `("agent", "state")`, with the cost and the time that is known of them."""
-        columns = [RUNS.c[name] for name in by]
+        """Runs counted by some of `study`, `agent`, `contract` and `state`, with the cost and the time that is known of them.
+
+        The database groups by all four in the order of an index, without sorting; the rest is a sum over few rows.
+        """
+        if not by or set(by) - set(SUMMARY):
+            raise OperatorFault(f"a tally is by some of {', '.join(SUMMARY)}")
+        columns = [RUNS.c[name] for name in SUMMARY]
         with self._reading() as connection:
             where = conditions(query or Query(), self._root_id, connection)
             rows = connection.execute(
-                sa.select(
-                    *columns,
-                    sa.func.count().label("runs"),
-                    sa.func.sum(RUNS.c.cost_usd).label("cost_usd"),
-                    sa.func.sum(RUNS.c.wall_s).label("wall_s"),
-                )
+                sa.select(*columns, sa.func.count(), sa.func.sum(RUNS.c.cost_usd), sa.func.sum(RUNS.c.wall_s))
                 .where(*where)
                 .group_by(*columns)
-                .order_by(*columns)
-            )
-            return [dict(row) for row in rows.mappings()]
+            ).all()
+        return _summed(rows, [SUMMARY.index(name) for name in by], by)
 
     def results(self, *, study: str | None = None, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """The result lines of a study, oldest first, read a batch at a time: every run, also those that were repeated."""
@@ -284,7 +284,7 @@ class Store:
         folder = self.root / row["run"]
         if line is not None:
             line["folder"] = str(folder)
-        return Entry(**values, started=moment(row["started"]), folder=folder, line=line)
+        return Entry(**values, started=moment(row["started"] or None), folder=folder, line=line)
 
     def _tags(self, connection: sa.Connection, ids: Sequence[int]) -> dict[int, list[str]]:
         found: dict[int, list[str]] = {}
@@ -297,6 +297,21 @@ class Store:
             for key, tag in rows:
                 found.setdefault(key, []).append(tag)
         return found
+
+
+def _summed(rows: Iterable[sa.Row[Any]], places: Sequence[int], by: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Rows of `SUMMARY`, count, cost and time -> one for each combination of the columns at `places`."""
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for row in rows:
+        total = found.setdefault(tuple(row[at] for at in places), [0, None, None])
+        for at, value in enumerate(row[len(SUMMARY) :]):
+            if value is not None:
+                total[at] = value + (total[at] or 0)
+    names = ("runs", "cost_usd", "wall_s")
+    ordered = sorted(found.items(), key=lambda one: tuple(str(part or "") for part in one[0]))
+    return [
+        {**dict(zip(by, key, strict=True)), **dict(zip(names, total, strict=True))} for key, total in ordered
+    ]
 
 
 def _dumped(line: Mapping[str, Any]) -> str | None:
