@@ -23,6 +23,7 @@ from benchmarks import (
     table,
     trace,
     trial,
+    view,
     watching,
 )
 from benchmarks.measure import Measured
@@ -43,6 +44,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **statistics.ROWS,
     **studies.ROWS,
     **gateway.ROWS,
+    **view.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 

@@ -223,14 +223,20 @@ class Store:
             rows = connection.execute(
                 sa.select(*columns)
                 .select_from(source)
-                .where(*conditions(query, self._root_id, connection))
+                .where(*self._chosen(query, connection))
                 .order_by(*order(query))
-                .limit(query.limit)
-                .offset(query.offset or None)
             ).mappings()
             found = {row["id"]: self._of_row(dict(row)) for row in rows}
             tags = self._tags(connection, list(found))
         return [replace(entry, tags=tuple(tags.get(key, ()))) for key, entry in found.items()]
+
+    def _chosen(self, query: Query, connection: sa.Connection) -> list[sa.ColumnElement[bool]]:
+        """The conditions; of a page, its rows by number, so that sorting carries numbers and not whole lines."""
+        where = conditions(query, self._root_id, connection)
+        if query.limit is None and not query.offset:
+            return where
+        page = sa.select(RUNS.c.id).where(*where).order_by(*order(query))
+        return [RUNS.c.id.in_(page.limit(query.limit).offset(query.offset or None))]
 
     def count(self, query: Query | None = None) -> int:
         query = query or Query()

@@ -17,6 +17,7 @@ from steelyard.store.entry import Entry
 from steelyard.store.query import Query
 from steelyard.store.store import Store
 
+FACETS = ("state", "judge", "contract", "agent", "study_name")  # what the filter counts and offers
 FRESH_S = 2.0  # the index is compared with the folders at most so often
 
 
@@ -28,6 +29,7 @@ class Records:
         self._store = store or open_store(root, url)
         self._lock = threading.Lock()
         self._looked = 0.0
+        self._pause_s = 0.0
         self._thread: threading.Thread | None = None
         self._facets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
         self.progress = ""  # of a first look that takes long
@@ -35,27 +37,31 @@ class Records:
 
     def sync(self) -> None:
         """Compare the folders with the index now."""
+        started = time.monotonic()
         try:
             change = self._store.sync(self._on_read)
             self.fault = ""
-            if change.read or change.removed:
-                self._facets.clear()
+            if change.read or change.removed or not self._facets:
+                # Counts over all runs are made here, so that no page waits for them.
+                self._facets = {(name,): self._store.tally((name,)) for name in FACETS}
         except (SteelyardError, OSError) as fault:
             self.fault = str(fault)
         finally:
             self.progress = ""
             self._looked = time.monotonic()
+            self._pause_s = max(
+                FRESH_S, 10 * (self._looked - started)
+            )  # at most a tenth of the time is spent on it
 
     def _on_read(self, read: int, of: int) -> None:
         self.progress = f"The index is being made: {read:,} of {of:,} runs."
-        self._facets.clear()
 
     def refresh(self) -> None:
         """See to it that somebody compares the folders with the index, and do not wait for it."""
         with self._lock:
             if self._thread and self._thread.is_alive():
                 return
-            if time.monotonic() - self._looked < FRESH_S:
+            if self._looked and time.monotonic() - self._looked < self._pause_s:
                 return
             self._thread = threading.Thread(target=self.sync, name="index", daemon=True)
             self._thread.start()
@@ -69,12 +75,8 @@ class Records:
 
     def tally(self, by: Sequence[str], query: Query | None = None) -> list[Mapping[str, Any]]:
         self.refresh()
-        if query is not None:
-            return self._store.tally(by, query)
-        key = tuple(by)
-        if key not in self._facets:
-            self._facets[key] = self._store.tally(by)
-        return self._facets[key]
+        known = self._facets.get(tuple(by)) if query is None else None
+        return self._store.tally(by, query) if known is None else known
 
     def results(self, query: Query) -> Iterator[dict[str, Any]]:
         return self._store.results(query=query)

@@ -42,6 +42,7 @@ from steelyard.report.study_summary.model import (
 from steelyard.stats.estimate import Estimate
 
 MOST_ROWS, MOST_FLIPS, MOST_RUNS = 500, 50, 50_000
+MOST_SENTENCES = 6
 LinkRun = Callable[[str], Markup]
 _CONCLUSIONS = {"better": "second solves more", "worse": "second solves less", "undecided": "cannot tell yet"}
 
@@ -146,9 +147,13 @@ def _estimate(estimate: Estimate) -> Markup:
     """A rate with its interval and its denominators; the method is said to who points at it."""
     if estimate.value is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
-    basis = f"n={estimate.n}" + (f", {estimate.clusters} contracts" if estimate.clusters else "")
+    basis = f"n={estimate.n}" + (
+        f", {estimate.clusters} contract{'' if estimate.clusters == 1 else 's'}" if estimate.clusters else ""
+    )
     said = "; ".join([estimate.method, *estimate.assumptions])
-    return tag("span", interval_words(estimate), " ", tag("span", basis, class_="dim"), title=said)
+    return tag(
+        "span", interval_words(estimate), tag("span", basis, class_="basis"), title=said, class_="nowrap"
+    )
 
 
 def _number(estimate: Estimate, form: str = "{:.2f}") -> Markup:
@@ -164,17 +169,15 @@ def _number(estimate: Estimate, form: str = "{:.2f}") -> Markup:
 
 
 def _counted(counted: Counted) -> Markup:
-    return tag(
-        "span", f"{counted.count} of {counted.of} ", tag("span", interval_words(counted.rate), class_="dim")
-    )
+    rate = tag("span", interval_words(counted.rate), class_="basis")
+    return tag("span", f"{counted.count} of {counted.of}", rate, class_="nowrap")
 
 
 def _answer(summary: StudySummary) -> Markup:
     """What a decision needs: one sentence for each comparison, then what makes the numbers provisional."""
     size = f"{summary.trials:,} trials ({summary.runs:,} runs) on {summary.contracts:,} contracts by {len(summary.agents)} agents."
-    sentences = [
-        tag("li", f"{one.sentence[:1].upper()}{one.sentence[1:]}.") for one in summary.comparisons[:20]
-    ]
+    told = sorted(summary.comparisons, key=lambda one: one.conclusion == "undecided")
+    sentences = [tag("li", f"{one.sentence[:1].upper()}{one.sentence[1:]}.") for one in told[:MOST_SENTENCES]]
     best = next((one for one in summary.agents if not one.is_baseline), None)
     alone = (
         f"{best.agent}: success {interval_words(best.success)} over {best.success.n} decided trials on {best.contracts} contracts."
@@ -187,6 +190,9 @@ def _answer(summary: StudySummary) -> Markup:
         tag("ul", sentences, class_="plain story")
         if sentences
         else tag("p", alone or "Only baselines were run.", class_="story"),
+        tag("p", f"{len(told) - MOST_SENTENCES} more comparisons are below.")
+        if len(told) > MOST_SENTENCES
+        else None,
         tag("p", size, class_="dim"),
         [
             tag("p", f"Provisional: {_cut(reason, 500)}.", class_="notice warning")
