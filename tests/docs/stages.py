@@ -31,6 +31,13 @@ NOT_RUN = {
     r"steelyard run flask ": "it needs a clone of a public project",
     r"steelyard run tasks/hello .*--network ": "it needs hosts of the internet",
     r"steelyard run .* --agent-host api\.example\.com:443": "it needs a host of the internet",
+    r"export ANTHROPIC_API_KEY": "it needs a key",
+    r"steelyard agents (install|list) ": "it needs the package registries; `make agents` installs them",
+    r"steelyard run .*(claude_code|codex|acp):": "it needs an agent and a key; `make agents` runs them with a scripted model",
+    r"steelyard run .*--agent-provider": "it needs a key; tests/gateway has a scripted model",
+    r"steelyard operate \w": "it needs a paused run; tests/cli/test_operate.py has one",
+    r"steelyard (serve|view)\b": "it serves until it is stopped; tests/service and tests/web do that",
+    r".*(--engine ray|postgresql://)": "it needs a cluster or a database; tests/study and tests/store have them",
 }
 
 
@@ -200,14 +207,32 @@ def _tasks(folder: Path) -> None:
     (folder / "predictions.jsonl").write_text(json.dumps(prediction) + "\n")
 
 
+def _suite(folder: Path) -> None:
+    for name in ("widgets-1411", "widgets-1412"):
+        contract = folder / "suite" / name
+        shutil.copytree(DISCOUNT, contract)
+        text = (contract / "contract.yaml").read_text()
+        (contract / "contract.yaml").write_text(text.replace("id: python-discount", f"id: {name}"))
+
+
 _AGENT = {"command:my-agent": "command:echo"}  # a program that the sandbox has
 
 STAGES: dict[str, Stage] = {
     "README.md": Stage(
-        words={**_AGENT, "TASKDIR": str(ROOT / "tests/harbor_tasks/hello-file"), "RUN": "last"},
+        words={
+            "compare A B": "compare noop reference",
+            **_AGENT,
+            "TASKDIR": str(ROOT / "tests/harbor_tasks/hello-file"),
+            "RUN": "last",
+        },
     ),
     "docs/containers.md": Stage(),
     "docs/how-to/ask-a-question.md": Stage(words=_AGENT),
+    "docs/agents.md": Stage(),
+    "docs/how-to/evaluate-claude-code.md": Stage(needs_run=True),
+    "docs/how-to/operate.md": Stage(),
+    "docs/reading-results.md": Stage(words={"STUDY": ".steelyard/runs"}, needs_run=True),
+    "docs/studies.md": Stage(_suite, {**_AGENT, "command:other-agent": "command:true"}),
     "docs/how-to/grade-a-patch.md": Stage(
         _patch, {"RUN": "last", "../my-checkout": "my-checkout"}, needs_run=True
     ),
