@@ -183,6 +183,8 @@ def test_the_first_difference_is_named_by_its_place(recorded: Any, asked: Any, w
         ("1 passed in 0.03s", "1 passed in {duration}"),
         ("version 1.2.3 has 12 tests", "version 1.2.3 has 12 tests"),
         ("May I edit it?", "May I edit it?"),
+        ("msg_28c6ddbc-6a45-57da-ad91-e416a39684f2", "msg_{uuid}"),
+        ("Chunk ID: a25432", "{chunk}"),
     ],
 )
 def test_dates_and_durations_have_a_name_in_their_place(text: str, plain: str) -> None:

@@ -2,7 +2,7 @@
 
 Kept: the model, the system prompt, every message, the names of the tools. Left out: ids of sessions, marks of caches, limits.
 In texts, what changes from run to run has a name in its place: `{key}`, `{gateway}`, `{uuid}`, `{date}`, `{time}`,
-`{duration}`, `{tmp}`.
+`{duration}`, `{chunk}`, `{tmp}`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _DAYS = "Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun"
 _RULES = (
     (
-        re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.IGNORECASE),
+        re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE),
         "{uuid}",
     ),
     (re.compile(r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"), "{date}"),
@@ -35,6 +35,7 @@ _RULES = (
     (re.compile(r"\b\d{1,2}/\d{1,2}/\d{4}\b"), "{date}"),
     (re.compile(r"\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?: ?[AP]M)?\b"), "{time}"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|µs|us|ns|s|sec|secs|seconds|min|minutes)\b"), "{duration}"),
+    (re.compile(r"\bChunk ID: [0-9a-f]+"), "{chunk}"),  # of Codex, drawn for each command
     (re.compile(r"(?:/private)?/tmp/[A-Za-z0-9._/-]+"), "{tmp}"),  # a pattern, no file
 )
 MOST_SHOWN = 200

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 _TYPES = {
     "messages": ("web_search", "web_fetch", "code_execution", "mcp_toolset", "mcp"),
-    "responses": ("web_search", "file_search", "code_interpreter", "mcp", "image_generation", "computer_use"),
+    "responses": ("web_search", "file_search", "code_interpreter", "mcp", "image_generation"),
     "chat": ("web_search", "code_interpreter", "mcp", "file_search"),
 }
 _KEYS = {
@@ -23,7 +23,7 @@ _GEMINI = frozenset(
     name.replace("_", "").lower()
     for name in (
         *("google_search", "google_search_retrieval", "enterprise_web_search", "google_maps", "url_context"),
-        *("code_execution", "file_search", "mcp_servers", "computer_use", "retrieval"),
+        *("code_execution", "file_search", "mcp_servers", "retrieval"),
     )
 )
 MOST_NAMES = 20
