@@ -1,7 +1,8 @@
 """Contract, agent and sandbox -> which caps bind this run, and by what.
 
-"caps": {"tool_calls": {"value": 400, "enforced": "none", "why": "the agent reports no tool calls"}, ...}
+"caps": {"tool_calls": {"value": 400, "enforced": "none"}, ...}
 "enforced_caps": ["wall_s", "cpu_s", ...]       those that something enforces
+"observation": {"processes": "sampled", "system_calls": "none"}
 
 clock       the harness ends the agent's work
 events      a monitor counts what the agent reports
@@ -40,6 +41,7 @@ def caps_of(spec: ContractSpec, agent: Agent, facts: Facts, *, has_gateway: bool
         if name != "headroom" and value is not None
     }
     return {
+        "observation": {"processes": enforced["cpu_s"], "system_calls": "none"},
         "caps": caps,
         "enforced_caps": sorted(name for name, cap in caps.items() if cap["enforced"] != "none"),
     }
