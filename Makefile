@@ -6,7 +6,7 @@ export SANDBOX
 unexport PYTHONDONTWRITEBYTECODE # compiling every module at every start takes twice the time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test attacks check fix docs picture bench soak lock wheel clean run-env dev-env
+.PHONY: help demo test attacks agents check fix docs picture bench soak lock wheel clean run-env dev-env
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ test: dev-env ## every test, on all cores; those with containers where an engine
 
 attacks: dev-env ## every known cheat and honest look-alike against the bench, as a table (ONLY=B,X01 MODES=twin JSON=1 SANDBOX=docker)
 	@PYTHONPATH=tests/attacks scripts/dockerd.sh $(BIN)/python -m corpus --sandbox $(SANDBOX) $(if $(ONLY),--only $(ONLY)) $(if $(MODES),--modes $(MODES)) $(if $(JSON),--json)
+
+agents: dev-env ## install real clients from their registries and weigh each with a scripted model (ONLY="codex aider" SANDBOX=docker)
+	@PYTHONPATH=tests/agents:tests/attacks:tests scripts/dockerd.sh $(BIN)/python -m real_agents $(ONLY) --sandbox $(SANDBOX)
 
 check: dev-env ## lint, format, types, and whether the generated pages are fresh
 	@$(BIN)/ruff check --no-cache

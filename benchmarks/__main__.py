@@ -21,6 +21,7 @@ from benchmarks import (
     table,
     trace,
     trial,
+    watching,
 )
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
@@ -28,6 +29,7 @@ from benchmarks.workshop import Workshop, workshop
 ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **sandbox.ROWS,
     **capture.ROWS,
+    **watching.ROWS,
     **trace.ROWS,
     **monitors.ROWS,
     **trial.ROWS,

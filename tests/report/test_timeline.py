@@ -6,7 +6,7 @@ from typing import Any
 
 from authoring import FIX, Author, Steelyard
 from steelyard.evidence.trace.chain import GENESIS, Event
-from steelyard.report.timeline import SHOWN_HEAD, SHOWN_TAIL, short_timeline, timeline, trace_line
+from steelyard.report.trace.timeline import SHOWN_HEAD, SHOWN_TAIL, short_timeline, timeline, trace_line
 
 
 def made(*told: tuple[str, dict[str, Any]]) -> list[Event]:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+from steelyard.agents.traces.items import NativeFile
 from steelyard.bench.apply_patch import Applied
 from steelyard.bench.kept_output import STREAM_BYTES
+from steelyard.contract.model import Policy
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.change.change import Change
@@ -33,7 +35,10 @@ from steelyard.sandboxes.base import (
     OnOutput,
     Sandbox,
 )
+from steelyard.sandboxes.init.feed import Feed
 
+# It can run the control command of stages; it is the contract's own or a replay; it cannot run commands.
+StageRole = Literal["asks", "exempt", "cannot"]
 NOT_FOUND = 127  # what a shell says of a command that is not there
 AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
 STOPPED = "the run was stopped"
@@ -46,6 +51,9 @@ class Ending:
     code: Termination
     rationale: str
     finished: CommandResult | None = None  # the agent's own process, where it is one
+    answer: str | None = None  # its final response, where that is not all that its process printed
+    trace: Mapping[str, Any] | None = None  # what the client's own trace told, where it has one
+    native: tuple[NativeFile, ...] = ()  # session files that the client left
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,9 @@ class Workplace:
     gateway: GatewayAddress | None = (
         None  # where the agent finds its models; its variables are in `env` already
     )
+    policy: Policy = field(
+        default_factory=Policy
+    )  # the contract's, by which requests for permission are answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +110,7 @@ class Turn:
     wall_s: float
     env: Mapping[str, str] = field(default_factory=dict)  # beside the workplace's
     number: int = 1  # which message of the run this is
+    place: Mapping[str, Any] = field(default_factory=dict)  # of the answer: its conversation, index and step
     on_output: OnOutput | None = None  # receives what the agent's process prints, while it prints
 
     @property
@@ -126,7 +138,7 @@ class Turn:
             raise InfraFault(f"{name} could not be delivered to the agent: {done.stderr.text.strip()}")
         return os.fsdecode(done.stdout.head + done.stdout.tail)
 
-    def run(self, argv: tuple[str, ...]) -> CommandResult:
+    def run(self, argv: tuple[str, ...], stdin: bytes | Feed = b"") -> CommandResult:
         """The agent's main process: logged as one tool call, ended by the run's wall-clock budget."""
         if self.workplace.is_stopped():
             return CommandResult(None, not_started=STOPPED)
@@ -140,6 +152,7 @@ class Turn:
         command = Command(
             argv,
             env={**self.workplace.env, **self.env},
+            stdin=stdin,
             timeout_s=self.wall_s,
             keep_bytes=AGENT_BYTES,
             whole_bytes=STREAM_BYTES,
@@ -150,6 +163,7 @@ class Turn:
             "agent",
             {
                 "call": seq,
+                "whole_agent": True,
                 "exit_status": finished.exit_code,
                 "signal": finished.signal,
                 "timed_out": finished.timed_out,
@@ -196,6 +210,10 @@ class Agent(Protocol):
     @property
     def resources(self) -> AgentResources:
         """Variables, hosts and folders of the agent's own."""
+
+    @property
+    def stage_role(self) -> StageRole:
+        """How the agent keeps the stages of a contract."""
 
     @property
     def delivers_by_step(self) -> bool:

@@ -1,4 +1,4 @@
-"""`[NAME=]KIND[:ARG]` -> an agent. Other packages add kinds through the entry point group `steelyard.agents`."""
+"""`[NAME=]KIND[:ARG]` -> an agent. ARG of a client has its options, `model=...,max_turns=30`. Other packages add kinds through the entry point group `steelyard.agents`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard.agents.base import Agent
+from steelyard.agents.clients.catalogue import CLIENTS, client_agent
 from steelyard.agents.configured import configured
 from steelyard.agents.data import Noop, Patch, Reference, Tree
 from steelyard.agents.process import CommandLine, Script, Solution
@@ -80,15 +81,19 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     if name in ALONE and colon:
         raise OperatorFault(f"agent {name} takes nothing after it: --agent {name}")
     others = (
-        {} if name in BUILT_IN else {point.name: point for point in entry_points(group="steelyard.agents")}
+        {}
+        if name in BUILT_IN or name in CLIENTS
+        else {point.name: point for point in entry_points(group="steelyard.agents")}
     )
-    if name not in BUILT_IN and name not in others:
-        names = sorted({*BUILT_IN, *others})
+    if name not in BUILT_IN and name not in CLIENTS and name not in others:
+        names = sorted({*BUILT_IN, *CLIENTS, *others})
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
         raise OperatorFault(f"unknown agent {name!r}; {hint}")
     if "=" in text.partition(":")[0]:
         _check_name(own, name)
+    if name in CLIENTS:
+        return configured(client_agent(name, arg), own, options, os.environ)
     agent: Agent = BUILT_IN[name](arg) if name in BUILT_IN else others[name].load()(arg)
     return configured(agent, own, options, os.environ)
 
@@ -96,7 +101,7 @@ def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
 def _check_name(own: str, kind: str) -> None:
     if kind in ALONE:
         raise OperatorFault(f"agent {kind} has a name already: --agent {kind}")
-    if own in BUILT_IN:
+    if own in BUILT_IN or own in CLIENTS:
         raise OperatorFault(f"--agent {own}={kind}...: {own} is an agent of its own; choose another name")
     if not _NAME.fullmatch(own):
         raise OperatorFault(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.agents.base import Agent, AgentResources, Delivery, Session, Workplace
+from steelyard.agents.base import Agent, AgentResources, Delivery, Session, StageRole, Workplace
 from steelyard.contract.allowed_hosts import checked_door
 from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
@@ -50,8 +50,8 @@ class ConfiguredAgent:
         return self.agent.in_sandbox
 
     @property
-    def stage_role(self) -> str:
-        return str(getattr(self.agent, "stage_role", "asks"))
+    def stage_role(self) -> StageRole:
+        return self.agent.stage_role
 
     @property
     def delivers_by_step(self) -> bool:

@@ -2,8 +2,8 @@
 
     replay:FOLDER    every `workspace.change` of the run, message by message: a file is written, a link made, a path removed
 
-It starts nothing that the recorded agent started. A content that is not on record, because it was too large to be kept while the
-agent worked, ends the replay with the number of its event.
+It starts nothing that the recorded agent started. A content that was not kept while the agent worked, because it was large or one
+of thousands, is left out if the path changed again later; otherwise it ends the replay with the number of its event.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from steelyard.agents.base import (
     EachTurnAlone,
     Ending,
     Session,
+    StageRole,
     Turn,
     Workplace,
     ending_of,
@@ -87,7 +88,7 @@ class Replay:
     in_sandbox: ClassVar[bool] = True
     resources: ClassVar[AgentResources] = NO_RESOURCES
     delivers_by_step: ClassVar[bool] = False
-    stage_role: ClassVar[str] = "exempt"  # the recorded agent kept the stages, or did not
+    stage_role: ClassVar[StageRole] = "exempt"  # the recorded agent kept the stages, or did not
 
     def __post_init__(self) -> None:
         if not self._folder.events.is_file():
@@ -135,8 +136,9 @@ class Replay:
         call = {"kind": "write", "tool": "replay", "whole_agent": True, "argv": ["replay", folder.run_id]}
         seq = turn.events.append("tool.call", "agent", call)
         applied = 0
+        last = {one.path: one.event for one in read_mutations(folder)}
         for mutation in read_mutations(folder):
-            if max(1, mutation.message) != turn.number:
+            if max(1, mutation.message) != turn.number or _is_passing(mutation, folder.blobs, last):
                 continue
             if turn.workplace.is_stopped():
                 break
@@ -156,6 +158,13 @@ class Replay:
         name = FINAL_RESPONSE
         said = folder.read_bytes(name) if folder.file(name).is_file() else b""
         return turn.sandbox.run(Command(("/bin/sh", "-c", "cat"), stdin=said, timeout_s=_STEP_S))
+
+
+def _is_passing(mutation: Mutation, blobs: Blobs, last: Mapping[str, int]) -> bool:
+    """Whether a content is not on record, and something else stands there in the end."""
+    after = mutation.after
+    is_unknown = after is not None and after.kind == "file" and after.sha256 not in blobs
+    return is_unknown and last[mutation.path] != mutation.event
 
 
 def apply_mutation(turn: Turn, blobs: Blobs, mutation: Mutation, cwd: str) -> None:

@@ -33,6 +33,7 @@ VERBS = {
     "import": "import SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
     "check": "find mistakes in a contract before any agent runs",
     "run": "run agents on contracts",
+    "agents": "list agents; `agents install NAME` installs the client of one",
     "grade": "grade a patch or a folder against a contract, without an agent",
     "regrade": "grade sealed runs again; the original result still counts",
     "replay": "make the recorded changes of a run again and compare the results",

@@ -30,7 +30,7 @@ from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.report.terminal import seconds, table_of_results
-from steelyard.report.timeline import trace_line
+from steelyard.report.trace.timeline import trace_line
 from steelyard.verdict.required import Required
 
 HELP = "show a run: verdict, gates, grades, findings"

@@ -144,7 +144,8 @@ class LiveRun:
         is_stopped = lambda: self.stop.current is not None  # noqa: E731  # one line, used once
         own = self.agent.resources
         models = {} if self.gateway is None else self.gateway.environment(own.providers)
-        return Workplace(self.sandbox, self.events, {**models, **own.env}, is_stopped, self.gateway)
+        policy = self.trial.contract.spec.policy
+        return Workplace(self.sandbox, self.events, {**models, **own.env}, is_stopped, self.gateway, policy)
 
     def close_session(self) -> None:
         session, self.session = self.session, None

@@ -31,7 +31,6 @@ from steelyard.execution.ready import await_ready
 from steelyard.execution.stages.prepare_stages import (
     is_staged,
     refuse_without_enforcement,
-    role_of,
     with_stages,
     with_write_switch,
 )
@@ -87,7 +86,7 @@ def prepare(run: LiveRun) -> None:
         await_ready(run.sandbox_spec, run.trial.contract.spec.environment.ready)
         run.watch = _watch(run)
         run.stage_requests = _stage_requests(run)
-    run.stages.start(run.sandbox_spec, exempt=role_of(run.agent) == "exempt")
+    run.stages.start(run.sandbox_spec, exempt=run.agent.stage_role == "exempt")
 
 
 def _watch(run: LiveRun) -> WorkspaceWatch | None:
@@ -166,8 +165,9 @@ def compare_identity_again(run: LiveRun) -> None:
             run.events.append("run.mismatch", "harness", {"field": _field_of(folder), "why": why})
             raise InfraFault(f"the cache was altered during the run: {why}")
     with suppress(OSError, OperatorFault):  # its file is gone: it was read before
-        parameters = _as_json(dict(run.agent.parameters()))
-        _compare(run, "agent.parameters", run.folder.read_json(MANIFEST)["agent"]["parameters"], parameters)
+        parameters = orjson.loads(run.folder.secrets.redact(orjson.dumps(dict(run.agent.parameters()))))
+        written = run.folder.read_json(MANIFEST)["agent"]["parameters"]
+        _compare(run, "agent.parameters", written, parameters)
 
 
 def _field_of(folder: Path) -> str:
@@ -193,10 +193,6 @@ def _compare(run: LiveRun, field: str, written: object, observed: object) -> Non
         told = {"field": field, "manifest": written, "observed": observed, "why": why}
         run.events.append("run.mismatch", "harness", told)
         raise InfraFault(f"{field} is not what the manifest says: {why}")
-
-
-def _as_json(value: object) -> object:
-    return orjson.loads(orjson.dumps(value))
 
 
 def tell_rebuilt(run: LiveRun) -> None:

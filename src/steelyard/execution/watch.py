@@ -29,6 +29,7 @@ from steelyard.execution.alerts import (
 from steelyard.execution.collect import collect
 from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
+from steelyard.execution.native_files import keep_native_files
 from steelyard.execution.network.gateway_route import check_gateway
 from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured, OnOutput
 
@@ -56,6 +57,11 @@ class Message:
     def index(self) -> int:
         """Among the messages and answers of its conversation."""
         return 0 if self.step else 2 * (self.number - 1)
+
+    @property
+    def answer_place(self) -> dict[str, Any]:
+        """Of the answer, as its events have it."""
+        return {"conversation": self.conversation, "index": self.index + 1, "step": self.step or None}
 
     @property
     def where(self) -> str:
@@ -233,6 +239,7 @@ def _turn(run: LiveRun, message: Message, text: str, wall_s: float) -> Turn:
         wall_s=wall_s,
         env={"STEELYARD_TURN": str(message.number), "STEELYARD_STEP": message.step},
         number=message.number,
+        place=message.answer_place,
     )
 
 
@@ -246,20 +253,30 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
         name: _kept(run, f"agent/{name}{suffix}.txt", stream)
         for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr))
     }
-    run.answer = finished.stdout
-    run.said = streams["stdout"]
-    run.events.append(
-        "agent.message",
-        "agent",
-        {
-            "role": "assistant",
-            "conversation": message.conversation,
-            "index": message.index + 1,
-            "step": message.step or None,
-            **streams["stdout"],
-            "stderr": streams["stderr"],
-        },
-    )
+    run.answer = finished.stdout if ending.answer is None else _as_output(ending.answer)
+    run.said = streams["stdout"] if ending.answer is None else _said(run.answer)
+    if ending.trace is not None:  # the messages of a client with a trace are events already
+        files = keep_native_files(run, ending.native, suffix)
+        facts = {**message.answer_place, **ending.trace, **streams, "files": files}
+        run.events.append("agent.trace", "harness", facts)
+        return
+    answer = {"role": "assistant", **message.answer_place, **streams["stdout"], "stderr": streams["stderr"]}
+    run.events.append("agent.message", "agent", answer)
+
+
+def _as_output(text: str) -> Captured:
+    data = text.encode(errors="replace")
+    return Captured(data, b"", len(data), hashlib.sha256(data).hexdigest())
+
+
+def _said(answer: Captured) -> dict[str, Any]:
+    return {
+        "digest": answer.sha256,
+        "bytes": answer.size,
+        "prefix": answer.text[:PREFIX_CHARS],
+        "blob": None,
+        "cut": 0,
+    }
 
 
 def _kept(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:

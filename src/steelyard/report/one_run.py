@@ -23,7 +23,7 @@ from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gat
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
 from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
-from steelyard.report.timeline import short_timeline
+from steelyard.report.trace.timeline import short_timeline
 
 TAIL_LINES = 20
 TAIL_BYTES = 64 << 10

@@ -206,7 +206,23 @@ def cost_of(evidence: Evidence) -> dict[str, Any]:
         "matched_models": dict(models.models),
         "estimated_answers": models.estimated,
         "items": cost_items(evidence),
+        "claimed": claimed_by_client(evidence),
     }
+
+
+def claimed_by_client(evidence: Evidence) -> dict[str, Any] | None:
+    """What the agent's client says that it used, and by how much that differs from what the gateway metered; never counted."""
+    claims = evidence.summary.claims
+    if not claims:
+        return None
+    tokens_in, tokens_out = evidence.summary.usage or (None, None)
+    metered = {"usd": evidence.cost_usd, "tokens_in": tokens_in, "tokens_out": tokens_out}
+    difference = {name: _difference(value, metered[name]) for name, value in claims.items()}
+    return {**claims, "difference": difference}
+
+
+def _difference(claimed: float, metered: float | None) -> float | None:
+    return None if metered is None else round(claimed - metered, 9)
 
 
 def _counts(evidence: Evidence) -> dict[str, Any]:

@@ -55,7 +55,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
     {
         *("run.start", "run.prepared", "run.mismatch", "run.end", "cache.rebuilt"),
         *("stage.enter", "stage.leave", "step.start", "step.end", "brief"),
-        *("agent.message", "agent.final"),
+        *("agent.message", "agent.final", "agent.trace"),
         *("model.request", "model.response", "model.error", "model.wait"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
         *("workspace.watch", "workspace.change", "workspace.changes", "capture.end", "patch.apply"),

@@ -31,7 +31,6 @@ class Summary:
     )  # of tool calls, without those that are a whole agent
     denied: int = 0
     steps: dict[str, str] = field(default_factory=dict)  # those that were taken, and how the agent stopped
-    tool_ns: int = 0
     working_ns: int = 0
     acceptance_ns: int = 0
     wall_ns: int = 0
@@ -44,6 +43,12 @@ class Summary:
     left_out: Counter[str] = field(default_factory=Counter)  # alerts and interventions over `MOST_LISTED`
     _since: dict[str, int] = field(default_factory=dict)
     _unfinished: Counter[str] = field(default_factory=Counter)
+    claims: dict[str, float] = field(
+        default_factory=dict
+    )  # what the client says of tokens and cost; never counted
+    _agent_ns: int = 0  # of processes that are a whole agent
+    _call_ns: int = 0  # of calls inside an agent
+    _untimed: int = 0  # results of which no time is known
 
     @property
     def traced(self) -> bool:
@@ -73,6 +78,11 @@ class Summary:
     def usage(self) -> tuple[int, int] | None:
         """Tokens in, tokens out."""
         return self.models.usage
+
+    @property
+    def tool_ns(self) -> int:
+        """Time in tools; of an agent whose calls are not known, the time of its whole process."""
+        return self._call_ns if self.kinds.total() else self._agent_ns
 
     @property
     def turns(self) -> int:
@@ -110,7 +120,7 @@ class Summary:
             "wall_s": self.wall_ns / _S if self.types else None,
             "working_s": self._known("stage.enter", self.working_ns - waited_ns),
             "waited_s": self._known("stage.enter", waited_ns),
-            "active_tool_s": self._known("tool.call", self.tool_ns),
+            "active_tool_s": None if self._untimed else self._known("tool.call", self.tool_ns),
             "acceptance_s": self._known("check.start", self.acceptance_ns),
         }
 
@@ -140,10 +150,17 @@ class Summary:
             self.acceptance_ns += event.t - self._since.pop("check.start", event.t)
         elif event.type in {"monitor.alert", "intervention", "operator.decision"}:
             self._list(event)
+        elif event.type == "cost" and event.actor == "agent":
+            self._add_claim(payload)
         elif event.type.startswith("model.") or event.type == "cost":
             self.models.add(event.type, event.actor, payload)
         else:
             self._add_work(event.type, payload)
+
+    def _add_claim(self, payload: Mapping[str, Any]) -> None:
+        for name in ("usd", "tokens_in", "tokens_out"):
+            if payload.get(name) is not None:
+                self.claims[name] = self.claims.get(name, 0.0) + _claimed(payload[name])
 
     def _list(self, event: Event) -> None:
         lists = {"monitor.alert": self.alerts, "operator.decision": self.decisions}
@@ -154,7 +171,7 @@ class Summary:
             self.left_out[event.type] += 1
 
     def _add_work(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """What the agent did, and what that cost."""
+        """What the agent did."""
         if kind == "tool.call":
             tool = str(payload.get("kind", "other"))
             self.tools[tool] += 1
@@ -162,11 +179,19 @@ class Summary:
             self._unfinished["tool.call"] += 1
         elif kind == "tool.result":
             self._unfinished["tool.call"] -= 1
-            self.tool_ns += _number(payload.get("wall_ns"))
+            spent_ns = _number(payload.get("wall_ns"))
+            self._agent_ns += spent_ns if payload.get("whole_agent") is True else 0
+            self._call_ns += spent_ns if payload.get("whole_agent") is not True else 0
+            self._untimed += payload.get("wall_ns") is None
         elif kind == "capture.end":
             self.edits = _number(payload.get("entries"))
         elif kind == "permission.decision":
             self.denied += payload.get("decision") == "deny"
+
+
+def _claimed(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < 1e15 else 0.0
 
 
 def summarise_events(events: Iterable[Event]) -> Summary:

@@ -130,7 +130,10 @@ class MutationLog:
         entry, data = look.entry, look.data
         if entry is None or entry.kind != "file" or data is None:
             return entry, False
-        if len(data) <= STORED_BYTES and self._stored_bytes + len(data) <= ALL_STORED_BYTES:
+        is_single = (
+            self.singles < SINGLE_EVENTS
+        )  # of a flood only the digests: the capture keeps what is left of it
+        if is_single and len(data) <= STORED_BYTES and self._stored_bytes + len(data) <= ALL_STORED_BYTES:
             self._stored_bytes += len(data)
             stored = self._blobs.put_bytes(data)
             return replace(entry, size=stored.size, sha256=stored.sha256), True

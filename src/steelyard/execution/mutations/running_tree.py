@@ -36,6 +36,7 @@ class RunningTree:
     def __init__(self, root: int, *, all_modes: bool) -> None:
         self._root = root
         self._all_modes = all_modes
+        self._held: tuple[str, int | None] | None = None  # the folder of the last look; None: there is none
 
     def open_folder(self, path: str) -> int:
         """A descriptor of a directory; the caller closes it. Raises OSError where there is none."""
@@ -73,16 +74,30 @@ class RunningTree:
     def look(self, path: str, known: tuple[int, int, int, int] | None = None) -> Look | None:
         """What stands at `path`; None when its mark is still `known`, so that nothing has to be read."""
         folder_path, _, name = path.rpartition("/")
-        try:
-            folder = self.open_folder(folder_path)
-        except OSError:
+        folder = self._hold(folder_path)
+        if folder is None:
             return Look(None, None, None)
         try:
             return self._look(folder, name, known)
         except OSError:
             return Look(None, None, None)  # it vanished in this moment
-        finally:
-            os.close(folder)
+
+    def _hold(self, path: str) -> int | None:
+        """The folder at `path`, kept open for the next look: most neighbours change together."""
+        if self._held is not None and self._held[0] == path:
+            return self._held[1]
+        self.release()
+        try:
+            self._held = (path, self.open_folder(path))
+        except OSError:
+            self._held = (path, None)
+        return self._held[1]
+
+    def release(self) -> None:
+        """Forget the folder of the last look: by now it may have another name."""
+        held, self._held = self._held, None
+        if held is not None and held[1] is not None:
+            os.close(held[1])
 
     def _look(self, folder: int, name: str, known: tuple[int, int, int, int] | None) -> Look | None:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)

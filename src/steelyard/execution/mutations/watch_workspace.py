@@ -251,9 +251,14 @@ class WorkspaceWatch:
                 entry = self._log.record(path, call)
                 if entry is not None and entry.kind == "dir":
                     self._watch_below(path, call)
+            self._release()
             if not every:
                 self._take()  # the kernel's queue must not fill up while we work
         return looked
+
+    def _release(self) -> None:
+        for view in (self._workspace, self._baseline):
+            view.release()
 
     def _due(self, *, every: bool) -> list[tuple[str, int | None]]:
         now = time.monotonic()
@@ -283,6 +288,7 @@ class WorkspaceWatch:
                 is_folder = entry is not None and entry.kind == "dir" and not self._is_skipped(f"{inner}/")
                 if is_folder and self._add_watch(inner):
                     folders.append(inner)
+            self._release()
 
     def _watch_all(self) -> None:
         """Before the agent starts: every directory of the upper, or of the workspace where there is no upper."""

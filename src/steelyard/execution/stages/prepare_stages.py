@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from steelyard.agents.base import Agent
 from steelyard.contract.contract import Contract
@@ -12,16 +11,7 @@ from steelyard.errors import OperatorFault
 from steelyard.execution.stages.requests import FOLDER, NAME, PROGRAMS, SCRIPT
 from steelyard.sandboxes.base import Facts, FileOverlay, Mount, SandboxSpec
 
-StageRole = Literal[
-    "asks", "exempt", "cannot"
-]  # of an agent: it can run a command; it is the contract's own; it cannot
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def role_of(agent: Agent) -> StageRole:
-    """An agent that says nothing runs commands, so it can ask for a stage."""
-    role: StageRole = getattr(agent, "stage_role", "asks")
-    return role
 
 
 def is_staged(contract: Contract) -> bool:
@@ -56,7 +46,7 @@ def refuse_without_enforcement(contract: Contract, agent: Agent, facts: Facts) -
             f"contract {contract.id} requires enforced stages, and the {facts.kind} sandbox cannot make the workspace "
             "read-only here; use `--sandbox bubblewrap`"
         )
-    if role_of(agent) == "cannot":
+    if agent.stage_role == "cannot":
         raise OperatorFault(
             f"contract {contract.id} requires enforced stages, and agent {agent.name} cannot run `{NAME}`"
         )

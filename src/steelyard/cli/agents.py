@@ -1,0 +1,134 @@
+"""List the agents that `--agent` can name, and install the clients of real ones: `steelyard agents install claude_code`.
+
+A client is installed into the cache from its registry, with the runtime that it needs, and mounted read-only into sandboxes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from steelyard.agents.catalogue import BUILT_IN
+from steelyard.agents.clients.base import Client
+from steelyard.agents.clients.catalogue import CLIENTS
+from steelyard.agents.installation.installed import installed_versions
+from steelyard.agents.options import describe
+from steelyard.errors import OperatorFault
+
+HELP = "list agents; `agents install NAME` installs the client of one"
+SCHEMA = "steelyard.agents/1"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=["list", "install"], default="list", help="default: list"
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME[==VERSION]",
+        help="a client; without a version the one that was tried",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON line for each agent")
+
+
+def run(args: argparse.Namespace) -> int:
+    """{"schema": "steelyard.agents/1", "name": "codex", "installed": ["0.166.0"], "tried": "0.166.0", "needs": {...}, ...}."""
+    if args.action == "install":
+        return _install(args.names, as_json=args.json)
+    if args.names:
+        return _describe(args.names, as_json=args.json)
+    facts = [_facts(client) for client in CLIENTS.values()]
+    if args.json:
+        sys.stdout.write("".join(json.dumps(one) + "\n" for one in facts))
+        return 0
+    sys.stdout.write("".join(f"{line}\n" for line in _table(facts)))
+    return 0
+
+
+def _install(names: list[str], *, as_json: bool) -> int:
+    from steelyard.agents.installation.install import install  # noqa: PLC0415  # starts package managers
+
+    if not names:
+        raise OperatorFault(f"name a client: steelyard agents install NAME; there are {', '.join(CLIENTS)}")
+    wanted = [(_known(name.partition("==")[0]), name.partition("==")[2]) for name in names]
+    for client, version in wanted:
+        for kind, package in client.packages.items():
+            folder = install(kind, package, version if kind == client.installed_as else "")
+            record = json.loads((folder / "installed.json").read_text())
+            if as_json:
+                told = {"schema": SCHEMA, "name": kind, "version": record["version"], "folder": str(folder)}
+                sys.stdout.write(json.dumps(told) + "\n")
+            else:
+                packages = len(record["packages"])
+                sys.stdout.write(
+                    f"{kind} {record['version']} is installed ({packages} packages) in {folder}\n"
+                )
+    return 0
+
+
+def _known(name: str) -> Client:
+    if name in CLIENTS:
+        return CLIENTS[name]
+    if name in BUILT_IN:
+        raise OperatorFault(f"agent {name} is part of Steelyard; nothing has to be installed")
+    raise OperatorFault(f"there is no client {name!r} to install; there are {', '.join(CLIENTS)}")
+
+
+def _describe(names: list[str], *, as_json: bool) -> int:
+    for client in map(_known, names):
+        facts = _facts(client)
+        lines = (
+            [json.dumps(facts)] if as_json else [*_table([facts])[1:], describe(client.kind, client.options)]
+        )
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return 0
+
+
+def _facts(client: Client) -> dict[str, Any]:
+    package = client.package
+    return {
+        "schema": SCHEMA,
+        "name": client.kind,
+        "title": client.title,
+        "installed": [one.version for one in installed_versions(client.installed_as)],
+        "tried": package.version,
+        "registry": package.registry,
+        "package": package.name,
+        "needs": {
+            "providers": list(client.providers),
+            "runtime": package.runtime,
+        },
+        "gives": list(client.gives),
+        "resumes": client.is_resumable,
+        "options": [line.strip() for line in describe(client.kind, client.options).splitlines()[1:]],
+    }
+
+
+def _table(facts: list[dict[str, Any]]) -> list[str]:
+    head = ("agent", "installed", "tried with", "models of", "its trace gives")
+    rows = [head, *map(_row, facts)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    lines = [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
+        for row in rows
+    ]
+    if len(facts) > 1:
+        lines.append("")
+        lines.append(f"without a client: {', '.join(BUILT_IN)}")
+        lines.append(
+            "`steelyard agents install NAME` installs one; `steelyard agents list NAME` shows its options"
+        )
+    return lines
+
+
+def _row(facts: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        facts["name"],
+        ", ".join(facts["installed"]) or "no",
+        facts["tried"],
+        ", ".join(facts["needs"]["providers"]),
+        ", ".join(facts["gives"]),
+    )

@@ -1,0 +1,50 @@
+"""`steelyard agents`: the list, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from authoring import Author, Steelyard
+from steelyard.agents.clients.catalogue import CLIENTS
+
+
+def test_the_list_has_every_client_and_what_it_needs(steelyard: Steelyard) -> None:
+    said = steelyard("agents", "--json")
+    facts = {line["name"]: line for line in said.lines}
+    assert list(facts) == list(CLIENTS)
+    assert facts["codex"]["needs"]["providers"] == ["openai"]
+    assert facts["claude_code"]["tried"]
+    assert "tool calls" in facts["claude_code"]["gives"]
+
+
+def test_a_client_shows_its_options(steelyard: Steelyard) -> None:
+    assert "max_turns=NUMBER" in steelyard("agents", "list", "claude_code").out
+
+
+def test_a_client_that_is_not_installed_is_refused_with_the_command_that_installs_it(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    env = {"STEELYARD_CACHE": str(tmp_path / "empty"), "OPENAI_API_KEY": "sk-test-0123456789"}
+    said = steelyard("run", author.write(), "--agent", "codex:model=gpt-5.5-codex", env=env)
+    assert said.code == 2
+    assert "`steelyard agents install codex` installs it" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("install",), "name a client"),
+        (("install", "noop"), "is part of Steelyard"),
+        (("install", "cursor"), "there is no client 'cursor' to install"),
+        (("install", "codex==../../x"), "is not a version of codex"),
+        (("install", "codex==-y"), "is not a version of codex"),
+    ],
+)
+def test_what_cannot_be_installed_is_refused(
+    steelyard: Steelyard, words: tuple[str, ...], message: str
+) -> None:
+    said = steelyard("agents", *words)
+    assert said.code == 2
+    assert message in said.err
