@@ -23,6 +23,7 @@ from steelyard.sandboxes.base import Facts
 _OF_MODELS = ("cost_usd", "cost_units", "tokens", "model_calls")
 _OF_CALLS = ("tool_calls", "failed_checks", "command_s")
 _SAMPLED = ("dependency_installs", "cpu_s", "memory_mb", "disk_mb", "processes")
+_REPORTING = frozenset({"client"})  # a parameter of clients whose calls become events
 _SEEN = frozenset({"bubblewrap", "docker", "local"})
 
 
@@ -55,7 +56,9 @@ def _models(agent: Agent, facts: Facts, *, has_gateway: bool) -> dict[str, str]:
 
 
 def _calls(agent: Agent) -> dict[str, str]:
-    return dict.fromkeys(_OF_CALLS, "none" if agent.in_sandbox else "events")
+    """A known client reports its calls; any other process does not, and data makes none."""
+    is_reported = not agent.in_sandbox or not _REPORTING.isdisjoint(agent.parameters())
+    return dict.fromkeys(_OF_CALLS, "events" if is_reported else "none")
 
 
 def _samples(facts: Facts) -> dict[str, str]:
