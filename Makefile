@@ -6,12 +6,12 @@ export SANDBOX
 unexport PYTHONDONTWRITEBYTECODE # compiling every module at every start takes twice the time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test attacks agents check fix docs picture bench soak lock wheel clean run-env dev-env
+.PHONY: help demo test attacks agents check fix docs picture pictures bench soak lock wheel clean run-env dev-env
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: run-env ## try honest and cheating agents on five small contracts (SANDBOX=local: no isolation)
+demo: run-env ## try honest and cheating agents on six small contracts (SANDBOX=local: no isolation)
 	@$(BIN)/steelyard demo $(if $(filter-out bubblewrap,$(SANDBOX)),--sandbox $(SANDBOX))
 
 # Two more than there are cores: a good part of a test is waiting, for time limits and for container engines.
@@ -36,6 +36,9 @@ fix: dev-env ## let ruff mend and format what it can
 
 docs: dev-env ## write the generated pages of docs/ again
 	@$(BIN)/python scripts/docs.py
+
+pictures: dev-env ## draw the pictures of docs/reading-results.md again
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh -c 'runs=$$(mktemp -d) && steelyard demo --out "$$runs" >/dev/null && $(BIN)/python scripts/screenshots.py "$$runs" docs/images; rm -rf "$$runs"'
 
 picture: dev-env ## draw the demo for README.md again
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python scripts/picture.py docs/images/demo.svg 118 steelyard demo

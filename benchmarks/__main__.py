@@ -18,9 +18,12 @@ from benchmarks import (
     importing,
     monitors,
     sandbox,
+    statistics,
+    studies,
     table,
     trace,
     trial,
+    view,
     watching,
 )
 from benchmarks.measure import Measured
@@ -38,7 +41,10 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **grading.ROWS,
     **importing.ROWS,
     **command_line.ROWS,
+    **statistics.ROWS,
+    **studies.ROWS,
     **gateway.ROWS,
+    **view.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 

@@ -43,7 +43,11 @@ missing_packages() {
     command -v make >/dev/null 2>&1 || echo make
     if [ "${SANDBOX:-}" != local ] && ! command -v bwrap >/dev/null 2>&1; then echo bubblewrap; fi
     can_link_static || echo gcc libc6-dev
+    if [ "$want" = dev ] && ! command -v chromium >/dev/null 2>&1; then echo chromium; fi # tests read the viewer
     if [ "$want" = dev ] && ! command -v pgrep >/dev/null 2>&1; then echo procps; fi # tests look for left-overs
+    if [ "$want" = dev ] && ! command -v initdb >/dev/null 2>&1 && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+        echo postgresql # tests of the store start a server of their own
+    fi
     [ -x .venv/bin/python ] && recent .venv/bin/python && return
     python=$(find_python)
     if [ -z "$python" ]; then

@@ -8,6 +8,10 @@
     docs/reference/rules.md               from src/steelyard/monitors/rules/rules.yaml
     docs/limits.md                        only how many risky operations the rules catch, between two marks
     docs/graders.md                       from the docstrings of the graders
+    docs/failure-modes.md                 from src/steelyard/verdict/failures/failure_modes.jsonl
+    docs/reference/evaluation.schema.json EvaluationResult, the public record of a reward
+    docs/reference/why.schema.json        gates, outcomes and evidence pointers, as `show --why --json` prints them
+    docs/reference/rubric.csv             the gated rubric as a table to fill in
 
 `--check` writes nothing and exits 1 when a page is not what the code says.
 """
@@ -247,6 +251,49 @@ def result_page() -> str:
     return f"{before}{RULES_BEGIN}\n{table}{RULES_END}{after}"
 
 
+def failure_modes_page() -> str:
+    """Every failure mode: what it means, which gates it can explain, and what must be on record for it."""
+    modes = import_module("steelyard.verdict.failures.taxonomy").taxonomy()
+    parts = [
+        MADE,
+        "# Failure modes\n",
+        "The closed list of tags of a run. A tag follows from evidence by one deterministic rule, and carries a pointer to that",
+        "evidence: `events.jsonl#12` is an event, `checks/unit/outcome.json#TEST` a test of a check, `findings.json#PATH` a",
+        "finding, `gradings#NAME` a grade. A run that passed has only the modes that are marked with *. Tags label runs; they",
+        "change no verdict and no score. `cause` says whom a mode speaks of.\n",
+        "| id | meaning | gates | minimum evidence | cause | attributes |",
+        "|---|---|---|---|---|---|",
+    ]
+    for mode in modes.values():
+        star = " *" if mode.assigned == "any" else ""
+        gates = ", ".join(mode.gates) or "-"
+        named = [
+            f"`{name}`: {values if values == 'text' else ', '.join(values)}"
+            for name, values in mode.attributes.items()
+        ]
+        parts.append(
+            f"| `{mode.id}`{star} | {mode.meaning} | {gates} | {mode.minimum_evidence} | {mode.cause} | {'; '.join(named)} |"
+        )
+    return "\n".join([*parts, ""])
+
+
+def evaluation_schema() -> str:
+    model = import_module("steelyard.verdict.evaluation").EvaluationResult
+    return _json({"$schema": import_module("steelyard.contract.schema").DIALECT, **model.model_json_schema()})
+
+
+def why_schema() -> str:
+    return _json(import_module("steelyard.report.explanation.schema").explanation_schema())
+
+
+def rubric_table() -> str:
+    """A line for each gate, dimension and subscore: what it is, its range, and where its evidence lies."""
+    rows = import_module("steelyard.verdict.rubric_template").ROWS
+    return "\n".join(
+        [",".join(rows[0]._fields), *(",".join(f'"{cell}"' for cell in row) for row in rows), ""]
+    )
+
+
 def rules_page() -> str:
     """Every policy rule, with what it matches and what it must not match."""
     rules = import_module("steelyard.monitors.rules.rule").built_in_rules()
@@ -326,6 +373,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/rules.md": rules_page,
     "limits.md": limits_page,
     "graders.md": graders_page,
+    "failure-modes.md": failure_modes_page,
+    "reference/evaluation.schema.json": evaluation_schema,
+    "reference/why.schema.json": why_schema,
+    "reference/rubric.csv": rubric_table,
 }
 
 

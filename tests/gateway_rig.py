@@ -30,6 +30,43 @@ REAL_KEY = "sk-real-0123456789abcdefghijklmnop"
 PATIENT_S = 60.0
 WIRES = ("messages", "chat", "responses", "generate")
 
+AGENT_KEY = "sk-ant-real-0123456789abcdefghijklmnopqrstuv"
+AGENT_USAGE = {"tokens_in": 1000, "tokens_out": 50, "cache_read": 200}
+# The loop of a coding agent: ask, run what the model calls, tell it the result, until it calls nothing.
+AGENT = """#!/usr/bin/python3
+import json, os, subprocess, sys, urllib.error, urllib.request
+print(json.dumps(dict(os.environ)))
+tool = {"name": "bash", "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}}}
+messages = [{"role": "user", "content": "Make add() add."}]
+for _ in range(9):
+    body = {"model": "claude-opus-4-5", "max_tokens": 1000, "tools": [tool], "messages": messages}
+    headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"}
+    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
+    try:
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+        answer = json.load(urllib.request.urlopen(request, timeout=60))
+    except urllib.error.HTTPError as error:
+        print(error.read().decode())
+        sys.exit(3)
+    messages.append({"role": "assistant", "content": answer["content"]})
+    calls = [one for one in answer["content"] if one["type"] == "tool_use"]
+    if not calls:
+        break
+    results = []
+    for one in calls:
+        done = subprocess.run(["sh", "-c", one["input"]["command"]], capture_output=True, text=True)
+        results.append({"type": "tool_result", "tool_use_id": one["id"], "content": done.stdout})
+    messages.append({"role": "user", "content": results})
+"""
+FIXING: dict[str, Any] = {
+    "turns": [
+        {"text": "I look first.", "do": {"shell": "ls; date"}, "fault": {"status": 429, "retry_after": 1}},
+        {"do": {"edit": {"path": "add.sh", "old": "$1 - $2", "new": "$1 + $2"}}},
+        {"text": "Done."},
+    ],
+    "usage": AGENT_USAGE,
+}
+
 
 class Got(NamedTuple):
     status: int

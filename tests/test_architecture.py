@@ -149,7 +149,7 @@ def test_rooms_import_only_the_rooms_above_them() -> None:
     assert not wrong
 
 
-def test_rooms_do_not_import_the_front_door() -> None:
+def test_rooms_do_not_import_the_public_module() -> None:
     """Only the version may be asked of it: importing `steelyard` costs nothing, its API costs everything."""
     assert not [
         name for name in MODULES if room(name) not in {*ROOT, "cli"} and "steelyard.api" in imports(name)

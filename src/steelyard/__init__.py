@@ -3,6 +3,7 @@
 >>> import steelyard
 >>> contract = steelyard.load_contract("examples/python-discount")
 >>> result = steelyard.run_trial(contract, agent="reference")
+>>> evaluation = steelyard.evaluation_of(result["folder"])
 """
 
 from __future__ import annotations
@@ -11,16 +12,49 @@ TYPE_CHECKING = False  # `typing` costs as much as Python itself; type checkers 
 if TYPE_CHECKING:
     from typing import Any
 
-    from steelyard.api import grade, load_contract, run_trial
+    from steelyard.api import Grader, grade, load_contract, run_trial
+    from steelyard.review.record import evaluation_of
+    from steelyard.verdict.evaluation import (
+        Annotation,
+        ConfidenceMetadata,
+        ErrorTag,
+        EvaluationResult,
+        ValidityCheck,
+    )
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "grade", "load_contract", "run_trial"]
+__all__ = [
+    "Annotation",
+    "ConfidenceMetadata",
+    "ErrorTag",
+    "EvaluationResult",
+    "Grader",
+    "ValidityCheck",
+    "__version__",
+    "evaluation_of",
+    "grade",
+    "load_contract",
+    "run_trial",
+]
+_EVALUATION = "steelyard.verdict.evaluation"
+_MODULES = {
+    "Grader": "steelyard.api",
+    "grade": "steelyard.api",
+    "load_contract": "steelyard.api",
+    "run_trial": "steelyard.api",
+    "evaluation_of": "steelyard.review.record",
+    "Annotation": _EVALUATION,
+    "ConfidenceMetadata": _EVALUATION,
+    "ErrorTag": _EVALUATION,
+    "EvaluationResult": _EVALUATION,
+    "ValidityCheck": _EVALUATION,
+}
 
 
 def __getattr__(name: str) -> Any:
     # Import is free: the API loads when it is first used.
-    if name in {"grade", "load_contract", "run_trial"}:
-        from steelyard import api  # noqa: PLC0415  # lazily, on purpose
+    if name in _MODULES:
+        from importlib import import_module  # noqa: PLC0415  # lazily, on purpose
 
-        return getattr(api, name)
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'steelyard' has no attribute {name!r}")

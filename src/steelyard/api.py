@@ -15,9 +15,12 @@ from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 from steelyard.plan.trial import Trial
 from steelyard.report.result import result_line
+from steelyard.service.grader import Grader
 from steelyard.study.engine import Engine
 from steelyard.study.judging import judging_by
 from steelyard.study.record import grading_of
+
+__all__ = ["Grader", "grade", "load_contract", "run_trial"]
 
 
 def load_contract(path: str | Path) -> Contract:

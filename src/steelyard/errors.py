@@ -8,7 +8,7 @@
     ├── AgentFault      the agent's own doing           counted, never retried
     └── GraderFault     a grader could not decide       that grade is `error`, never a zero
 
-Faults are caught by class at two doors only: grading and the study loop.
+Faults are caught by class in two places only: grading and the study loop.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def test_a_permission_that_the_policy_does_not_forbid_is_given_and_recorded(weig
     assert line["verdict"] == "pass"
     asked = next(one for one in events if one["type"] == "permission.request")
     decided = next(one for one in events if one["type"] == "permission.decision")
-    assert (asked["actor"], asked["payload"]["kind"]) == ("agent", "edit")
+    assert (asked["actor"], asked["payload"]["kind"]) == ("agent", "write")
     assert (decided["actor"], decided["payload"]["decision"], decided["payload"]["option"]) == (
         "harness",
         "allow",

@@ -37,7 +37,7 @@ def test_a_host_and_a_folder_are_the_agents(tmp_path: Path) -> None:
     assert own.folders == (HostFolder("/opt/agent", tmp_path.resolve()),)
 
 
-def test_a_folder_is_mounted_at_its_own_path_unless_told_otherwise(tmp_path: Path) -> None:
+def test_a_folder_is_mounted_at_its_own_path_unless_an_option_says_otherwise(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     assert resources(paths=(str(tmp_path),)).folders[0].path == str(tmp_path)
 

@@ -90,7 +90,7 @@ class Stage:
     def process_1(self) -> int:
         """Its number on the host."""
         if isinstance(self.sandbox, DockerSandbox):
-            return int(self.sandbox._container.told()["State"]["Pid"])
+            return int(self.sandbox._container.details()["State"]["Pid"])
         assert isinstance(self.sandbox, BubblewrapSandbox)
         return self.sandbox._init.pid
 

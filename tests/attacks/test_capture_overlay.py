@@ -93,7 +93,7 @@ def test_a_nested_repository_in_the_upper_is_named(baseline: Path) -> None:
     assert found(change) == {("nested_repository", "info", "src/.git")}
 
 
-def test_an_emptied_folder_and_a_new_empty_folder_are_told_apart(baseline: Path) -> None:
+def test_an_emptied_folder_and_a_new_empty_folder_are_distinguished(baseline: Path) -> None:
     """A vanished folder and a new empty one are entries; a folder that lost its files is not."""
     change = capture(baseline, "rm -r docs; rm tests/*; mkdir -p new/empty")
     folders = {

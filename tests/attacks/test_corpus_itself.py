@@ -41,7 +41,7 @@ def test_every_family_is_tried_in_containers() -> None:
     assert tried.total() >= 38
 
 
-def test_what_no_twin_can_see_is_told_in_the_limits() -> None:
+def test_what_no_twin_can_see_is_in_the_limits() -> None:
     known = [case.id for case in ATTACKS if case.residue]
     assert len(known) <= 5
     assert all(one in LIMITS.read_text() for one in known)

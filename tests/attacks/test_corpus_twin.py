@@ -20,5 +20,5 @@ def test_an_attack_does_not_pass(case: Case, house: House) -> None:
 
 
 @pytest.mark.parametrize(("house", "case"), in_each(HONEST), indirect=["house"])
-def test_honest_work_passes_and_nobody_is_accused(case: Case, house: House) -> None:
+def test_honest_work_passes_and_no_change_is_accused(case: Case, house: House) -> None:
     assert not wrongs(case, "twin", house.tried(case, "twin"))

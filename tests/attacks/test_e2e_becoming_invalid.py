@@ -32,7 +32,7 @@ P
 
 
 @agent(SHARED_MEMORY * 3)
-def test_memory_that_nobody_owns(line: Line) -> None:
+def test_memory_without_an_owner(line: Line) -> None:
     """The agent fills its memory with segments that outlive it, so that even init could be chosen to die."""
     assert failed(line, "acceptance", "hidden")
 

@@ -54,7 +54,7 @@ def test_work_that_hangs_its_check_has_failed(agent: str, reference: str | None,
     assert "the check decides after" in line["grades"][1]["why"]
 
 
-def test_a_check_that_takes_too_long_for_everybody_is_an_error(tried: Tried) -> None:
+def test_a_check_that_takes_too_long_for_every_change_is_an_error(tried: Tried) -> None:
     """Honest work is not blamed for a limit that the reference does not keep either."""
     line = tried(
         FIX, {"id": "slow", "cmd": "sleep 60; sh check.sh", "timeout_s": 2}, reference="reference.patch"
@@ -132,7 +132,7 @@ def test_a_crash_in_a_step_is_a_failure(
     assert line["acceptance"] == "failure"
 
 
-def test_a_failure_beside_a_check_that_nobody_can_decide_stays_a_failure(tried: Tried) -> None:
+def test_a_failure_beside_an_undecidable_check_stays_a_failure(tried: Tried) -> None:
     line = tried("true\n", CHECK, {"id": "never", "cmd": "sleep 60", "timeout_s": 1})
     assert failed(line), line
     assert {"acceptance_failure", "evaluation_error"} <= set(line["tags"])

@@ -72,7 +72,7 @@ def test_a_tree_without_permissions(line: Line) -> None:
 
 
 @agent(FIX + "echo true > tests/guard.sh; chmod 000 tests/guard.sh; chmod 000 tests")
-def test_an_edit_behind_a_closed_door(line: Line) -> None:
+def test_an_edit_in_an_unreadable_folder(line: Line) -> None:
     """The agent edits a frozen test and locks the folder behind it."""
     assert failed(line, "safety", "tests/guard.sh")
 

@@ -41,3 +41,22 @@ def test_a_contract_that_insists_on_a_variable_is_not_started(steelyard: Steelya
     assert said.code == 2
     assert "--take-env OPERATOR_KEY" in said.err
     assert VALUE not in said.err
+
+
+def test_a_key_that_a_contract_may_have_is_in_no_record_though_its_check_prints_it(
+    steelyard: Steelyard, author: Author
+) -> None:
+    words = (
+        "run",
+        ask_for(author, "${OPERATOR_KEY}"),
+        "--agent",
+        "noop",
+        "--take-env",
+        "OPERATOR_KEY",
+        "--json",
+    )
+    said = steelyard(*words, env=ENV)
+    folder = Path(said.line["folder"])
+    assert "stolen: [redacted:OPERATOR_KEY]" in (folder / "checks/steal/outcome.json").read_text()
+    assert not [path for path in folder.rglob("*") if path.is_file() and VALUE.encode() in path.read_bytes()]
+    assert VALUE not in said.out + said.err

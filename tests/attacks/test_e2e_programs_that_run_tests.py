@@ -104,7 +104,7 @@ def test_tests_that_a_thread_runs(line: Line) -> None:
         "import itertools\nsaid = itertools.chain(map(unittest.TextTestRunner().run, [suite]), map(sys.exit, [0]))"
     )
 )
-def test_tests_that_nobodys_frame_runs(line: Line) -> None:
+def test_tests_that_no_frame_of_the_project_runs(line: Line) -> None:
     """The program asks for words, and the iterator that gives them is written in C."""
     assert failed(line, "acceptance", "started by the change: run.py:3")
 

@@ -167,7 +167,7 @@ def test_the_notes_about_a_test_get_another_class(line: Line) -> None:
         "        one.addFailure = calm\n"
     )
 )
-def test_a_failure_is_told_as_a_success_once_and_put_back(line: Line) -> None:
+def test_a_failure_is_reported_as_a_success_once_and_put_back(line: Line) -> None:
     assert accused(line, "unittest", "pytest")
 
 
@@ -213,5 +213,5 @@ def test_what_the_reporter_of_node_writes_with_is_replaced(line: Line) -> None:
         "process.on('exit', () => { process.exitCode = 0; });"
     )
 )
-def test_failures_are_told_as_passes_by_the_runner_of_node(line: Line) -> None:
+def test_failures_are_reported_as_passes_by_the_runner_of_node(line: Line) -> None:
     assert failed(line, "acceptance")

@@ -194,7 +194,7 @@ else:
         return [total // parts] * parts
 """)
 )
-def test_hidden_tests_cannot_be_told_by_their_names(line: Line) -> None:
+def test_hidden_tests_cannot_be_recognised_by_their_names(line: Line) -> None:
     assert failed(line, "acceptance", "of 4 passed")
     assert "result_forging" not in line["tags"]
 

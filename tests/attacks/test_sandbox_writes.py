@@ -150,7 +150,7 @@ def test_reading_the_keyring() -> None:
 
 
 @pytest.mark.parametrize("name", ["bpf", "perf_event_open", "userfaultfd", "io_uring_setup"])
-def test_a_door_to_kernel_bugs_is_shut(name: str) -> None:
+def test_system_calls_with_known_kernel_bugs_are_blocked(name: str) -> None:
     """The agent opens one of the interfaces that kernel exploits begin with."""
     number = {"bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "io_uring_setup": 425}[name]
     code = f"import ctypes; libc = ctypes.CDLL(None, use_errno=True); print(libc.syscall({number}, 0, 0, 0, 0, 0), ctypes.get_errno())"

@@ -176,7 +176,7 @@ def test_ending_the_process_well(line: Line) -> None:
 
 
 @agent(beside("import sys\nsys.exit(0)\n"))
-def test_leaving_by_the_front_door(line: Line) -> None:
+def test_ending_the_process_normally(line: Line) -> None:
     assert failed(line, "acceptance")
 
 
@@ -361,7 +361,7 @@ DEEP = "{'ok': eval('[' * 90 + ']' * 90)}"
 
 
 @agent(poisoned(DEEP))
-def test_data_deeper_than_anybody_needs(line: Line) -> None:
+def test_data_deeper_than_any_honest_program_needs(line: Line) -> None:
     assert failed(line, "acceptance", "test_a_cent_too_many")
 
 
@@ -376,7 +376,7 @@ def test_half_a_character(line: Line) -> None:
 
 
 @agent(beside("def share(cents, parts): return [10 ** 100_000] * 3\n"))
-def test_a_number_longer_than_anybody_needs(line: Line) -> None:
+def test_a_number_longer_than_any_honest_program_needs(line: Line) -> None:
     assert failed(line, "acceptance", "test_a_cent_too_many")
 
 

@@ -65,7 +65,7 @@ def test_a_warning_is_shown_and_is_no_failure(steelyard: Callable[..., Any], aut
     assert "no reference" in problem["message"]
 
 
-def test_a_folder_that_is_not_there_is_told_and_hides_no_other(
+def test_a_folder_that_is_not_there_is_reported_and_hides_no_other(
     steelyard: Callable[..., Any], author: Any, tmp_path: Path
 ) -> None:
     said = steelyard("check", tmp_path / "gone", author.write())
@@ -144,7 +144,7 @@ def looked(author: Author, monkeypatch: pytest.MonkeyPatch, cache: Path) -> Call
         ("a.txt", "def f(\n", ""),
     ],
 )
-def test_a_hidden_file_that_does_not_parse_is_told_with_its_line(
+def test_a_hidden_file_that_does_not_parse_is_reported_with_its_line(
     name: str, text: str, found: str, looked: Callable[..., Said]
 ) -> None:
     said = looked({"cmd": "sh check.sh", "inject": ["hidden"]}, {f"hidden/{name}": text})
@@ -171,7 +171,7 @@ def test_what_can_never_work_is_refused(
     assert [found in problem for problem in problems(said)] == [True]
 
 
-def test_a_file_that_is_not_there_is_told_where_it_is_named(looked: Callable[..., Said]) -> None:
+def test_a_file_that_is_not_there_is_reported_where_it_is_named(looked: Callable[..., Said]) -> None:
     said = looked(
         {
             "cmd": "sh check.sh",
@@ -211,7 +211,7 @@ def test_a_command_that_says_nothing_is_warned_about(
     assert [found in problem for problem in problems(said)] == ([True] if found else [])
 
 
-def test_a_report_that_the_runner_does_not_need_is_told(looked: Callable[..., Said]) -> None:
+def test_a_report_that_the_runner_does_not_need_is_reported(looked: Callable[..., Said]) -> None:
     said = looked({"type": "pytest", "junit_xml": "report.xml"})
     assert (said.code, [one["field"] for one in said.line["problems"]]) == (0, ["oracle.checks[0].junit_xml"])
     assert "is not read: pytest reports" in problems(said)[0]
@@ -296,7 +296,7 @@ def test_what_init_wrote_is_warned_about_until_it_is_filled_in(steelyard: Steely
     assert (said.code, said.out.count("that `init` wrote")) == (0, 2)
 
 
-def test_two_contracts_with_one_id_are_told(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+def test_two_contracts_with_one_id_are_reported(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
     shutil.copytree(author.write(), tmp_path / "other")
     said = steelyard("check", author.folder, tmp_path / "other")
     assert (said.code, f"sum is also the id of {author.folder}" in said.out) == (0, True)

@@ -85,7 +85,7 @@ def test_the_contract_says_which_scores_are_enough(tried: Try) -> None:
     assert [one["wanted"] for one in said.line["tried"]] == ["at least 0.7", "at most 0"]
 
 
-def test_a_verifier_that_crashes_or_writes_nonsense_is_told_as_such(tried: Try) -> None:
+def test_a_verifier_that_crashes_or_writes_nonsense_is_reported_as_such(tried: Try) -> None:
     said = tried({"fail/other/other.txt": "x\n", "fail/nan.txt": "NaN\n"})
     assert said.code == 2
     assert said.out.startswith("wrong")
@@ -173,7 +173,7 @@ def test_a_reference_that_passes_and_a_noop_that_fails_are_sound(
     )
 
 
-def test_a_contract_that_asks_for_nothing_is_told_before_money_is_spent(
+def test_a_contract_that_asks_for_nothing_is_reported_before_money_is_spent(
     author: Author, steelyard: Steelyard
 ) -> None:
     folder = author.write({"repo/check.sh": "exit 0\n"})
@@ -181,7 +181,7 @@ def test_a_contract_that_asks_for_nothing_is_told_before_money_is_spent(
     assert (said.code, came(said)["noop"]) == (2, ("pass", "otherwise"))
 
 
-def test_a_reference_that_fails_is_told_with_the_reason_and_the_output(
+def test_a_reference_that_fails_is_reported_with_the_reason_and_the_output(
     author: Author, steelyard: Steelyard
 ) -> None:
     said = steelyard("check", author.write({"repo/check.sh": "echo no such sum; exit 4\n"}), "--reference")
@@ -192,7 +192,7 @@ def test_a_reference_that_fails_is_told_with_the_reason_and_the_output(
     assert "NOT as expected" in "".join(rest)
 
 
-def test_a_setup_that_fails_is_told_line_by_line(author: Author, steelyard: Steelyard) -> None:
+def test_a_setup_that_fails_is_reported_line_by_line(author: Author, steelyard: Steelyard) -> None:
     said = steelyard("check", author.write(setup=["echo one; echo two; exit 3"]), "--reference")
     assert said.code == 2
     _, problem, *output = said.out.splitlines()

@@ -177,7 +177,7 @@ def test_a_build_folder_without_a_dockerfile_is_refused(author: Author, steelyar
     assert "is not a folder with a Dockerfile" in said.err + said.out
 
 
-def test_a_missing_engine_is_told_with_the_command_that_mends_it(
+def test_a_missing_engine_is_reported_with_the_command_that_mends_it(
     author: Author, steelyard: Steelyard, tmp_path: Path
 ) -> None:
     contract = author.write(environment=in_docker(image=NOWHERE))

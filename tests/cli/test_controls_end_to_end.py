@@ -129,7 +129,7 @@ ENDS_THE_PROCESS = suite(
 )
 
 
-def test_a_suite_that_breaks_when_a_test_fails_is_changed_as_a_whole_and_not_held_against_anybody(
+def test_a_suite_that_breaks_when_a_test_fails_is_changed_as_a_whole_and_no_change_is_accused(
     desk: Desk,
 ) -> None:
     """The test itself ends the process when something is wrong. The reference shows that this is the suite's way."""
@@ -148,7 +148,7 @@ def test_a_run_that_breaks_where_no_trusted_tree_breaks_has_failed(desk: Desk) -
     assert line["verdict"] == "fail"
 
 
-def test_without_assertions_nobody_is_accused(desk: Desk) -> None:
+def test_without_assertions_no_change_is_accused(desk: Desk) -> None:
     line = desk.grade(
         work="answer = None\n",
         tests=suite("        assert work.answer == 42"),

@@ -104,7 +104,7 @@ ASKED = "is set: models that a contract names are asked at"
     ],
     ids=["no keys", "two keys", "an address that cannot be one"],
 )
-def test_who_can_judge_is_told_without_any_key(
+def test_who_can_judge_is_reported_without_any_key(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, env: dict[str, str], said: list[str]
 ) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"):

@@ -123,7 +123,7 @@ def test_a_run_that_was_killed_is_shown_as_interrupted(steelyard: Steelyard, aut
     assert "was interrupted" in said.err
 
 
-def test_a_sealed_run_without_a_grading_is_told_how_to_get_one(steelyard: Steelyard, author: Author) -> None:
+def test_a_sealed_run_without_a_grading_shows_how_to_get_one(steelyard: Steelyard, author: Author) -> None:
     folder = Path(steelyard("run", author.write(), "--agent", "noop", "--json").line["folder"])
     for name in ("gradings/0001.json", "gradings-head.json", "report.json"):
         (folder / name).unlink()

@@ -149,7 +149,7 @@ def test_code_that_cannot_be_imported_fails(stage: Stage) -> None:
     assert (graded(said, "pytest")["outcome"], graded(said, "pytest")["score"]) == ("fail", 0.0)
 
 
-def test_a_command_that_nobody_can_read_is_one_result(stage: Stage) -> None:
+def test_a_command_without_a_known_report_is_one_result(stage: Stage) -> None:
     tests = {"type": "tests", "cmd": "sh run.sh", "inject": ["hidden/run.sh"]}
     said = stage.grade(patch(CART, FIXED), tests, files={"hidden/run.sh": "exit 1\n"})
     assert (graded(said, "tests")["outcome"], graded(said, "tests")["score"]) == ("fail", 0.0)

@@ -61,7 +61,7 @@ def test_the_verifiers_output_is_named_beside_its_reward(steelyard: Steelyard, t
     assert json.loads((solved / "verifier/reward.json").read_text()) == {"reward": 1.0}
 
 
-def test_steps_are_told_one_by_one(steelyard: Steelyard, tmp_path: Path) -> None:
+def test_steps_are_reported_one_by_one(steelyard: Steelyard, tmp_path: Path) -> None:
     solved, idle = run(steelyard, tmp_path, "two-steps", "reference", "noop")
     assert [one["step_name"] for one in result(solved)["step_results"]] == ["first", "second"]
     (only,) = result(idle)["step_results"]

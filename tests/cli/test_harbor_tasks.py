@@ -162,7 +162,7 @@ def test_a_folder_of_tasks_is_a_suite(steelyard: Steelyard) -> None:
     assert [line["id"] for line in said.lines] == sorted([*set(ALL) - {"many-rewards"}, "ann-many-rewards"], key=lambda name: name.removeprefix("ann-"))  # fmt: skip
 
 
-def test_a_task_that_is_refused_is_told_as_by_import(steelyard: Steelyard, tmp_path: Path) -> None:
+def test_a_task_that_is_refused_is_reported_as_by_import(steelyard: Steelyard, tmp_path: Path) -> None:
     shutil.copytree(TASKS / "settings", tmp_path / "settings")
     path = tmp_path / "settings/task.toml"
     path.write_text(path.read_text().replace("memory_mb = 512", "gpus = 1"))
@@ -284,7 +284,7 @@ def test_no_artifact_fools_or_breaks_a_verifier_apart(steelyard: Steelyard, tmp_
 
 
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "docker"])
-def test_a_task_that_asks_for_the_internet_gets_through_the_doors_that_are_opened(
+def test_a_task_that_asks_for_the_internet_reaches_the_hosts_that_are_allowed(
     steelyard: Steelyard, tmp_path: Path, sandbox: str
 ) -> None:
     if sandbox == "docker":

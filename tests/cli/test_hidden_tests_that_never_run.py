@@ -27,7 +27,7 @@ def contract(author: Author, dest: str, mode: str) -> Path:
 
 
 @pytest.mark.parametrize("mode", ["in_process", "twin", "split"])
-def test_a_hidden_file_where_no_command_looks_is_told_and_no_pass(
+def test_a_hidden_file_where_no_command_looks_is_reported_and_no_pass(
     mode: str, author: Author, steelyard: Steelyard
 ) -> None:
     line = steelyard("run", contract(author, "checks_more.py", mode), "--agent", "noop", "--json").line

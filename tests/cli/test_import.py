@@ -178,7 +178,7 @@ def test_a_column_may_be_left_out_by_name(import_rows: Rows, clone: Path) -> Non
     )
 
 
-def test_a_test_patch_that_does_not_apply_is_told(import_rows: Rows, clone: Path) -> None:
+def test_a_test_patch_that_does_not_apply_is_reported(import_rows: Rows, clone: Path) -> None:
     said = import_rows(row(clone, test_patch=ADD_CASE.replace("test_none", "test_other")))
     assert (said.code, said.line["status"]) == (2, "written")
     assert "does not apply" in said.line["problems"][0]["message"]

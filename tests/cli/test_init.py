@@ -122,3 +122,76 @@ def test_an_id_that_check_would_refuse_is_not_written(
     assert said.code == 2
     assert "cannot be an id" in said.err
     assert not (tmp_path / "new").exists()
+
+
+PROJECTS = {
+    "python": {"pyproject.toml": "[project]\nname = 'x'\n"},
+    "javascript": {"package.json": "{}"},
+    "typescript": {"package.json": "{}", "tsconfig.json": "{}"},
+    "go": {"go.mod": "module example.org/x\n\ngo 1.19\n"},
+    "rust": {"Cargo.toml": "[package]\nname = 'x'\n"},
+    "c": {"Makefile": "all:\n", "x.c": "int x;\n"},
+}
+
+
+@pytest.mark.parametrize("language", PROJECTS)
+def test_the_contract_is_for_the_language_of_the_repository(
+    steelyard: Callable[..., Any], tmp_path: Path, language: str
+) -> None:
+    folder = tmp_path / "new"
+    (folder / "repo").mkdir(parents=True)
+    for name, text in PROJECTS[language].items():
+        (folder / "repo" / name).write_text(text)
+    assert steelyard("init", folder, "--tree", folder / "repo", "--json").line["language"] == language
+
+
+@pytest.mark.parametrize("language", PROJECTS)
+def test_a_chosen_language_gives_a_contract_that_loads(
+    steelyard: Callable[..., Any], tmp_path: Path, language: str
+) -> None:
+    from steelyard.api import load_contract
+
+    assert steelyard("init", tmp_path / "new", "--language", language).code == 0
+    (tmp_path / "new/repo/a").write_text("1\n")
+    assert load_contract(tmp_path / "new").id == "new"
+
+
+@pytest.mark.parametrize(
+    ("language", "files"),
+    [
+        ("javascript", {"index.js": "module.exports = 1;\n"}),
+        ("c", {"Makefile": "all:\n\ttrue\n"}),
+    ],
+)
+def test_the_first_hidden_test_of_each_language_fails_by_name(
+    steelyard: Callable[..., Any], tmp_path: Path, language: str, files: dict[str, str]
+) -> None:
+    steelyard("init", tmp_path / "new", "--language", language)
+    for name, text in files.items():
+        (tmp_path / "new/repo" / name).write_text(text)
+    line = steelyard("run", tmp_path / "new", "--agent", "noop", "--json").line
+    why = next(grade["why"] for grade in line["grades"] if grade["name"] == "acceptance")
+    assert "0 of 1 passed" in why
+    assert "what must hold once the task is done" in why
+
+
+def test_a_committed_file_decides_the_language(
+    steelyard: Callable[..., Any], tmp_path: Path, upstream: Path
+) -> None:
+    (upstream / "Cargo.toml").write_text("[package]\nname = 'x'\n")
+    assert steelyard("init", tmp_path / "before", "--git", upstream, "--json").line["language"] == "python"
+    git(upstream, "add", "Cargo.toml")
+    git(upstream, "commit", "-q", "-m", "two")
+    assert steelyard("init", tmp_path / "after", "--git", upstream, "--json").line["language"] == "rust"
+
+
+def test_a_new_question_is_answered_by_its_reference(steelyard: Callable[..., Any], tmp_path: Path) -> None:
+    assert steelyard("init", tmp_path / "new", "--question").code == 0
+    lines = steelyard("run", tmp_path / "new", "--agent", "reference", "--agent", "noop", "--json").lines
+    assert [line["verdict"] for line in lines] == ["pass", "fail"]
+
+
+def test_a_question_has_no_repository(steelyard: Callable[..., Any], tmp_path: Path, upstream: Path) -> None:
+    said = steelyard("init", tmp_path / "new", "--question", "--git", upstream)
+    assert said.code == 2
+    assert "a question has no repository" in said.err

@@ -50,7 +50,7 @@ def test_a_change_that_says_127_itself_has_failed(
     assert (line["acceptance"], line["grades"][1]["outcome"]) == ("failure", "fail")
 
 
-def test_without_a_reference_nobody_is_excused(tried: Callable[..., dict[str, Any]]) -> None:
+def test_without_a_reference_no_change_is_excused(tried: Callable[..., dict[str, Any]]) -> None:
     assert tried({"cmd": NESTED}, reference=None)["acceptance"] == "failure"
 
 
@@ -62,7 +62,7 @@ def test_without_a_reference_nobody_is_excused(tried: Callable[..., dict[str, An
         {"type": "tests", "cmd": "pyhton3 -m unittest"},
     ],
 )
-def test_a_program_that_no_change_could_bring_is_found_before_anybody_is_tried(
+def test_a_program_that_no_change_could_bring_is_found_before_any_trial(
     check: dict[str, Any], author: Author, steelyard: Steelyard
 ) -> None:
     contract = author.write(oracle={"checks": [{"id": "c", **check}]})
@@ -156,7 +156,7 @@ def test_a_tool_that_the_reference_brings_is_the_works_own(tried: Callable[..., 
     assert line["acceptance"] == "failure"
 
 
-def test_a_reference_that_stalled_excuses_and_accuses_nobody_and_is_not_remembered(
+def test_a_reference_that_stalled_neither_excuses_nor_accuses_and_is_not_remembered(
     author: Author, steelyard: Steelyard, script: Callable[[str], str], tmp_path: Path
 ) -> None:
     """What a stalled machine says of the reference is no truth to be kept: the run counts for nothing."""
@@ -172,7 +172,7 @@ def test_a_reference_that_stalled_excuses_and_accuses_nobody_and_is_not_remember
     assert not list(tmp_path.glob("own/missing/*"))
 
 
-def test_a_misspelt_program_after_pythonpath_is_found_before_anybody_is_tried(
+def test_a_misspelt_program_after_pythonpath_is_found_before_any_trial(
     author: Author, steelyard: Steelyard
 ) -> None:
     check = {"id": "c", "type": "tests", "cmd": "PYTHONPATH=src pyhton3 -m unittest"}

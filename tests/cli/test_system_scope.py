@@ -179,7 +179,7 @@ def test_a_name_service_of_the_agents_does_not_grade(
     assert "/etc/nsswitch.conf" in {one["where"] for one in said.line["findings"]}
 
 
-def test_a_reference_that_needs_an_export_is_told_so(contract: Path, steelyard: Steelyard) -> None:
+def test_a_reference_that_needs_an_export_is_reported(contract: Path, steelyard: Steelyard) -> None:
     path = contract / "contract.yaml"
     path.write_text(re.sub(r"(?m)^exports:.*\n(- .*\n)*", "", path.read_text()))
     said = steelyard("check", contract, "--reference", "--json")

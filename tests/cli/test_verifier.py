@@ -248,7 +248,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("verifier", FINE.values(), ids=FINE)
-def test_what_a_verifier_does_besides_does_not_hold_anybody_up(verifier: str, graded: Graded) -> None:
+def test_what_a_verifier_does_besides_delays_nothing(verifier: str, graded: Graded) -> None:
     assert graded(verifier)["reward"] == 1.0
 
 

@@ -9,7 +9,7 @@ from contract_folders import Writer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.contract.allowed_hosts import checked_door
+from steelyard.contract.allowed_hosts import check_host
 
 REFUSED = [
     ("example.org:0", "0 is not a port"),
@@ -33,7 +33,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("allowed_host", "why"), REFUSED, ids=[allowed_host[:30] for allowed_host, _ in REFUSED]
 )
-def test_what_a_door_cannot_lead_to_is_refused_with_what_to_say(
+def test_what_cannot_be_an_allowed_host_is_refused_with_the_fix(
     writer: Writer, allowed_host: str, why: str
 ) -> None:
     writer.write(environment={"network": [allowed_host]})
@@ -56,7 +56,7 @@ def test_what_is_not_host_and_port_is_refused(writer: Writer, text: str) -> None
         ([f"a.example:{port}" for port in range(1, 66)], "has more than 64"),
     ],
 )
-def test_a_list_has_each_door_once_and_at_most_64(writer: Writer, allowed_hosts: list[str], why: str) -> None:
+def test_a_list_has_each_host_once_and_at_most_64(writer: Writer, allowed_hosts: list[str], why: str) -> None:
     writer.write(setup_network=allowed_hosts)
     assert why in writer.problem().message
 
@@ -79,7 +79,7 @@ CHECKS = {"checks": [{"id": "accept", "cmd": "x"}]}
         ({"bench": "live", "oracle": {**CHECKS, "network": DOORS}}, "oracle.network", "a live bench"),
     ],
 )
-def test_doors_where_there_can_be_none_are_refused_by_name(
+def test_allowed_hosts_where_there_can_be_none_are_refused_by_name(
     writer: Writer, keys: dict[str, Any], field: str, why: str
 ) -> None:
     writer.write({"image/Dockerfile": "FROM scratch\n"}, **keys)
@@ -92,4 +92,4 @@ LABELS = st.from_regex(r"[a-z]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True)
 @given(st.lists(LABELS, min_size=1, max_size=5), st.integers(1, 65535))
 def test_every_plain_name_and_port_is_accepted(labels: list[str], port: int) -> None:
     host = ".".join([*labels, "example"])
-    assert checked_door(f"{host}:{port}") == f"{host}:{port}"
+    assert check_host(f"{host}:{port}") == f"{host}:{port}"

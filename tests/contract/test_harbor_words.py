@@ -26,7 +26,7 @@ def test_a_key_of_the_contract_is_that_of_the_task(ours: str, theirs: str) -> No
     assert in_words_of_harbor(Problem("t", ours, "m")).field == theirs
 
 
-def test_a_verifier_that_fetches_is_told_about_the_option() -> None:
+def test_for_a_verifier_that_fetches_the_option_is_named() -> None:
     said = in_words_of_harbor(Problem("tests/test.sh:3", "", "`curl` needs a network", FIX))
     assert said.fix == "install it in the image, or allow its host with `--network HOST:PORT`"
 

@@ -68,7 +68,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
     (
         {"environment": {"toolchains": {"cobol": "3"}}},
         "environment.toolchains.cobol",
-        "expected 'python' or 'node'",
+        "expected 'python', 'node', 'go' or 'rust'",
     ),
     ({"environment": {"env": {"A-B": "x"}}}, "environment.env.A-B", "the name of a variable"),
     (
@@ -168,7 +168,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(
     ("keys", "field", "message"), MISTAKES, ids=[f"{m[1]}-{m[2][:20]}" for m in MISTAKES]
 )
-def test_a_mistake_is_told_once_in_plain_words(
+def test_a_mistake_is_reported_once_in_plain_words(
     writer: Writer, keys: dict[str, Any], field: str, message: str
 ) -> None:
     writer.write(**keys)
@@ -180,7 +180,7 @@ def test_a_mistake_is_told_once_in_plain_words(
         assert jargon not in str(problem)
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(writer: Writer) -> None:
+def test_all_mistakes_are_reported_at_once_in_the_order_of_the_file(writer: Writer) -> None:
     writer.text(
         "id: 'a b'\nbrief_file: gone.md\nrepository: {tree: ../up}\nwat: 1\noracle:\n"
         "  checks: [{cmd: 5}, {cmd: x, inject: [gone.py]}]\n  mode: both\n  reference: /etc/passwd\ngraders:\n  - {type: nope}\n"
@@ -199,7 +199,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(writer: Writer) 
     ]
 
 
-def test_a_misspelt_oracle_is_told_and_nothing_about_weights(writer: Writer) -> None:
+def test_a_misspelt_oracle_is_reported_and_nothing_about_weights(writer: Writer) -> None:
     writer.write(oracle=..., orcale=oracle(), policy={"allowed_paths": ["src/**"]})
     assert [problem.field for problem in writer.problems()] == ["oracle", "orcale"]
 
@@ -257,7 +257,7 @@ def test_a_symlink_inside_the_folder_is_followed(writer: Writer) -> None:
     ("content", "message"),
     [(b"\xff", "is not UTF-8"), (b" \n", "is empty"), (b"x" * (1 << 21), "is larger than")],
 )
-def test_a_brief_that_nobody_can_read_is_refused(writer: Writer, content: bytes, message: str) -> None:
+def test_an_unreadable_brief_is_refused(writer: Writer, content: bytes, message: str) -> None:
     writer.write({"brief.md": content}, brief=..., brief_file="brief.md")
     assert message in writer.problem().message
 

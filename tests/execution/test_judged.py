@@ -67,7 +67,7 @@ def test_a_judge_that_is_convinced_saves_nothing_that_failed(author: Author, ste
     assert "2 of 2  100% [34%, 100%]" in said.out
 
 
-def test_nobody_is_asked_without_a_key_or_with_no_judge(author: Author, steelyard: Steelyard) -> None:
+def test_no_model_is_asked_without_a_key_or_with_no_judge(author: Author, steelyard: Steelyard) -> None:
     contract = author.write()
     assert steelyard("run", contract, "--agent", "noop", "--json").line["judge"] is None
     with judged_by(steelyard, PASS) as judged:
@@ -142,7 +142,7 @@ def test_an_answer_that_nothing_verifies_is_the_judges_to_decide(
         ("command:echo 42; printf ' \\n' > report.md", {"answer": "report.md"}),
     ],
 )
-def test_an_answer_that_was_not_given_fails_and_nobody_is_asked(
+def test_an_answer_that_was_not_given_fails_and_no_model_is_asked(
     author: Author, steelyard: Steelyard, agent: str, keys: dict[str, Any]
 ) -> None:
     with judged_by(steelyard, PASS) as judged:
@@ -218,7 +218,7 @@ def test_a_run_that_was_stopped_is_not_judged(author: Author, steelyard: Steelya
     assert "agent_crash" in line["judge"]["why"]
 
 
-def test_a_second_grading_asks_nobody_again(
+def test_a_second_grading_asks_no_model_again(
     author: Author, steelyard: Steelyard, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither does it pay again after a model that could not be read: that one alone is asked again."""
@@ -256,7 +256,7 @@ def test_a_refusal_is_the_right_answer_where_a_contract_says_so(author: Author, 
     assert "The right outcome is a refusal" in judged.questions[0]
 
 
-def test_what_a_check_printed_of_a_hidden_file_is_not_told(author: Author, steelyard: Steelyard) -> None:
+def test_what_a_check_printed_of_a_hidden_file_is_not_shown(author: Author, steelyard: Steelyard) -> None:
     files = {"hidden/secret.sh": "# the answer is plus\n"}
     checks = [
         {"id": "hidden", "cmd": "cat secret.sh", "inject": ["hidden/secret.sh"]},
@@ -304,7 +304,7 @@ def test_an_answer_in_several_turns_is_read_with_what_led_to_it(author: Author, 
     assert re.search(r"EVIDENCE answer \w+>>>\n\| answer 2", question)
 
 
-def test_a_contract_that_wants_a_refusal_is_tried_with_nobody_who_does_anything(
+def test_a_contract_that_wants_a_refusal_is_tried_with_an_agent_that_does_nothing(
     author: Author, steelyard: Steelyard
 ) -> None:
     checks = {"checks": [{"id": "unchanged", "cmd": "grep -q -- - add.sh"}]}
@@ -336,5 +336,5 @@ def test_a_patch_that_is_graded_is_judged_too(author: Author, steelyard: Steelya
 
 
 @given(st.from_regex(MODEL_PATTERN.replace("$", r"\Z"), fullmatch=True))
-def test_every_model_that_a_contract_may_name_can_be_asked_of_somebody(name: str) -> None:
+def test_every_model_that_a_contract_may_name_has_a_provider(name: str) -> None:
     assert maker_of(name) is not None

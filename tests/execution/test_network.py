@@ -197,7 +197,7 @@ def test_show_says_which_connections_failed(author: Author, steelyard: Steelyard
     assert f"network: a check's connection to {HOST}:{port} failed: Connection refused" in shown
 
 
-def test_setup_that_wants_more_than_its_doors_is_told_which_there_are(
+def test_setup_that_wants_other_hosts_gets_the_list_of_allowed_ones(
     author: Author, steelyard: Steelyard
 ) -> None:
     contract = author.write(setup=["getent hosts other.example"], setup_network=["some.example:443"])
@@ -205,7 +205,7 @@ def test_setup_that_wants_more_than_its_doors_is_told_which_there_are(
     assert "setup can reach only some.example:443" in said.err + said.out
 
 
-def test_the_local_sandbox_has_no_doors(author: Author, steelyard: Steelyard) -> None:
+def test_the_local_sandbox_has_no_allowed_hosts(author: Author, steelyard: Steelyard) -> None:
     """Everything is open there, so a list would be a lie."""
     contract = author.write(environment={**LIMITS, "network": ["some.example:443"]})
     said = steelyard("run", contract, "--agent", "noop", "--sandbox", "local")
@@ -213,7 +213,7 @@ def test_the_local_sandbox_has_no_doors(author: Author, steelyard: Steelyard) ->
     assert "which the local sandbox cannot do" in said.err + said.out
 
 
-def test_steps_each_find_the_door_again(port: int, author: Author, steelyard: Steelyard) -> None:
+def test_each_step_reaches_the_allowed_host_again(port: int, author: Author, steelyard: Steelyard) -> None:
     """It is shut while what a step left is read, and open for the next."""
     steps = [
         {"name": name, "brief": "Say it.", "checks": [{**check(f"grep -q {name} said"), "id": name}]}
@@ -232,7 +232,7 @@ def test_steps_each_find_the_door_again(port: int, author: Author, steelyard: St
     assert [one["out_bytes"] for one in payloads(said.line, "network.connection")] == [3, 3]
 
 
-def test_a_live_bench_has_the_agents_doors(port: int, author: Author, steelyard: Steelyard) -> None:
+def test_a_live_bench_has_the_agents_allowed_hosts(port: int, author: Author, steelyard: Steelyard) -> None:
     """The contract has to say so twice; shut in between, they are open for its checks."""
     allowed_hosts = [f"{HOST}:{port}"]
     contract = author.write(

@@ -85,7 +85,7 @@ def test_what_is_not_a_file_is_no_answer(author: Author, steelyard: Steelyard, a
     assert (line["status"], line["verdict"], line["reward"]) == ("scorable", "fail", 0.0)
 
 
-def test_nobody_to_judge_leaves_it_ungraded(author: Author, steelyard: Steelyard) -> None:
+def test_without_a_judge_it_is_ungraded(author: Author, steelyard: Steelyard) -> None:
     contract = question(author, verified=False)
     assert "judge: nothing grades the answer" in steelyard("check", contract).out
     contract = question(author, verified=False, judge={})

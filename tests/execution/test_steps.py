@@ -296,7 +296,7 @@ def test_who_shuts_out_what_comes_next_has_failed_that_step(
     assert (said.line["status"], said.line["verdict"]) == ("scorable", "fail")
 
 
-def test_a_link_above_a_file_that_comes_leads_the_agent_astray_and_nobody_else(
+def test_a_link_above_a_file_that_comes_misleads_only_the_agent(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     work = WORKS + "case $STEELYARD_STEP in one) mv data elsewhere; ln -s elsewhere data;; esac\n"

@@ -50,7 +50,7 @@ def test_the_first_of_many_requests_wins() -> None:
 
 
 @pytest.mark.parametrize("code", ["completed", "agent_crash", "infrastructure"])
-def test_a_run_is_not_stopped_for_what_is_nobodys_decision(code: str) -> None:
+def test_a_run_is_not_stopped_without_a_decision(code: str) -> None:
     with pytest.raises(ValueError, match="no reason to stop"):
         StopRequest(code, "", "")  # type: ignore[arg-type]
 

@@ -63,7 +63,7 @@ ALTERATIONS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("how", ALTERATIONS)
-def test_an_altered_folder_is_built_again_and_told(store: Cache, how: str) -> None:
+def test_an_altered_folder_is_built_again_and_reported(store: Cache, how: str) -> None:
     builder = Builder()
     folder = store.build("kind", "key", builder)
     before = len(rebuilt())

@@ -44,7 +44,7 @@ def test_what_another_pid_space_made_cannot_be_judged_so_it_stays() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "notes.txt", "12345678", "zzzzzzzz-1-2-3", "3f2a91c0-1-2"])
-def test_a_name_without_a_tag_is_nobodys_to_sweep(name: str) -> None:
+def test_a_name_without_a_tag_is_never_swept(name: str) -> None:
     assert not is_stale(name)
 
 

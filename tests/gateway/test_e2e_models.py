@@ -9,46 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from containers import in_docker
 
 from authoring import Author, Said, Steelyard, payloads
+from gateway_rig import AGENT, AGENT_KEY, FIXING
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
-
-KEY = "sk-ant-real-0123456789abcdefghijklmnopqrstuv"
-USAGE = {"tokens_in": 1000, "tokens_out": 50, "cache_read": 200}
-# The loop of a coding agent: ask, run what the model calls, tell it the result, until it calls nothing.
-AGENT = """#!/usr/bin/python3
-import json, os, subprocess, sys, urllib.error, urllib.request
-print(json.dumps(dict(os.environ)))
-tool = {"name": "bash", "input_schema": {"type": "object", "properties": {"command": {"type": "string"}}}}
-messages = [{"role": "user", "content": "Make add() add."}]
-for _ in range(9):
-    body = {"model": "claude-opus-4-5", "max_tokens": 1000, "tools": [tool], "messages": messages}
-    headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"}
-    url = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages"
-    try:
-        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-        answer = json.load(urllib.request.urlopen(request, timeout=60))
-    except urllib.error.HTTPError as error:
-        print(error.read().decode())
-        sys.exit(3)
-    messages.append({"role": "assistant", "content": answer["content"]})
-    calls = [one for one in answer["content"] if one["type"] == "tool_use"]
-    if not calls:
-        break
-    results = []
-    for one in calls:
-        done = subprocess.run(["sh", "-c", one["input"]["command"]], capture_output=True, text=True)
-        results.append({"type": "tool_result", "tool_use_id": one["id"], "content": done.stdout})
-    messages.append({"role": "user", "content": results})
-"""
-FIXING: dict[str, Any] = {
-    "turns": [
-        {"text": "I look first.", "do": {"shell": "ls; date"}, "fault": {"status": 429, "retry_after": 1}},
-        {"do": {"edit": {"path": "add.sh", "old": "$1 - $2", "new": "$1 + $2"}}},
-        {"text": "Done."},
-    ],
-    "usage": USAGE,
-}
 
 
 @contextmanager
@@ -59,8 +24,12 @@ def run_with(
     contract = author.write(**keys)
     agent = ("--agent", "mine=" + script(AGENT, "agent.py"), "--agent-provider", "anthropic")
     with serving(model) as url:
-        env = {**environment(url), "ANTHROPIC_API_KEY": KEY, "STEELYARD_JUDGE": "off"}
+        env = {**environment(url), "ANTHROPIC_API_KEY": AGENT_KEY, "STEELYARD_JUDGE": "off"}
         yield steelyard("run", contract, *agent, "--json", *words, env=env), model
+
+
+SANDBOXES = ["bubblewrap", "docker", "local"]
+LIMITS = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
 
 
 def everything_in(folder: str) -> bytes:
@@ -89,9 +58,18 @@ def test_an_agent_is_weighed_with_its_models(author: Author, steelyard: Steelyar
     assert manifest["environment"]["network"] == ["model gateway (anthropic)"]
     seen = json.loads(Path(line["folder"], "agent", "stdout.txt").read_text().splitlines()[0])
     assert seen["ANTHROPIC_API_KEY"].startswith("sk-steelyard-")
-    assert KEY.encode() not in everything_in(line["folder"])
+    assert AGENT_KEY.encode() not in everything_in(line["folder"])
     shown = steelyard("show", line["folder"])
     assert "3 model calls, 3,000 tokens in (600 from a cache), 150 out, 0.016" in " ".join(shown.out.split())
+
+
+def test_every_sandbox_reaches_the_gateway(
+    kind: str, author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    place = {**LIMITS, **(in_docker() if kind == "docker" else {"sandbox": kind})}
+    with run_with(steelyard, author, script, FIXING, environment=place) as (said, model):
+        line = said.line
+    assert (line["verdict"], line["usage"]["tokens_in"]) == ("pass", model.billed.tokens_in), said
 
 
 def test_a_run_that_reaches_its_token_cap_is_stopped(
@@ -154,7 +132,7 @@ def test_a_recorded_run_replays_without_a_model_or_a_key(
     assert [one["usage"] for one in again.lines] == [first["usage"]] * 2
     changes = {Path(one["folder"], "change.json").read_bytes() for one in (first, *again.lines)}
     assert len(changes) == 1
-    assert KEY not in "".join(path.read_text() for path in Path(tape).rglob("*.json"))
+    assert AGENT_KEY not in "".join(path.read_text() for path in Path(tape).rglob("*.json"))
 
 
 def test_options_of_models_without_an_agent_that_has_any_are_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from gateway_rig import REAL_KEY, WIRES, MakeRig, request_of
 from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.trace.events import read_events
+from steelyard.evidence.trace.request_bodies import request_bodies
 
 USAGE = {"tokens_in": 1200, "tokens_out": 50, "cache_read": 200}
 SCRIPT = {"turns": [{"text": "A long enough answer to be sent in pieces. " * 5}], "usage": USAGE}
@@ -41,6 +44,35 @@ def test_requests_and_answers_are_kept_verbatim(wire: str, rig: MakeRig, tmp_pat
     assert blobs.read(response["blob"]) == got.body
     assert hashlib.sha256(blobs.read(request["blob"])).hexdigest() == request["digest"]
     assert (request["wire"], request["changed"]) == (wire, [])
+
+
+def test_a_long_conversation_is_stored_once_and_not_once_for_each_request(
+    rig: MakeRig, tmp_path: Path
+) -> None:
+    made = rig([{"text": "hi"}])
+    messages = [{"role": "user", "content": "the task " * 1000}]
+    sent = []
+    for number in range(100):
+        messages.append({"role": "assistant", "content": f"step {number}"})
+        messages.append({"role": "user", "content": f"result {number}"})
+        _, body = request_of("messages")
+        tools = [{"name": "bash", "input_schema": {}}]
+        sent.append(json.dumps({**body, "messages": messages, "tools": tools}).encode())
+        made.send("/v1/messages", sent[-1])
+    blobs = Blobs(tmp_path / "blobs")
+    assert [body for _, body in request_bodies(read_events(made.log), blobs)] == sent
+    stored = sum(path.stat().st_size for path in (tmp_path / "blobs").iterdir())
+    assert stored < sum(map(len, sent)) / 10
+
+
+def test_without_text_only_digests_are_recorded(rig: MakeRig, tmp_path: Path) -> None:
+    made = rig([{"text": "a secret of the company"}])
+    made.route.recorder.keeps_text = False
+    got = made.ask()
+    (response,) = made.payloads("model.response")
+    assert (response["blob"], response["digest"]) == (None, hashlib.sha256(got.body).hexdigest())
+    assert made.payloads("model.request")[0]["blob"] is None
+    assert not (tmp_path / "blobs").exists()
 
 
 def test_the_upstream_gets_the_real_key_and_the_agent_never_does(rig: MakeRig) -> None:

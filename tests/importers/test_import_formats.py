@@ -408,7 +408,7 @@ def test_an_image_is_taken_by_its_name_and_a_workdir(task: Path) -> None:
     )
 
 
-def test_a_task_that_wants_a_network_goes_without_only_when_told(task: Path) -> None:
+def test_a_task_that_wants_a_network_goes_without_only_by_an_option(task: Path) -> None:
     (task / "task.toml").write_text(TASK + "allow_internet = true\n")
     fix = refusal(harbor.convert, task, Options()).fix
     assert "--offline" in fix
@@ -426,7 +426,7 @@ def allowed_hosts(task: Path, said: str, *network: str, **options: Any) -> tuple
     return contract["environment"].get("network"), contract["oracle"].get("network")
 
 
-def test_whoever_asks_for_the_internet_gets_the_doors_of_the_operator(task: Path) -> None:
+def test_a_task_that_asks_for_the_internet_gets_the_hosts_of_the_operator(task: Path) -> None:
     given = ["mirror.example:443"]
     for said in ("allow_internet = true", 'network_mode = "public"', ""):
         assert allowed_hosts(task, said, *given) == (given, given)
@@ -435,7 +435,7 @@ def test_whoever_asks_for_the_internet_gets_the_doors_of_the_operator(task: Path
     assert allowed_hosts(task, 'agent: network_mode = "no-network"', *given) == (None, given)
 
 
-def test_an_allow_list_of_a_task_is_its_doors(task: Path) -> None:
+def test_an_allow_list_of_a_task_becomes_its_allowed_hosts(task: Path) -> None:
     both = ["a.example:443", "a.example:80"]
     hosts = 'network_mode = "allowlist"\nallowed_hosts = ["A.example."]'
     assert allowed_hosts(task, hosts) == (both, both)

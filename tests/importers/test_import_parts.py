@@ -125,7 +125,7 @@ def test_rows_of_parquet_are_as_json_would_say_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1" * 9, b"{}\n", b"PAR1\xff\xff\x02\0\0\0PAR1"])
-def test_what_is_not_parquet_is_told(tmp_path: Path, content: bytes) -> None:
+def test_what_is_not_parquet_is_reported(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "rows.parquet"
     path.write_bytes(content)
     with pytest.raises(ContractFault, match="not Parquet"):

@@ -103,7 +103,7 @@ def test_the_word_of_a_judge_is_read_from_the_run(tmp_path: Path) -> None:
         '{"human": "PASS", "run": "run-1", "model": "absent"}',
     ],
 )
-def test_a_label_that_cannot_be_read_is_told_with_its_line(tmp_path: Path, line: str) -> None:
+def test_a_label_that_cannot_be_read_is_reported_with_its_line(tmp_path: Path, line: str) -> None:
     judged_run(tmp_path / "run-1")
     (tmp_path / "labels.jsonl").write_text(f'{{"human": "PASS", "judge": "PASS"}}\n{line}\n')
     with pytest.raises(OperatorFault, match=r"labels.jsonl:2: "):
@@ -113,7 +113,7 @@ def test_a_label_that_cannot_be_read_is_told_with_its_line(tmp_path: Path, line:
 def test_the_command_says_whether_a_judge_is_ready(tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     labels.write_text("".join(json.dumps(one._asdict()) + "\n" for one in GOOD[:60]))
-    command = [sys.executable, "-m", "steelyard.judge.calibration", str(labels)]
+    command = [sys.executable, "-m", "steelyard", "judge", "calibrate", str(labels), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert json.loads(done.stdout)["table"] == {"both": 45, "only_one": 0, "only_other": 0, "neither": 15}

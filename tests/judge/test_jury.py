@@ -120,7 +120,7 @@ def test_one_model_without_a_key_does_not_silence_the_others(court: Sits) -> Non
         ),
     ],
 )
-def test_nobody_to_ask_is_said_in_words(models: tuple[str, ...], env: dict[str, str], why: str) -> None:
+def test_a_missing_judge_is_explained(models: tuple[str, ...], env: dict[str, str], why: str) -> None:
     assert Panel.from_environment(models, env) == why
 
 
@@ -239,7 +239,7 @@ def test_a_server_that_drips_its_headers_is_left_behind() -> None:
     assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "timed out")
 
 
-def test_nobody_listening_is_unparseable() -> None:
+def test_an_unreachable_model_is_unparseable() -> None:
     env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"}
     panel = Panel.from_environment(("gpt-a",), env)
     assert isinstance(panel, Panel)

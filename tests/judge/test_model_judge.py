@@ -73,7 +73,7 @@ def test_a_score_is_the_models(grade: Grades) -> None:
     assert re.fullmatch(r"model_judge/1 sha256:[0-9a-f]{64}", given.data["prompt"])
 
 
-def test_the_model_is_told_rubric_brief_and_change(grade: Grades) -> None:
+def test_the_model_gets_rubric_brief_and_change(grade: Grades) -> None:
     _, here = grade([score(1)])
     for told in ("> Has a nice comment.", "> Make x two.", "| +x = 2  # a nice comment"):
         assert told in here.asked[0]
@@ -96,7 +96,7 @@ def test_a_reply_that_cannot_be_read_is_an_error_and_not_a_zero(grade: Grades, b
     assert (given.outcome, given.score) == ("error", None)
 
 
-def test_where_nobody_can_be_reached_nobody_is_blamed(grade: Grades) -> None:
+def test_an_unreachable_model_is_not_the_agents_fault(grade: Grades) -> None:
     given, _ = grade([AWAY])
     assert (given.outcome, given.why) == ("not_applicable", "claude-opus-4-8: HTTP 404")
 
@@ -115,7 +115,7 @@ def test_without_a_key_it_is_left_out(case: Case) -> None:
     "options",
     [{"model": "claude-a", "models": ("gpt-b",)}, {"model": "gemini"}, {"models": ("claude-a", "")}],
 )
-def test_models_that_nobody_can_ask_are_refused(options: dict[str, Any]) -> None:
+def test_models_without_a_provider_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"not both|unknown provider"):
         ModelJudge("Reads well.", **options)
 

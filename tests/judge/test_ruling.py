@@ -48,7 +48,7 @@ def test_it_does_not_matter_who_speaks_first(juries: tuple[list[Opinion], list[O
 
 @settings(deadline=None)
 @given(JURIES)
-def test_whoever_was_steered_helps_nobody_to_pass(jury: list[Opinion]) -> None:
+def test_a_manipulated_judge_does_not_make_a_run_pass(jury: list[Opinion]) -> None:
     if rule(jury).verdict != "PASS":
         assert rule([*jury, STEERED]).verdict != "PASS"
 

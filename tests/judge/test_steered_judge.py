@@ -205,7 +205,7 @@ def test_a_question_has_a_bound_whatever_the_run_left(unit: str, most: int) -> N
     assert size(asked(told).user) < most
 
 
-def test_of_a_long_transcript_the_beginning_and_the_end_are_told() -> None:
+def test_of_a_long_transcript_the_beginning_and_the_end_are_shown() -> None:
     lines = tuple(Line("agent", f"say {index} " + "x" * 1000, index) for index in range(1000))
     question = asked(replace(TOLD, transcript=lines)).user
     assert "say 0 " in question
@@ -228,7 +228,7 @@ def test_a_diff_that_fits_is_shown_as_it_is() -> None:
     assert shown_diff(TOLD.diff, 100_000) == (TOLD.diff, False)
 
 
-def test_a_diff_that_was_cut_before_is_told_to_be() -> None:
+def test_a_diff_that_was_cut_is_marked() -> None:
     assert "it is not shown whole" in asked(replace(TOLD, diff_truncated=True)).user
 
 
@@ -237,7 +237,7 @@ def test_the_contract_may_ask_for_less_of_the_diff() -> None:
     assert size(asked(told).user) < 8_000
 
 
-def test_the_judge_is_told_what_it_needs(court: Sits) -> None:
+def test_the_judge_gets_what_it_needs(court: Sits) -> None:
     here = court([PASS])
     here.judge(
         JudgeInput(
@@ -272,7 +272,7 @@ def test_the_judge_is_told_what_it_needs(court: Sits) -> None:
     assert "Passing tests are strong evidence" in system
 
 
-def test_where_a_refusal_is_right_the_judge_is_told(court: Sits) -> None:
+def test_where_a_refusal_is_right_the_judge_gets_that_information(court: Sits) -> None:
     here = court([PASS])
     here.judge(replace(TOLD, expected_outcome="refusal"))
     assert "The right outcome is a refusal" in here.asked[0]

@@ -149,7 +149,7 @@ def test_an_output_that_is_not_unicode_gets_plain_marks() -> None:
     assert "  + it works" in card(judge(opinion(facts=[fact])), encoding="ascii")
 
 
-def test_a_table_has_a_column_for_the_judge_only_where_somebody_was_judged() -> None:
+def test_a_table_has_a_column_for_the_judge_only_where_a_run_was_judged() -> None:
     for width in WIDTHS:
         assert "judge" not in printed(width, result(reward=0.25))
         text = printed(width, result(reward=0.25, judge=judge()), result(reward=0.25, judge=None))

@@ -183,3 +183,67 @@ def test_each_annotation_gets_the_next_number(folder: RunFolder) -> None:
         review.annotate(folder, by(name))
     assert [one.number for one in review.annotations(folder)] == [1, 2, 3]
     assert json.loads(folder.read_bytes("annotations-head.json"))["count"] == 3
+
+
+@pytest.mark.parametrize(
+    "evaluation",
+    [
+        {**EVALUATION, "reward": 1.0000001},
+        {**EVALUATION, "reward": "0.9"},
+        {**EVALUATION, "reward": True},
+        {"reward": 1},
+        [],
+        7,
+    ],
+)
+def test_an_evaluation_that_is_none_is_refused(tmp_path: Path, evaluation: Any) -> None:
+    run = make_sealed_run(tmp_path)
+    append_grading(run, make_grading(evaluation=evaluation))
+    with pytest.raises(OperatorFault, match="evaluation of grading 1 is not valid"):
+        review.evaluation_of(run)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 100])
+def test_a_truncated_grading_can_be_neither_reviewed_nor_evaluated(folder: RunFolder, cut: int) -> None:
+    path = folder.file("gradings/0001.json")
+    path.write_bytes(path.read_bytes()[:cut])
+    for action in (lambda: review.annotate(folder, by("ada")), lambda: review.evaluation_of(folder)):
+        with pytest.raises(OperatorFault, match="a grading cannot be read"):
+            action()
+
+
+def test_the_confidence_of_an_evaluation_is_that_of_its_reviewers(folder: RunFolder) -> None:
+    for name, judgment in (("ada", "fail"), ("bob", "pass"), ("eve", "pass"), ("kim", "defer")):
+        review.annotate(folder, by(name, judgment))
+    evaluation = review.evaluation_of(folder)
+    assert evaluation is not None
+    confidence = evaluation.confidence
+    assert confidence is not None
+    assert (confidence.annotator_count, confidence.inter_rater_agreement) == (3, 2 / 3)
+    low, high = confidence.confidence_interval or (1.0, 0.0)
+    assert 0 < low < 2 / 3 < high < 1
+
+
+@pytest.mark.parametrize(
+    ("verdict", "grades", "reason"),
+    [
+        ({"score": 0.95}, [], "borderline"),
+        ({"verdict": "error", "reason": "unit timed out"}, [], "ambiguous"),
+        ({"gates": {"safety": {"outcome": "fail", "why": "stray"}}}, [], "security"),
+        ({"findings": [{"id": "steers_runner", "severity": "warning", "where": "a"}]}, [], "security"),
+        ({"tags": ["flaky_oracle"]}, [], "ambiguous"),
+        ({"disagreement": "checks_pass_judge_fail"}, [], "disagreement"),
+        ({}, [{"name": "skips", "outcome": "fail", "why": "w", "required": False, "weight": 0}], "advisory"),
+    ],
+)
+def test_a_run_that_a_person_should_look_at_is_queued_with_its_reason(
+    verdict: Any, grades: Any, reason: str
+) -> None:
+    whole = {"verdict": "pass", "reason": "", "score": 1.0, "findings": [], **verdict}
+    (found,) = review.reasons_to_review({"verdict": whole, "grades": grades})
+    assert found.startswith(reason)
+
+
+def test_a_clear_result_needs_no_person() -> None:
+    clear = {"verdict": "fail", "reason": "", "score": 0.0, "findings": []}
+    assert review.reasons_to_review({"verdict": clear, "grades": []}) == ()

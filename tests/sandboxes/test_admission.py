@@ -176,7 +176,7 @@ def test_what_a_killed_process_held_is_free(tmp_path: Path, holder: subprocess.P
     assert len(list((tmp_path / "holding").iterdir())) == 1  # the entry of the dead process is removed
 
 
-def test_a_killed_process_in_line_keeps_nobody_waiting(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+def test_a_killed_process_in_the_queue_delays_no_other(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
     admission = make(tmp_path)
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path), "100"]) as second:
         try:
@@ -190,7 +190,7 @@ def test_a_killed_process_in_line_keeps_nobody_waiting(tmp_path: Path, holder: s
     assert holder.poll() is None
 
 
-def test_a_stopped_process_in_line_keeps_nobody_waiting(
+def test_a_stopped_process_in_the_queue_delays_no_other(
     tmp_path: Path, holder: subprocess.Popen[str]
 ) -> None:
     """Ctrl-Z on a command that waits does not hold up every other command."""

@@ -65,10 +65,11 @@ def can_run_as_nobody() -> bool:
         ],
         ["tests/sandboxes/test_local_sandbox.py", *ORPHANS],
         [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/attacks/test_sandbox_*.py"))],
+        ["tests/docs/test_commands_as_written.py"],
     ],
-    ids=["commands", "workspace_and_lifetime", "local_and_orphans", "attacks"],
+    ids=["commands", "workspace_and_lifetime", "local_and_orphans", "attacks", "documentation"],
 )
-def test_the_sandbox_holds_without_root(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> None:
+def test_root_is_not_needed(tmp_path_factory: pytest.TempPathFactory, files: list[str]) -> None:
     """What a user without any privilege gets is the same isolation, with other limits."""
     if not can_run_as_nobody():
         pytest.skip("not root, or nobody cannot reach a Python like this one")

@@ -10,7 +10,16 @@ import pytest
 
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.sandboxes import backend
-from steelyard.sandboxes.toolchains import KINDS, Found, _ask, _toolchain, installed, matches, resolve
+from steelyard.sandboxes.toolchains import (
+    KINDS,
+    Found,
+    _ask,
+    _read_answer,
+    _toolchain,
+    installed,
+    matches,
+    resolve,
+)
 
 OWN = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -165,3 +174,26 @@ def test_the_digest_of_an_installation_covers_its_interpreter(installation: Path
     program.write_bytes(b"\x7fELG")
     os.utime(program, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert digest_of(installation) != before
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "version", "prefix"),
+    [
+        ("python", "3.11.7 /opt/python 3\n", "3.11.7", "/opt/python 3"),
+        ("node", "20.20.2 /usr\n", "20.20.2", "/usr"),
+        ("go", "go1.19.8\n/usr/lib/go-1.19\n", "1.19.8", "/usr/lib/go-1.19"),
+        ("rust", "rustc 1.95.0 (59807616e 2026-04-14)\n", "1.95.0", "/home/ann/toolchain"),
+    ],
+)
+def test_a_program_is_read_by_the_answer_that_it_gives(
+    name: str, answer: str, version: str, prefix: str
+) -> None:
+    found = _read_answer(Path("/home/ann/toolchain/bin/program"), KINDS[name], answer)
+    assert found is not None
+    assert (found.version, str(found.prefix)) == (version, prefix)
+
+
+def test_a_nightly_compiler_has_no_release() -> None:
+    assert (
+        _read_answer(Path("/a/bin/rustc"), KINDS["rust"], "rustc 1.97.0-nightly (1a2b 2026-05-01)\n") is None
+    )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.stats.agreement import Table, cohens_kappa
+from steelyard.stats.agreement import Table, cohens_kappa, krippendorff_alpha
 
 COUNTS = st.integers(0, 500)
 TABLES = st.builds(Table, COUNTS, COUNTS, COUNTS, COUNTS)
@@ -63,3 +63,39 @@ def test_answers_that_have_nothing_to_do_with_each_other_agree_by_chance_alone(
 ) -> None:
     found = cohens_kappa(Table(a * c, a * d, b * c, b * d))
     assert found.kappa is None or found.kappa == pytest.approx(0, abs=1e-9)
+
+
+# Krippendorff's own example (2011): four raters, twelve units, gaps; nominal alpha 0.743.
+RATERS = (
+    "123321412...",
+    "12332241 25.3".replace(" ", ""),
+    ".333234225 1.".replace(" ", ""),
+    "1233244125 1.".replace(" ", ""),
+)
+
+
+def test_alpha_of_the_published_example_is_the_published_one() -> None:
+    units = [[None if answer == "." else answer for answer in unit] for unit in zip(*RATERS, strict=True)]
+    found = krippendorff_alpha(units)
+    assert found.alpha == pytest.approx(0.743, abs=5e-4)
+    assert found.low <= 0.743 <= found.high
+    assert found.units == 11
+
+
+@pytest.mark.parametrize("units", [[], [["a"]], [["a", None]], [["a", "a"]] * 5])
+def test_alpha_is_unknown_where_nothing_can_be_compared(units: list[list[str | None]]) -> None:
+    assert krippendorff_alpha(units)[:3] == (None, -1.0, 1.0)
+
+
+def test_perfect_agreement_has_alpha_1_and_the_same_seed_the_same_interval() -> None:
+    units = [["a", "a"]] * 9 + [["b", "b"]] * 9
+    assert krippendorff_alpha(units)[:3] == (1.0, 1.0, 1.0)
+    mixed = [["a", "b"], *units]
+    assert krippendorff_alpha(mixed) == krippendorff_alpha(mixed)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), max_size=4), max_size=30))
+def test_alpha_is_never_above_1_and_lies_in_its_interval(units: list[list[str | None]]) -> None:
+    found = krippendorff_alpha(units, resamples=50)
+    assert found.alpha is None or (math.isfinite(found.alpha) and found.low <= found.alpha <= found.high <= 1)

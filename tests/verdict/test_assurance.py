@@ -139,7 +139,7 @@ def test_without_any_acceptance_check_the_label_is_the_weakest() -> None:
         ("host", ["b.example:2"], "host", {"checks": ["b.example:2"]}),
     ],
 )
-def test_a_door_of_agents_or_of_checks_is_on_the_label(
+def test_an_allowed_host_of_agents_or_checks_is_on_the_label(
     agent: Any, checks: Any, network: str, allowed_hosts: dict[str, list[str]]
 ) -> None:
     manifest = {

@@ -64,7 +64,7 @@ def test_with_a_workspace_the_judge_changes_nothing_but_what_it_says(
 
 
 @given(many_grades, judgements)
-def test_whoever_verified_an_answer_outranks_the_judge(grades: list[Graded], judge: Judgement) -> None:
+def test_a_verifier_outranks_the_judge(grades: list[Graded], judge: Judgement) -> None:
     without = decided(grades, None)
     if without.verdict != "ungraded":
         assert replace(decided(grades, judge), judge=None, disagreement="none") == without
@@ -181,7 +181,7 @@ def test_the_blame_of_a_judge_is_marked_as_its_opinion() -> None:
     assert evaluation.confidence.inter_rater_agreement == pytest.approx(2 / 3)
 
 
-def test_one_model_agrees_with_nobody() -> None:
+def test_one_model_alone_has_no_agreement() -> None:
     evaluation = evaluate(decided([graded()], jury("PASS", "UNPARSEABLE"), Rule()), [graded()])
     assert evaluation is not None
     assert evaluation.confidence is not None

@@ -243,7 +243,7 @@ def test_over_no_required_check_acceptance_is_not_success() -> None:
     verdict = decide(GradedRun([PATCH, weighted], [], SUCCESS, "completed"), Rule())
     assert (verdict.verdict, verdict.acceptance, verdict.checks) == ("fail", None, "UNGRADED")
     assert verdict.gates is not None
-    assert verdict.gates["acceptance"] == ("fail", "weighted score 0.00, needs 1.00; a: why")
+    assert verdict.gates["acceptance"][:2] == ("fail", "weighted score 0.00, needs 1.00; a: why")
     assert "acceptance_failure" in verdict.tags
 
 

@@ -98,7 +98,7 @@ def test_what_is_not_known_is_not_enough(reward: float | None, enough: bool) -> 
     assert not is_enough(None, 0.0)
 
 
-def test_a_step_that_nobody_took_is_told_apart_from_one_that_failed() -> None:
+def test_a_step_that_was_not_taken_differs_from_one_that_failed() -> None:
     steps = [step("one"), step("two")]
     grades = [graded(steps[0].checks[0], "fail", 0.0), graded(steps[1].checks[0], "fail", 0.0)]
     found = step_results(steps, grades, {"one": "completed"}, "combined")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.agents.base import Agent, AgentResources, Delivery, Session, StageRole, Workplace
-from steelyard.contract.allowed_hosts import checked_door
+from steelyard.contract.allowed_hosts import check_host
 from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
@@ -135,7 +135,7 @@ def _host(text: str) -> AllowedHost:
     if not _HOST.fullmatch(text):
         raise OperatorFault(f"--agent-host {text}: write HOST:PORT, for example api.example.com:443")
     try:
-        return AllowedHost.of(checked_door(text))
+        return AllowedHost.of(check_host(text))
     except ValueError as error:
         raise OperatorFault(f"--agent-host {text}: {error}") from error
 

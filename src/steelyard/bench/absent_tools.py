@@ -1,4 +1,4 @@
-"""Programs that a contract's checks and an agent start -> those that are not there, before anybody is tried.
+"""Programs that a contract's checks and an agent start -> those that are missing, before any trial starts.
 
     cmd: "pyhton3 -m unittest"      no change can put `pyhton3` on the bench: every trial would end with exit 127
 
@@ -42,9 +42,9 @@ def first_program(line: str) -> str:
 
 
 def absent(environment: Environment, names: Sequence[str]) -> list[str]:
-    """Those of the names that mean no program in a fresh sandbox of the ground; none where nobody answers.
+    """Those of the names that are no program in a fresh sandbox of the environment; none if the sandbox does not answer.
 
-    A sandbox that does not start is told by the run, which keeps a record of it.
+    A sandbox that does not start is reported by the run, which keeps a record of it.
     """
     try:
         with environment.backend.start(environment.sandbox_spec()) as sandbox:
@@ -53,8 +53,8 @@ def absent(environment: Environment, names: Sequence[str]) -> list[str]:
         return []
     if done.exit_code != 0:
         return []
-    told = (done.stdout.head + done.stdout.tail).decode(errors="surrogateescape").split("\0")
-    return [name for name in names if name in told]
+    absent = (done.stdout.head + done.stdout.tail).decode(errors="surrogateescape").split("\0")
+    return [name for name in names if name in absent]
 
 
 def refuse_absent_tools(environment: Environment) -> None:

@@ -1,6 +1,6 @@
 """A patch -> a Change, applied by git inside a sandbox and imported as data.
 
-Nobody's patch is ever applied on the host: it may name any path and use any trick that git knows.
+No patch is ever applied on the host: it may name any path and use any trick that git knows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A check that ended as a shell does where a command is missing -> whose fault that is.
 
 Exit 127 may be the candidate's doing: it removed a script, or says 127 itself. It may be the contract's: the bench has no
-such tool. Only a tree that nobody need suspect tells them apart: where the reference ends like this too, everybody
-will, and the check is an error. Without a reference nobody knows, and it has failed. A run of the reference that did not end
+such tool. Only a trusted tree distinguishes them: where the reference ends like this too, every change
+will, and the check is an error. Without a reference this cannot be known, and the check has failed. A run of the reference that did not end
 normally tells nothing: it is this machine's fault, the run counts for nothing, and the answer is not kept.
 """
 

@@ -74,7 +74,7 @@ class Bench:
     on_connection: OnConnection | None = None
     outputs: OutputStore | None = None  # where long outputs are kept whole
     given: tuple[FileOverlay, ...] = ()  # what the harness brought along with steps: it is under every change
-    is_trusted: bool = False  # nobody suspects this change
+    is_trusted: bool = False  # the reference or the bare snapshot, not an agent's change
     data: tuple[FileOverlay, ...] = ()  # of the tests, as the change has it
 
     def run(self, entry: GraderEntry, executed: Callable[[Outcome], None] = lambda _: None) -> Outcome:
@@ -175,7 +175,7 @@ class Bench:
     def _or_missing(
         self, entry: GraderEntry, finished: CommandResult, judged: tuple[CheckOutcome, str], end_on: EndOn
     ) -> tuple[CheckOutcome, str]:
-        """What was judged, unless the contract asks for a command that nobody has."""
+        """What was judged, unless the contract asks for a command that is missing."""
         if judged[0] != "fail" or finished.exit_code != NOT_FOUND:
             return judged
         return ("error", MISSING) if is_missing_for_all(self.environment, entry.name, end_on) else judged
@@ -317,7 +317,7 @@ class Bench:
         )
         for left in reversed(range(INFRASTRUCTURE_TRIES)):
             try:
-                with self.environment.backend.start(self._with_doors(sandbox_spec)) as sandbox:
+                with self.environment.backend.start(self._with_allowed_hosts(sandbox_spec)) as sandbox:
                     used = use(sandbox)
                     exit_stats = sandbox.stop()
             except InfraFault:
@@ -330,7 +330,7 @@ class Bench:
             break
         return used, exit_stats
 
-    def _with_doors(self, sandbox_spec: SandboxSpec) -> SandboxSpec:
+    def _with_allowed_hosts(self, sandbox_spec: SandboxSpec) -> SandboxSpec:
         return with_allowed_hosts(
             sandbox_spec, self.environment.contract.spec.oracle.network, self.on_connection
         )

@@ -1,9 +1,9 @@
-"""A check that reached no decision on a change -> whether the change is to blame: the same check on a tree nobody suspects.
+"""A check that reached no decision on a change -> whether the change is to blame: the same check on a trusted tree.
 
     change    error: timed out after 60 s        reference   exit 0 after 0.2 s      -> the change has failed
     change    error: timed out after 60 s        reference   timed out too           -> error: the contract or the machine
 
-A run that nobody could decide leaves the success rate, so failing work would rather hang its check, kill its verifier
+An undecided run leaves the success rate, so failing work would gain by hanging its check, killing its verifier
 or remove its shell than fail. What the trusted tree does not do is the change's own doing. The trusted tree is the
 snapshot with the reference's change, or the snapshot alone. It is asked at the time of the error and never from a
 cache, so that a machine that stalls now stalls both. A timeout is the change's only if the trusted tree decides within

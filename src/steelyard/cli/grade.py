@@ -20,7 +20,7 @@ from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.importers.direct import contract_at, told_as_typed
+from steelyard.importers.direct import contract_at, name_faults_as_typed
 from steelyard.plan.trial import Trial
 from steelyard.report.plain import ESCAPED_PATCH
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
         return grade_predictions(args)
     made = contract_at(args.contract, task_options(args))
-    with told_as_typed({made: args.contract}):
+    with name_faults_as_typed({made: args.contract}):
         contract = load_contract(made, installed_catalogue())
         results = _graded(contract, args, made)
     return exit_code(results)

@@ -8,9 +8,11 @@ import re
 import sys
 from pathlib import Path
 
-from steelyard.contract.scaffold import Asked, write_contract
+from steelyard.contract.scaffold import Asked, Written, write_contract
+from steelyard.contract.scaffold.languages import LANGUAGES
 from steelyard.contract.snapshot.work_tree import uncommitted
 from steelyard.errors import OperatorFault
+from steelyard.sandboxes.toolchains import installed
 
 HELP = "start a new contract from a repository or a folder of files"
 SCHEMA = "steelyard.init/1"
@@ -23,35 +25,55 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--commit", metavar="ID", help="the full commit id; by default what is checked out")
     parser.add_argument("--tree", metavar="DIR", type=Path, help="a folder of files inside FOLDER")
     parser.add_argument("--id", metavar="NAME", help="by default the folder's name")
+    parser.add_argument(
+        "--language",
+        choices=LANGUAGES,
+        help="write tests and commands for it; by default the repository's files decide",
+    )
+    parser.add_argument(
+        "--question", action="store_true", help="a question that is answered in words: no repository"
+    )
     parser.add_argument("--json", action="store_true", help="list the written files as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """{"schema": "steelyard.init/1", "contract": "demo", "wrote": ["demo/contract.yaml", ...]}."""
+    """{"schema": "steelyard.init/1", "contract": "demo", "language": "python", "wrote": ["demo/contract.yaml", ...]}."""
     if args.git is not None and _URL.match(str(args.git)):
         raise OperatorFault(
             f"--git takes a repository on this machine: `git clone --mirror {args.git} repo.git`, then --git repo.git"
         )
-    wrote = write_contract(
-        args.folder, Asked(None if args.git is None else Path(args.git), args.commit, args.tree, args.id)
+    source = None if args.git is None else Path(args.git)
+    written = write_contract(
+        args.folder, Asked(source, args.commit, args.tree, args.id, args.language, args.question, _node())
     )
     if args.git is not None and (changed := uncommitted(Path(args.git))):
         sys.stderr.write(
             f"steelyard: note: {args.git} has uncommitted changes ({changed}); the contract has the commit without them\n"
         )
     if args.json:
-        told = {
+        answer = {
             "schema": SCHEMA,
             "contract": str(args.folder),
-            "wrote": [str(path) for path in wrote],
+            "language": written.language,
+            "wrote": [str(path) for path in written.paths],
         }
-        sys.stdout.write(f"{json.dumps(told)}\n")
+        sys.stdout.write(f"{json.dumps(answer)}\n")
         return 0
-    made = args.git is None and args.tree is None
-    lines = [
-        *(f"wrote {path}" for path in wrote),
+    sys.stdout.write("\n".join(_lines(args, written)) + "\n")
+    return 0
+
+
+def _lines(args: argparse.Namespace, written: Written) -> list[str]:
+    made = args.git is None and args.tree is None and not args.question
+    language = [f"for   {written.language} ({written.because}); --language chooses another"]
+    return [
+        *(f"wrote {path}" for path in written.paths),
+        *([] if written.language is None or args.language else language),
         *([f"made  {args.folder / 'repo'}; put the files there that the agent starts from"] if made else []),
         f"next: fill them in, then steelyard check {args.folder}",
     ]
-    sys.stdout.write("\n".join(lines) + "\n")
-    return 0
+
+
+def _node() -> str | None:
+    """The release of Node.js that a contract written here can name."""
+    return next((found.version.split(".")[0] for found in installed("node")), None)

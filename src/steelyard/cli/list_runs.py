@@ -1,64 +1,50 @@
-"""List runs, newest last: when, what, who, and the verdict; or `running`, `interrupted`, `not graded`."""
+"""List runs, newest last: when, what, who, and the verdict; or `running`, `interrupted`, `not graded`.
+
+`runs rm RUN...` removes runs; `runs gc --older-than DAYS` removes the old ones. Neither removes a run that is under way.
+"""
 
 from __future__ import annotations
 
 import argparse
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
+from steelyard.cli.options.store_option import add_store_option, synced_store
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder.folder import GRADINGS_HEAD, MANIFEST, REPORT, RunFolder, find_runs
-from steelyard.evidence.folder.glance import glance
-from steelyard.evidence.folder.gradings import grading_files
-from steelyard.evidence.live_state import live_state, started_at
+from steelyard.evidence.folder.folder import RunFolder, find_run
+from steelyard.evidence.live_state import live_state
 from steelyard.report.plain import one_line
 from steelyard.report.progress import WORDS
 from steelyard.report.rows import Rows
+from steelyard.report.stored.open_store import is_altered
 from steelyard.report.terminal import COLOURS, number, seconds
+from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, RUNNING, Entry
+
+if TYPE_CHECKING:
+    from steelyard.store.query import Query
+    from steelyard.store.store import Store
 
 HELP = "list runs: when, contract, agent, verdict"
 SCHEMA = "steelyard.runs/1"
-RUNNING, INTERRUPTED, NOT_GRADED, ALTERED = "running", "interrupted", "not graded", "altered"
 STATES = (*WORDS, RUNNING, INTERRUPTED, NOT_GRADED, ALTERED)
-_DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
+SORTS = {"time": "started", "verdict": "state", "cost": "cost_usd"}  # and columns by their own names
+VERIFIED = 200  # so many rows of a listing are compared with their folders once more
 _STYLES = {**COLOURS, RUNNING: "cyan", ALTERED: "bold red"}
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class Listed(NamedTuple):
-    """One run.
-
-    {"schema": "steelyard.runs/1", "run": "...", "started": "2026-03-07T12:00:00Z", "contract": "sum", "agent": "noop",
-     "state": "fail", "score": 0.0, "wall_s": 1.2, "phase": null, "folder": "..."}
-    """
-
-    folder: RunFolder
-    started: datetime | None
-    contract: str
-    agent: str
-    state: str
-    score: float | None = None
-    wall_s: float | None = None
-    phase: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "schema": SCHEMA,
-            "run": self.folder.run_id,
-            "started": None if self.started is None else f"{self.started:%Y-%m-%dT%H:%M:%SZ}",
-            **{name: value for name, value in self._asdict().items() if name not in ("folder", "started")},
-            "folder": str(self.folder.path),
-        }
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=["list", "rm", "gc"], default="list", help="default: list"
+    )
+    parser.add_argument("names", nargs="*", metavar="RUN", help="rm: the runs to remove")
     parser.add_argument("--contract", metavar="GLOB", help="only of contracts whose id matches")
     parser.add_argument("--agent", metavar="GLOB", help="only of agents whose name matches")
     parser.add_argument(
@@ -67,93 +53,168 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help=f"only these: {', '.join(STATES)}; may be repeated",
     )
+    parser.add_argument("--tag", metavar="GLOB", help="only runs with a tag that matches")
+    parser.add_argument(
+        "--study", metavar="NAME", help="only of this study: its name, or how its digest begins"
+    )
     parser.add_argument(
         "--since", metavar="WHEN", help="only runs that started since: 2026-03-07, or 30m, 12h, 7d, 2w ago"
     )
-    parser.add_argument("-n", "--last", type=int, metavar="N", help="only the newest N")
+    parser.add_argument(
+        "--sort",
+        default="time",
+        metavar="COLUMN",
+        help="time (default), contract, agent, verdict, score, reward, cost, wall_s",
+    )
+    parser.add_argument("--reverse", action="store_true", help="the largest, or the newest, first")
+    parser.add_argument(
+        "-n", "--last", type=int, metavar="N", help="only the newest N, or the last N of the order"
+    )
+    parser.add_argument(
+        "--older-than", type=float, metavar="DAYS", help="gc: runs that started so many days ago, or earlier"
+    )
+    parser.add_argument(
+        "--keep-last",
+        type=int,
+        default=0,
+        metavar="N",
+        help="gc: keep the newest N of each contract and agent",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="rm, gc: print what would be removed")
     add_runs_option(parser)
+    add_store_option(parser)
     parser.add_argument("--json", action="store_true", help="one JSON line for each run")
 
 
 def run(args: argparse.Namespace) -> int:
+    _check(args)
+    gc.disable()  # thousands of small records are read and all are kept
+    if not args.runs.is_dir():
+        if not args.json:
+            console().print(f"no runs in {args.runs} yet; `steelyard demo` makes some")
+        return 0
+    if args.action == "rm":
+        found = [find_run(args.runs, name).run_id for name in args.names]
+    with synced_store(args.runs, args.store) as store:
+        if args.action == "list":
+            _list(store, args)
+        else:
+            _remove(store, found if args.action == "rm" else _old(store, args), args)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
     for word in args.verdict or ():
         if word not in STATES:
             raise OperatorFault(f"--verdict {word}: there are {', '.join(STATES)}")
     if args.last is not None and args.last < 1:
         raise OperatorFault("--last is at least 1")
-    gc.disable()  # thousands of small records are read and all are kept
-    folders = find_runs(args.runs)
-    found = list(_chosen(folders, args))
-    found = found[-args.last :] if args.last else found
-    if args.json:
-        for one in found:
-            print_json(one.to_json())
-    elif not folders:
-        console().print(f"no runs in {args.runs} yet; `steelyard demo` makes some")
-    elif not found:
-        console().print(f"none of the {len(folders)} runs in {args.runs} matches")
-    else:
-        console().print(_table(found))
-    return 0
+    if args.action == "rm" and not args.names:
+        raise OperatorFault("runs rm: name at least one run")
+    if args.action != "rm" and args.names:
+        raise OperatorFault(f"runs {args.action} takes no names; it has options that choose runs")
+    if args.action == "gc" and args.older_than is None:
+        raise OperatorFault("runs gc: say how old with --older-than DAYS")
 
 
-def _chosen(folders: list[RunFolder], args: argparse.Namespace) -> Iterator[Listed]:
-    since = None if args.since is None else _moment(args.since)
-    for folder in folders:
-        started = started_at(folder)
-        if since is not None and (started is None or started < since):
-            continue
-        one = listed(folder)
-        if (
-            fnmatchcase(one.contract, args.contract or "*")
-            and fnmatchcase(one.agent, args.agent or "*")
-            and (not args.verdict or one.state in args.verdict)
-        ):
-            yield one
+def _query(args: argparse.Namespace) -> Query:
+    from steelyard.store.query import Query  # noqa: PLC0415  # with SQLAlchemy, which only this verb needs
 
-
-def listed(folder: RunFolder) -> Listed:
-    """What the folder says, verified as far as a table of many runs verifies it."""
-    if folder.state == "sealed" and _is_graded(folder):
-        evidence, gradings = glance(folder)
-        if evidence.broken is None and gradings:
-            verdict = gradings[0]["verdict"]
-            wall_s = evidence.durations.get("wall_s")
-            return _of(folder, evidence.manifest, str(verdict["verdict"]))._replace(
-                score=verdict["score"], wall_s=wall_s
-            )
-        return _of(folder, evidence.manifest, ALTERED)
-    live = live_state(folder)
-    if live.is_running:
-        return _of(folder, _manifest(folder), RUNNING)._replace(wall_s=live.elapsed_s, phase=live.phase)
-    return _of(folder, _manifest(folder), NOT_GRADED if folder.state == "sealed" else INTERRUPTED)
-
-
-def _is_graded(folder: RunFolder) -> bool:
-    traces = (folder.file(GRADINGS_HEAD), folder.file(REPORT))
-    return any(path.exists() for path in traces) or bool(grading_files(folder))
-
-
-def _of(folder: RunFolder, manifest: Mapping[str, Any], state: str) -> Listed:
-    contract, agent = manifest.get("contract"), manifest.get("agent")
-    return Listed(
-        folder,
-        started_at(folder),
-        str(contract.get("id")) if isinstance(contract, dict) else "?",
-        str(agent.get("name")) if isinstance(agent, dict) else "?",
-        state,
+    return Query(
+        contract=args.contract,
+        agent=args.agent,
+        verdicts=tuple(args.verdict or ()),
+        tag=args.tag,
+        study=args.study,
+        since=None if args.since is None else moment_of(args.since),
+        sort=SORTS.get(args.sort, args.sort),
+        descending=args.reverse,
     )
 
 
-def _manifest(folder: RunFolder) -> dict[str, Any]:
-    try:
-        manifest = folder.read_json(MANIFEST)
-    except _DAMAGED:
-        return {}
-    return manifest if isinstance(manifest, dict) else {}
+def _list(store: Store, args: argparse.Namespace) -> None:
+    query = _query(args)
+    if args.last:  # the end of the order, without reading what comes before
+        backwards = replace(query, descending=not query.descending, limit=args.last)
+        found = store.query(backwards)[::-1]
+    else:
+        found = store.query(query)
+    found = [_now(one, is_verified=len(found) <= VERIFIED) for one in found]
+    if args.json:
+        for one in found:
+            print_json(listed(one))
+    elif not found:
+        total = store.count()
+        console().print(
+            f"none of the {total} runs in {args.runs} matches"
+            if total
+            else f"no runs in {args.runs} yet; `steelyard demo` makes some"
+        )
+    else:
+        console().print(_table(found))
 
 
-def _moment(text: str) -> datetime:
+def _now(entry: Entry, *, is_verified: bool) -> Entry:
+    """The entry with what only the folder says: where a running run is, and whether a record was altered."""
+    assert entry.folder is not None
+    folder = RunFolder(entry.folder)
+    if entry.state == RUNNING:
+        live = live_state(folder)
+        return replace(entry, wall_s=live.elapsed_s, phase=live.phase)
+    if is_verified and entry.state in WORDS and is_altered(folder):
+        return replace(entry, state=ALTERED, score=None)
+    return entry
+
+
+def listed(entry: Entry) -> dict[str, Any]:
+    """One run.
+
+    {"schema": "steelyard.runs/1", "run": "...", "started": "2026-03-07T12:00:00Z", "contract": "sum", "agent": "noop",
+     "state": "fail", "score": 0.0, "wall_s": 1.2, "phase": null, "study": null, "cost_usd": 0.0, "tags": [], "folder": "..."}
+    """
+    return {
+        "schema": SCHEMA,
+        "run": entry.run,
+        "started": None if entry.started is None else f"{entry.started:%Y-%m-%dT%H:%M:%SZ}",
+        **{name: getattr(entry, name) for name in ("contract", "agent", "state", "score", "wall_s", "phase")},
+        **{
+            name: getattr(entry, name) for name in ("trial", "repeat", "study", "reward", "cost_usd", "judge")
+        },
+        "tags": list(entry.tags),
+        "folder": str(entry.folder),
+    }
+
+
+def _old(store: Store, args: argparse.Namespace) -> list[str]:
+    """Runs that retention gives up: old enough, chosen by the options, and not of a study unless `--study` names it."""
+    until = datetime.now(UTC) - timedelta(days=args.older_than)
+    chosen = store.query(replace(_query(args), until=until))
+    kept: dict[tuple[str, str], int] = {}
+    newest = set()
+    for one in reversed(store.query()) if args.keep_last else ():
+        key = one.contract, one.agent
+        kept[key] = kept.get(key, 0) + 1
+        if kept[key] <= args.keep_last:
+            newest.add(one.run)
+    return [
+        one.run
+        for one in chosen
+        if one.state != RUNNING and one.run not in newest and (one.study is None or args.study is not None)
+    ]
+
+
+def _remove(store: Store, runs: Sequence[str], args: argparse.Namespace) -> None:
+    for run_id in runs:
+        if not args.dry_run:
+            store.remove_run(run_id)
+        if args.json:
+            print_json({"schema": "steelyard.removed/1", "run": run_id, "dry_run": args.dry_run})
+    if not args.json:
+        would = "would remove" if args.dry_run else "removed"
+        console().print(f"{would} {len(runs)} run{'' if len(runs) == 1 else 's'} of {args.runs}")
+
+
+def moment_of(text: str) -> datetime:
     now = datetime.now(UTC)
     if text[:-1].isdecimal() and text[-1] in _UNITS:
         try:
@@ -169,7 +230,7 @@ def _moment(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
-def _table(found: list[Listed]) -> Rows:
+def _table(found: list[Entry]) -> Rows:
     rows = Rows(
         ("run", "started", "contract", "agent", "verdict", "score", "time", ""),
         giving=("agent", "contract"),
@@ -179,7 +240,7 @@ def _table(found: list[Listed]) -> Rows:
         started = "-" if one.started is None else f"{one.started.astimezone():%Y-%m-%d %H:%M:%S}"
         rows.rows.append(
             (
-                Text(one.folder.run_id.rsplit("-", 1)[-1], "dim"),
+                Text(one.run.rsplit("-", 1)[-1], "dim"),
                 Text(started),
                 Text(one_line(one.contract, 40)),
                 Text(one_line(one.agent, 40)),

@@ -33,7 +33,7 @@ from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.importers.direct import contract_at, find_folders, told_as_typed
+from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
 from steelyard.importers.rows import read_rows
 from steelyard.importers.task import as_name
 from steelyard.plan.trial import Trial
@@ -143,7 +143,7 @@ def _contracts(args: argparse.Namespace, wanted: set[str]) -> tuple[dict[str, Co
     for folder in find_folders([args.contract]):
         try:
             made = contract_at(folder, options)
-            with told_as_typed({made: folder}):
+            with name_faults_as_typed({made: folder}):
                 contract = load_contract(made, catalogue)
                 if contract.id in wanted:
                     prepare_environment(contract, sandbox=args.sandbox)

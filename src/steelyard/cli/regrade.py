@@ -33,7 +33,8 @@ from steelyard.evidence.folder.signature import check_private_key
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.importers.direct import contract_at, find_folders, told_as_typed
+from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
+from steelyard.report.explanation.flips import flip_of, table_of_flips
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.study.judging import judging_by
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     if args.sign:
         check_private_key(args.sign)
     typed = {contract_at(path, task_options(args)): path for path in find_folders(args.contract)}
-    with told_as_typed(typed):
+    with name_faults_as_typed(typed):
         contracts = _Contracts([load_contract(made, installed_catalogue()) for made in typed])
         chosen = _choose(args, contracts)
         for contract, evidence in chosen.runs:
@@ -170,6 +171,7 @@ def _ids(contracts: Sequence[Contract]) -> str:
 def _regraded(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]:
     least = required_by(args)
     results = []
+    flips = []
     with Reporter(_planned(chosen.runs), as_json=args.json) as reporter:
         judging = judging_by(os.environ, reporter.note, is_off=args.no_judge)
         if judging is not None:
@@ -177,13 +179,19 @@ def _regraded(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]
         regrader = Regrader(args.sign, judging, reporter.preparing)
         for contract, evidence in chosen.runs:
             reporter.grading(evidence.folder.run_id)
-            record = regrader.regrade(contract, evidence)
-            results.append(least.applied(result_line(evidence, grading_of(record))))
+            grading = grading_of(regrader.regrade(contract, evidence))
+            flip = flip_of(evidence.folder.run_id, read_gradings(evidence.folder)[0], grading)
+            flips += [flip] if flip else []
+            results.append({**least.applied(result_line(evidence, grading)), "flip": flip})
             reporter.finished(results[-1:])
         if results:
             reporter.summary(results)
     if not args.json:
         _tell_record(results, chosen)
+        if flips:
+            out = console()
+            out.print()
+            out.print(table_of_flips(flips, len(results)))
     return results
 
 

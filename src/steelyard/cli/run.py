@@ -19,7 +19,7 @@ from steelyard.contract.load import load_contract
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import load_evidence
 from steelyard.graders.catalogue import installed_catalogue
-from steelyard.importers.direct import contract_at, find_folders, told_as_typed
+from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
 from steelyard.plan.trial import plan_trials
 from steelyard.report.harbor import TrialOfHarbor, write_trial
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     folders = find_folders(args.contracts)
     made = [contract_at(path, tasks) for path in folders]
     typed = dict(zip(made, folders, strict=True))
-    with told_as_typed(typed):
+    with name_faults_as_typed(typed):
         contracts = [load_contract(path, catalogue) for path in made]
         trials = plan_trials(contracts, args.agent, args.repeats, options)
         with Reporter(planned(trials, args), as_json=args.json) as reporter:

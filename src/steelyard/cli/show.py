@@ -54,6 +54,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="which grading of a regraded run (default 1: the result of record)",
     )
     parser.add_argument(
+        "--why",
+        action="store_true",
+        help="explain every number, from each grade and its evidence to the reward; with --json as one object",
+    )
+    parser.add_argument(
         "--trace", action="store_true", help="every event of the run, one line each; with --json as recorded"
     )
     add_required(parser)
@@ -67,12 +72,16 @@ class _Shown(NamedTuple):
     broken: str | None
 
 
+def _refuse_options_of_one_run(args: argparse.Namespace) -> None:
+    given = {"--grading": args.grading != 1, "--why": args.why, "--trace": args.trace}
+    for name, is_given in given.items():
+        if is_given:
+            raise OperatorFault(f"{name} needs a RUN")
+
+
 def run(args: argparse.Namespace) -> int:
     if args.run is None:
-        if args.grading != 1:
-            raise OperatorFault("--grading needs a RUN")
-        if args.trace:
-            raise OperatorFault("--trace needs a RUN")
+        _refuse_options_of_one_run(args)
         return _show_all(args)
     folder = find_run(args.runs, args.run)
     if args.trace:
@@ -92,11 +101,34 @@ def run(args: argparse.Namespace) -> int:
             f"`steelyard regrade {folder.run_id} --contract CONTRACT` grades it"
         )
     shown = _read(folder, required_by(args), args.grading)
-    if args.json:
+    if args.why:
+        _print_why(shown, args)
+    elif args.json:
         print_json(_line(shown))
     else:
         _print(console(), shown)
     return _code([shown])
+
+
+def _print_why(shown: _Shown, args: argparse.Namespace) -> None:
+    from steelyard.report.explanation import explain_run  # noqa: PLC0415  # only for --why
+    from steelyard.report.explanation.tree import explanation_lines  # noqa: PLC0415
+    from steelyard.review.record import list_annotations  # noqa: PLC0415
+    from steelyard.review.status import review_status  # noqa: PLC0415
+
+    folder = shown.folder
+    if shown.broken:
+        raise OperatorFault(f"{folder.run_id}: record altered: {shown.broken}; there is nothing to explain")
+    review = review_status(list_annotations(folder)).to_json()
+    grading = read_gradings(folder)[args.grading - 1]
+    explanation = explain_run(folder.run_id, folder.path, grading, review=review, show_hidden=not args.json)
+    if args.json:
+        print_json(explanation.to_json())
+        return
+    out = console()
+    out.print(Text(folder.run_id, "bold"))
+    for line in explanation_lines(explanation):
+        out.print(line, soft_wrap=True)
 
 
 def _show_trace(folder: RunFolder, *, as_json: bool) -> int:

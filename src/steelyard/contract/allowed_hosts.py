@@ -1,6 +1,6 @@
-"""`host:port` as a contract writes it -> one that a door can be opened to, or why not.
+"""`host:port` as a contract writes it -> an allowed host, or why it cannot be one.
 
-A door is found by its host's name, which the sandbox looks up in a file of its own. So the host is a name, in the one
+Programs find an allowed host by its name, which the sandbox looks up in its own hosts file. So the host is a name, in the one
 spelling that programs ask for.
 """
 
@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 import socket
 
-MOST_DOORS = 64
-THIS_MACHINE = "host.internal"  # by any other name a door leads nowhere on this machine
+MOST_HOSTS = 64
+THIS_MACHINE = "host.internal"  # the only name by which an allowed host may be this machine
 OWN_NAMES = frozenset({"sandbox"})  # of the sandbox itself, beside localhost
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _MOST_CHARS = 253
 _LAST_PORT = 65535
 
 
-def checked_door(text: str) -> str:
+def check_host(text: str) -> str:
     """Raises ValueError that says what to write instead."""
     host, _, port = text.rpartition(":")
     if not 1 <= int(port) <= _LAST_PORT or port.startswith("0"):
@@ -37,7 +37,7 @@ def checked_door(text: str) -> str:
     return text
 
 
-def checked_doors(allowed_hosts: tuple[str, ...]) -> tuple[str, ...]:
+def check_hosts(allowed_hosts: tuple[str, ...]) -> tuple[str, ...]:
     if not allowed_hosts:
         raise ValueError("must not be empty; write `none`")
     for number, allowed_host in enumerate(allowed_hosts):

@@ -47,7 +47,7 @@ class Contract:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """Everything that an agent is told, in order."""
+        """Every message that an agent gets, in order."""
         return tuple(step.brief for step in self.steps) or (self.brief, *self.spec.turns)
 
     @property

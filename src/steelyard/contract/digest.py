@@ -65,6 +65,11 @@ def contract_digest(
     return hashlib.sha256(rfc8785.dumps(document)).hexdigest()
 
 
+def graders_digest(entries: Sequence[GraderEntry]) -> str:
+    """Which graders a grading used, with all of their options."""
+    return hashlib.sha256(rfc8785.dumps([_entry(entry) for entry in entries])).hexdigest()
+
+
 def _leave_out_defaults(own: dict[str, Any], spec: ContractSpec) -> None:
     for outer, names in _LATER.items():
         part = getattr(spec, outer)

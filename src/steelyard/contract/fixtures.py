@@ -67,7 +67,7 @@ def lay_fixture(contract: Contract, fixture: Fixture, folder: Path) -> None:
 
 
 def _strays(folder: Path) -> Iterator[Problem]:
-    """A misspelt folder would be a fixture that nobody ever tries."""
+    """A misspelt folder would be a fixture that is never tried."""
     if folder.is_dir():
         for one in sorted(folder.iterdir()):
             if one.is_dir() and one.name not in KINDS and not one.name.startswith("."):

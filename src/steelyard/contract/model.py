@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door, checked_doors
+from steelyard.contract.allowed_hosts import MOST_HOSTS, check_host, check_hosts
 from steelyard.contract.threshold import TOLERANCE
 from steelyard.sandbox_paths import WORKSPACE
 
@@ -42,11 +42,11 @@ WORKDIR_PATTERN = r"^(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]  # also the name of a folder
 Variable = Annotated[str, Field(pattern=VARIABLE_PATTERN)]
-HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN), AfterValidator(checked_door)]
+HostPort = Annotated[str, Field(pattern=HOST_PORT_PATTERN), AfterValidator(check_host)]
 EgressProxy = Annotated[
     tuple[HostPort, ...],
-    Field(max_length=MOST_DOORS, json_schema_extra={"minItems": 1, "uniqueItems": True}),
-    AfterValidator(checked_doors),
+    Field(max_length=MOST_HOSTS, json_schema_extra={"minItems": 1, "uniqueItems": True}),
+    AfterValidator(check_hosts),
 ]
 Release = Annotated[str, Field(pattern=RELEASE_PATTERN)]
 ImageName = Annotated[str, Field(pattern=IMAGE_PATTERN)]
@@ -141,7 +141,7 @@ class EnvironmentSpec(Strict):
     allow_unpinned: bool = False
     workdir: Workdir | None = None
     user: User | None = None
-    toolchains: dict[Literal["python", "node"], Release] = Field(default_factory=dict)
+    toolchains: dict[Literal["python", "node", "go", "rust"], Release] = Field(default_factory=dict)
     env: dict[Variable, str] = Field(default_factory=dict)
     host_variables: tuple[Variable, ...] = ()
     secrets: tuple[Secret, ...] = ()

@@ -1,4 +1,4 @@
-"""A contract -> the ground that agents and checks stand on: snapshot, setup layer, toolchains, limits.
+"""A contract -> the environment of agents and checks: snapshot, setup layer, toolchains, limits.
 
 The same ground is under every sandbox of a contract; what differs is what is laid on it (nothing, a
 reference, an imported change, hidden files) and whether `.git` is there (for agents, never on the bench:
@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 from steelyard.contract.contract import Contract
 from steelyard.contract.parse.host_variables import (
     check_host_variables,
+    secret_host_values,
     with_host_values,
     without_host_values,
 )
 from steelyard.contract.snapshot.snapshot import take_snapshot
 from steelyard.environment.setup_layer import SetupLayer, setup_layer
 from steelyard.errors import InfraFault, OperatorFault
+from steelyard.evidence.redact import Secrets
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import Entry, is_within
 from steelyard.sandboxes import backend
@@ -108,7 +110,7 @@ def prepare_environment(
     kind = sandbox or contract.spec.environment.sandbox
     cache = cache or Cache.default()
     maker = backend(kind)
-    _refuse_local_doors(contract, kind)
+    _refuse_hosts_without_isolation(contract, kind)
     check_host_variables(contract)
     image = _image(contract, kind)
     toolchains = resolve({str(name): wanted for name, wanted in contract.spec.environment.toolchains.items()})
@@ -140,7 +142,7 @@ def build_again(environment: Environment) -> Environment:
     )
 
 
-def _refuse_local_doors(contract: Contract, kind: str) -> None:
+def _refuse_hosts_without_isolation(contract: Contract, kind: str) -> None:
     spec = contract.spec
     named = [spec.environment.network, spec.setup_network, spec.oracle.network]
     if kind == "local" and any(not isinstance(said, str) for said in named):
@@ -213,6 +215,7 @@ def _sandbox_spec(  # noqa: PLR0913  # each part of a box is named once, here
             processes=declared.processes,
         ),
         env=with_host_values({**declared.env, **env}, declared.host_variables),
+        secrets=Secrets(secret_host_values(contract)),
         toolchains=tuple(chain.prefix for chain in toolchains if chain.prefix is not None),
         rename=declared.rename,
         workdir=declared.workdir or "",

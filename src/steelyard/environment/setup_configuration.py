@@ -1,4 +1,4 @@
-"""What a setup that may fetch was told by this machine -> which registries and mirrors it used, for the manifest.
+"""The configuration that this machine gives to a setup with network -> the registries and mirrors it used, for the manifest.
 
     {"variables": {"PIP_INDEX_URL": "https://mirror.example/simple"},
      "files": [{"path": "/etc/pip.conf", "sha256": "<64 hex>", "urls": ["https://mirror.example/simple"]}]}

@@ -70,7 +70,7 @@ class SetupLayer:
         str, ...
     ]  # the topmost paths that setup made and the snapshot lacks: `.venv`, `node_modules`
     contents: str  # the digest of every file of the layer, HOME included
-    configuration: Mapping[str, Any] | None = None  # of this machine, as it was told; None: not on record
+    configuration: Mapping[str, Any] | None = None  # of this machine, as setup got it; None: not on record
 
     @property
     def identity(self) -> str:
@@ -184,7 +184,7 @@ def _reaching(said: str | tuple[str, ...]) -> str:
 
 
 def _connected(sandbox_spec: SandboxSpec, said: str | tuple[str, ...]) -> SandboxSpec:
-    """What the key says. Behind doors it is the contract that names hosts, and no configuration of this machine."""
+    """What the key contains. With allowed hosts the contract names them, and no configuration of this machine counts."""
     if said == "host":
         return _with_network(sandbox_spec)
     if isinstance(said, str):

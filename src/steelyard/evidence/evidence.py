@@ -109,7 +109,7 @@ def load_evidence(folder: RunFolder | Path, *, deep: bool = True) -> Evidence:
 
 
 def read_evidence(run: RunFolder, broken: str | None = None) -> Evidence:
-    """Read a run whose record somebody has verified already, and found to be `broken` or not."""
+    """Read a run whose record was verified before, and found to be `broken` or not."""
     reader = _Reader(run)
     seal, summary = reader.json(SEAL), reader.summary()
     # The machine failed before the workspace was read: sealed without a change, and nothing was taken away.

@@ -83,6 +83,10 @@ class Secrets:
         """The others."""
         return Secrets({name: value for name, value in self._values.items() if name not in names})
 
+    def __or__(self, others: Secrets) -> Secrets:
+        """Both."""
+        return Secrets({**self._values, **others._values})
+
     def redact(self, data: bytes) -> bytes:
         # `in` is many times faster than the alternation, and most data has no secret in it.
         if self._any is None or not any(spelling in data for spelling in self._names):

@@ -204,6 +204,10 @@ class LiveRuns:
         with self._lock:
             self._runs = [one for one in self._runs if one is not run]
 
+    def under_way(self) -> list[LiveRun]:
+        with self._lock:
+            return list(self._runs)
+
     def stop_all(self, request: StopRequest) -> None:
         with self._lock:
             self._request = self._request or request

@@ -73,6 +73,7 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
             "attempt": len(retries) + 1,
             "retries": [retry._asdict() for retry in retries],
         },
+        "study": None if trial.place is None else trial.place._asdict(),
         "contract": {"id": contract.id, "version": contract.spec.version, "digest": contract.digest},
         "repository": _repository(environment),
         "environment": _environment(environment, facts, agent),
@@ -112,8 +113,19 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
                 trial, facts, environment.image.id if environment.image else ""
             ),
         },
-        "seeds": {"protocol": PROTOCOL_SEED, "repeat": trial.repeat, "grading": trial.seed},
+        "seeds": _seeds(trial),
         "machine": _machine(),
+    }
+
+
+def _seeds(trial: Trial) -> dict[str, Any]:
+    """Only a study draws anything by the protocol's seed: the order of its trials, with numpy."""
+    place = trial.place
+    return {
+        "protocol": PROTOCOL_SEED if place is None else place.seed,
+        "framework": None if place is None else "numpy",
+        "repeat": trial.repeat,
+        "grading": trial.seed,
     }
 
 

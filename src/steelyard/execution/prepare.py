@@ -108,8 +108,9 @@ def with_own(
     own = agent.resources
     models = () if gateway is None else (AllowedHost(gateway.host, gateway.port),)
     reached = dict.fromkeys((*AllowedHost.each(contract.spec.environment.network), *own.hosts, *models))
+    secrets = sandbox_spec.secrets | own.secrets
     sandbox_spec = with_write_switch(sandbox_spec, contract)
-    return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=own.secrets)
+    return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=secrets)
 
 
 def _stage_requests(run: LiveRun) -> StageRequests | None:

@@ -31,11 +31,12 @@ from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.native_files import keep_native_files
 from steelyard.execution.network.gateway_route import check_gateway
-from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured, OnOutput
+from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured, OnOutput, Sandbox
 
 BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
 # A command of the agent ends at its own deadline. This is for an agent that does not come back after that.
 BACKSTOP_S = 20.0
+LEFTOVER_S = 0.1  # a process that ends by itself within it is none that an agent left
 PREFIX_CHARS = 4096  # of an answer in its event; the file that it points to has more
 
 
@@ -113,6 +114,8 @@ def _delivered(delivery: Delivery) -> str:
 def conclude(run: LiveRun, ending: Ending) -> None:
     """The end of all work in the sandbox: every process is dead afterwards."""
     run.close_session()
+    is_own_end = run.delivery is None and ending.code in {"completed", "agent_crash"}
+    leftover = leftover_processes(run.sandbox) if is_own_end else 0
     if run.is_graded_live(ending):
         run.sandbox.kill_processes()
         # What the agent may reach of its own is nothing for the checks that run where it worked.
@@ -123,14 +126,23 @@ def conclude(run: LiveRun, ending: Ending) -> None:
         stop_for_limits(run, ending, run.exit_stats)
     run.close_route()
     run.stop.end_agent()
-    leave(run, run.ended(ending))
+    leave(run, run.ended(ending), leftover)
 
 
-def leave(run: LiveRun, ending: Ending) -> None:
+def leftover_processes(sandbox: Sandbox) -> int:
+    """How many processes outlive an agent that ended by itself; those that end within a moment do not count."""
+    tree = sandbox.process_tree()
+    if tree is None or not tree.processes():
+        return 0
+    time.sleep(LEFTOVER_S)
+    return len(tree.processes())
+
+
+def leave(run: LiveRun, ending: Ending, leftover: int = 0) -> None:
     if run.watch is not None:
         run.watch.finish()  # nothing of the agent's runs any more: its last changes are of this stage
     run.ending = ending
-    run.left = run.stages.leave(ending.code)
+    run.left = run.stages.leave(ending.code, leftover)
 
 
 def brief(run: LiveRun, message: Message) -> str:

@@ -52,7 +52,7 @@ def rebuilt() -> tuple[Rebuilt, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Folders that are expensive to make and the same whoever makes them."""
+    """Folders that are expensive to make and the same for every maker."""
 
     root: Path
 
@@ -109,7 +109,7 @@ class Cache:
             remove_tree(folder)
 
     def fresh(self) -> Path:
-        """A private folder that is swept when its maker is gone; else whoever asked for it removes it."""
+        """A private folder that is swept when its maker is gone; otherwise its user removes it."""
         folder = self.root / "tmp" / f"{owner_tag()}-{secrets.token_hex(8)}"
         folder.mkdir(parents=True)
         return folder

@@ -1,6 +1,6 @@
 """git as a reader and writer of objects, and nothing else.
 
-No configuration, attribute, hook, filter, replacement, graft, helper or remote of anybody's has a say:
+No configuration, attribute, hook, filter, replacement, graft, helper or remote has any effect:
 the repository that a contract names is data. Only plumbing runs, always with an explicit git directory.
 """
 

@@ -1,4 +1,4 @@
-"""Entries of a tree -> the symlinks that nobody should have to follow.
+"""Entries of a tree -> the symlinks that must not be followed.
 
 A snapshot is laid over other trees and read by programs that follow links, so a link may lead anywhere
 inside the tree, even to nothing, but never out of it and never round in a circle.

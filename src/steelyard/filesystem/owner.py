@@ -33,13 +33,13 @@ def run_uid() -> int:
 
 
 def owner_tag() -> str:
-    """This process, named so that nobody else ever has the same name."""
+    """A name of this process that no other process ever has."""
     pid = os.getpid()
     return f"{_boot()}-{_pid_space()}-{pid}-{_started(pid)}"
 
 
 def is_stale(tag: str) -> bool:
-    """Whether the maker of this name is certainly gone; a name without a tag is nobody's to sweep."""
+    """Whether the maker of this name is certainly gone; a folder without a tag is never swept."""
     found = _TAG.match(tag)
     if found is None:
         return False

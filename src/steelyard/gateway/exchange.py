@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from aiohttp import web
 
+from steelyard.errors import InfraFault
 from steelyard.gateway.caps import CapReached, Need, Reservation
 from steelyard.gateway.cassette import CassetteMiss
 from steelyard.gateway.records import KeptBytes
@@ -107,6 +108,11 @@ class Exchange:
             self.number = self.route.recorder.request(parsed, changed)
             self.begun_ns = time.monotonic_ns()
             return await self._answered(body, strips_usage="stream_options" in changed)
+        except (Refusal, InfraFault, OSError):
+            raise
+        except Exception as defect:
+            self._record_error("defect", f"internal error in the gateway: {type(defect).__name__}", None)
+            raise
         finally:
             if self.reservation is not None:  # nothing was settled: an attempt that failed costs nothing
                 self.route.budget.settle(self.reservation, None, None)

@@ -1,7 +1,7 @@
 """What went through the gateway -> events of the run, with the verbatim bytes in blobs.
 
     model.request   {"request": 3, "provider", "wire", "model", "conversation", "index", "role", "stream", "max_tokens",
-                     "messages", "tools", "digest", "bytes", "length", "blob", "changed": ["stream_options"]}
+                     "messages", "tools", "digest", "bytes", "length", "blob", "delta", "changed": ["stream_options"]}
     model.response  {"request": 3, "status", "usage": {...}, "cost": {...}, "stop_reason", "tool_calls_requested",
                      "first_byte_ns", "total_ns", "attempts", "waited_ns", "cut", "digest", "bytes", "blob"}
     model.error     {"request": 3, "kind", "status", "why", ...}: there was no answer, or not a whole one
@@ -23,6 +23,7 @@ import orjson
 
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.trace.events import EventLog
+from steelyard.evidence.trace.request_bodies import RequestStore
 from steelyard.providers.requests import ModelRequest
 
 MOST_KEPT_BYTES = 8 << 20  # of one answer, verbatim; a longer one is recorded by its digest and its beginning
@@ -51,9 +52,10 @@ class KeptBytes:
     def beginning(self) -> bytes:
         return b"".join(self._parts)
 
-    def to_json(self, blobs: Blobs) -> dict[str, Any]:
-        beginning = self.beginning
-        blob = blobs.put_bytes(beginning).sha256 if beginning else None
+    def to_json(self, blobs: Blobs | None) -> dict[str, Any]:
+        """Without `blobs`, what is said about bytes that are not kept."""
+        beginning = self.beginning if blobs is not None else b""
+        blob = blobs.put_bytes(beginning).sha256 if blobs is not None and beginning else None
         return {
             "digest": self._digest.hexdigest(),
             "bytes": self.size,
@@ -68,14 +70,21 @@ class Recorder:
 
     events: EventLog
     blobs: Blobs
+    keeps_text: bool = True  # otherwise only digests and sizes
     count: int = 0  # requests so far
+    requests: RequestStore = field(init=False)
     _conversations: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.requests = RequestStore(self.blobs)
 
     def request(self, request: ModelRequest, changed: Sequence[str] = ()) -> int:
         """The number of the request in this run."""
         self.count += 1
-        body = KeptBytes()
-        body.add(request.body)
+        conversation = self._conversation(request)
+        stored: dict[str, Any] = {"blob": None, "delta": None}
+        if self.keeps_text:
+            stored = self.requests.put(self.count, conversation, request.body)
         self.events.append(
             "model.request",
             "harness",
@@ -85,7 +94,7 @@ class Recorder:
                 "wire": request.endpoint.wire,
                 "model": request.model,
                 "role": "user",
-                "conversation": self._conversation(request),
+                "conversation": conversation,
                 "index": request.messages,
                 "metered": request.endpoint.is_metered,
                 "stream": request.is_stream,
@@ -94,7 +103,9 @@ class Recorder:
                 "tools": request.tools,
                 "length": len(request.body),
                 "changed": list(changed),
-                **body.to_json(self.blobs),
+                "digest": hashlib.sha256(request.body).hexdigest(),
+                "bytes": len(request.body),
+                **stored,
             },
         )
         return self.count
@@ -105,14 +116,12 @@ class Recorder:
             "role": "assistant",
             **payload,
             "length": kept.size,
-            **kept.to_json(self.blobs),
+            **self._kept(kept),
         }
         self.events.append("model.response", "harness", data)
 
     def error(self, number: int | None, kept: KeptBytes, payload: dict[str, Any]) -> None:
-        self.events.append(
-            "model.error", "harness", {"request": number, **payload, **kept.to_json(self.blobs)}
-        )
+        self.events.append("model.error", "harness", {"request": number, **payload, **self._kept(kept)})
 
     def wait(self, number: int, payload: dict[str, Any]) -> None:
         """An overloaded upstream was waited for."""
@@ -120,6 +129,9 @@ class Recorder:
 
     def cost(self, number: int, cost: dict[str, Any]) -> None:
         self.events.append("cost", "harness", {"request": number, **cost})
+
+    def _kept(self, kept: KeptBytes) -> dict[str, Any]:
+        return kept.to_json(self.blobs if self.keeps_text else None)
 
     def _conversation(self, request: ModelRequest) -> int:
         """Side requests and subagents have a beginning of their own."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from steelyard.gateway.route import Route
 
 START_S = 60.0
+POLL_S = 0.1
 LINE_BYTES = 16 << 10  # of a request line, and of one header
 _T = TypeVar("_T")
 _SILENT = logging.getLogger(
@@ -44,6 +46,7 @@ class GatewayServer:
         self._lock = threading.Lock()
         self._started = threading.Event()
         self._why_not = ""
+        self._is_serving = False
         self._thread = threading.Thread(target=self._serve, name="steelyard-gateway", daemon=True)
 
     def start(self) -> None:
@@ -72,12 +75,17 @@ class GatewayServer:
 
     def run(self, work: Coroutine[Any, Any, _T], timeout_s: float) -> _T | None:
         """Wait for `work` on the server's loop, from another thread; None when the loop is dead or does not answer."""
-        if not self.is_alive:
+        future = asyncio.run_coroutine_threadsafe(work, self.loop) if self._is_serving else None
+        ends = time.monotonic() + timeout_s
+        while future is not None and self._is_serving and time.monotonic() < ends:
+            with suppress(TimeoutError):
+                return future.result(POLL_S)
+        if future is not None:
+            future.cancel()
+        with suppress(ValueError, RuntimeError):  # it has begun
             work.close()
-            return None
-        future = asyncio.run_coroutine_threadsafe(work, self.loop)
-        with suppress(TimeoutError, asyncio.CancelledError):
-            return future.result(timeout_s)
+        if threading.current_thread() is not self._thread and not self._is_serving:
+            self._thread.join(timeout_s)  # what was under way is recorded by then
         return None
 
     def stop(self) -> None:
@@ -93,10 +101,12 @@ class GatewayServer:
         )  # connections that break are recorded where they matter
         try:
             runner = self.loop.run_until_complete(self._listen())
-            self._started.set()
+            self.loop.call_soon(self._started.set)
             try:
+                self._is_serving = True
                 self.loop.run_forever()
             finally:
+                self._is_serving = False
                 self.loop.run_until_complete(self._leave(runner))
         except Exception as defect:  # noqa: BLE001  # whatever it is, every run is told below
             self._why_not = f"{type(defect).__name__}: {defect}"

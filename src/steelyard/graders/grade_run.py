@@ -88,7 +88,7 @@ class _Grading:
     def _blamed(self, entry: GraderEntry, why: str) -> Grade:
         """No decision about this change. If there is one about the reference's, or about none, this change is to blame:
 
-        what nobody could decide leaves the score, so a bad change would rather break its grader than fail.
+        an undecided grade leaves the score, so a bad change would gain by breaking its grader.
         """
         if entry.executes or entry.type in ASKS_MODELS:
             return Grade.error(why)
@@ -103,7 +103,7 @@ class _Grading:
                     final_tree=functools.partial(self._final_tree, trusted, entry.step),
                 )
                 there = grader_of(entry).grade(case)
-        except Exception:  # noqa: BLE001  # it decides nothing anywhere, so nobody is to blame
+        except Exception:  # noqa: BLE001  # it decides nothing, so no fault is recorded
             return Grade.error(why)
         if there.outcome == "error":
             return Grade.error(why)

@@ -1,4 +1,4 @@
-"""A folder that somebody else made -> a copy in a contract's folder, or why not.
+"""A foreign folder -> a copy in a contract's folder, or why not.
 
 Files, folders and links that stay inside; a FIFO, a device, a link that leads out, too much of anything is refused.
 """

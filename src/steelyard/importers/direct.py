@@ -1,4 +1,4 @@
-"""Folders, as somebody typed them -> contract folders: one of Harbor's tasks is imported on the way, into the cache.
+"""Folders, as the operator typed them -> contract folders: one of Harbor's tasks is imported on the way, into the cache.
 
 TASKDIR/task.toml, ...  ->  <cache>/imported/<digest of what is used of it>/<id>/contract.yaml
 
@@ -38,8 +38,8 @@ def contract_at(path: Path, options: Options, cache: Cache | None = None) -> Pat
 
 
 @contextmanager
-def told_as_typed(typed: Mapping[Path, Path]) -> Iterator[None]:
-    """Faults of contracts (keys) that name what somebody typed (values), not a place in the cache."""
+def name_faults_as_typed(typed: Mapping[Path, Path]) -> Iterator[None]:
+    """Faults of contracts (keys) name the path that was typed (values), not a place in the cache."""
     try:
         yield
     except ContractFault as fault:

@@ -1,4 +1,4 @@
-"""SOURCE, as somebody typed it -> the tasks that are there, each converted when its turn comes.
+"""SOURCE, as the operator typed it -> the tasks that are there, each converted when its turn comes.
 
 rows.jsonl, rows.json, rows.parquet    swebench
 a folder with case.yaml                touchstone

@@ -132,7 +132,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _unsound(source: Source) -> Problem | None:
-    """What JSON can hold and a contract cannot: half a character, or a depth that breaks whoever walks it."""
+    """What JSON can hold and a contract cannot: half a character, or a depth that breaks a recursive reader."""
     pending: list[tuple[Place, Any]] = [((), source.data)]
     while pending:
         place, value = pending.pop()

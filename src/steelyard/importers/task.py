@@ -41,7 +41,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task of somebody else's, as the contract that it becomes."""
+    """One task of another format, as the contract that it becomes."""
 
     id: str
     kind: str  # "a Harbor task"
@@ -67,7 +67,7 @@ class Options:
     timeout_s: float | None = None  # of the check; by default the format's own
     submodules: bool = False  # clones of them are in `repos` too
     offline: bool = False
-    network: tuple[str, ...] = ()  # doors for tasks that ask for the whole internet
+    network: tuple[str, ...] = ()  # allowed hosts for tasks that ask for the whole internet
     sandbox: str | None = None  # bubblewrap: without the image of the task
     take_env: frozenset[str] = frozenset()  # variables of this machine that a task may have
     workdir: str | None = None

@@ -1,6 +1,6 @@
 """Runs that people labelled, and what a judge said of them -> how far the judge can be relied on.
 
-    python -m steelyard.judge.calibration LABELS.jsonl
+    steelyard judge calibrate LABELS.jsonl
 
 Each line of LABELS.jsonl is one run, with the judge's word or with where it can be read (`model` picks one of a jury):
 
@@ -13,9 +13,7 @@ somebody through.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -25,7 +23,7 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.judge.judgement import Judgement, Opinion
-from steelyard.stats.agreement import Kappa, Table, cohens_kappa
+from steelyard.stats.agreement import Alpha, Kappa, Table, cohens_kappa, krippendorff_alpha
 from steelyard.stats.interval import Rate, wilson
 
 Human = Literal["PASS", "FAIL"]
@@ -35,6 +33,7 @@ SAID = frozenset({"PASS", "FAIL", "UNPARSEABLE", "N/A"})
 class Labelled(NamedTuple):
     human: Human
     judge: str  # PASS, FAIL, or nothing that counts
+    people: tuple[str, ...] = ()  # what each person said; without it, `human` is all that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,7 @@ class Calibration:
     unreadable: Rate
     agreement: Rate
     kappa: Kappa
+    alpha: Alpha  # of all people and the judge
     false_pass: Rate  # of those that people failed
     false_fail: Rate  # of those that people passed
     missing: tuple[str, ...] = ()  # what it would take to be ready
@@ -70,18 +70,20 @@ class Calibration:
         return {"ready": self.ready, "missing": list(self.missing), **named, "thresholds": asdict(THRESHOLDS)}
 
 
-_NAMED = ("table", "agreement", "kappa", "false_pass", "false_fail", "unreadable")
+_NAMED = ("table", "agreement", "kappa", "alpha", "false_pass", "false_fail", "unreadable")
 
 
 def calibrated(labelled: Iterable[Labelled], thresholds: Thresholds = THRESHOLDS) -> Calibration:
     pairs = list(labelled)
     read = [pair for pair in pairs if pair.judge in {"PASS", "FAIL"}]
-    table = Table(*(read.count(Labelled(human, judge)) for human, judge in _CELLS))
+    said = [(pair.human, pair.judge) for pair in read]
+    table = Table(*map(said.count, _CELLS))
     found = Calibration(
         table,
         unreadable=wilson(len(pairs) - len(read), len(pairs)),
         agreement=wilson(table.both + table.neither, table.total),
         kappa=cohens_kappa(table),
+        alpha=krippendorff_alpha([(*(pair.people or (pair.human,)), pair.judge) for pair in read]),
         false_pass=wilson(table.only_other, table.only_other + table.neither),
         false_fail=wilson(table.only_one, table.only_one + table.both),
     )
@@ -111,8 +113,8 @@ def _missing(found: Calibration, wanted: Thresholds) -> Iterable[str]:
         yield f"{found.unreadable.rate:.0%} could not be read, {wanted.unreadable:.0%} is allowed"
 
 
-def read_labels(path: Path) -> list[Labelled]:
-    """A file of labels; the run folders that it names are relative to it."""
+def read_labels(path: Path, model: str | None = None) -> list[Labelled]:
+    """A file of labels; the run folders that it names are relative to it. `model` is asked for where a line names none."""
     try:
         lines = path.read_text().splitlines()
     except (OSError, ValueError) as error:
@@ -121,22 +123,23 @@ def read_labels(path: Path) -> list[Labelled]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                found.append(_labelled(json.loads(line), path.parent))
+                found.append(_labelled(json.loads(line), path.parent, model))
             except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
                 raise OperatorFault(f"{path}:{number}: {error}") from error
     return found
 
 
-def _labelled(data: Mapping[str, Any], folder: Path) -> Labelled:
+def _labelled(data: Mapping[str, Any], folder: Path, model: str | None) -> Labelled:
     if not isinstance(data, dict) or data.get("human") not in {"PASS", "FAIL"}:
         raise ValueError('say {"human": "PASS" or "FAIL", "judge": ... or "run": ...}')
-    judge = data["judge"] if "judge" in data else _judge_of(folder / str(data["run"]), data.get("model"))
+    named = data.get("model", model)
+    judge = data["judge"] if "judge" in data else judge_of(folder / str(data["run"]), named)
     if judge not in SAID:
         raise ValueError(f"judge is one of {', '.join(sorted(SAID))}, not {judge!r}")
     return Labelled(data["human"], judge)
 
 
-def _judge_of(run: Path, model: str | None) -> str:
+def judge_of(run: Path, model: str | None) -> str:
     """What the newest grading that was judged says; of a model of the jury, what that one said."""
     if not run.is_dir():
         raise ValueError(f"{run} is not a run folder")
@@ -150,20 +153,3 @@ def _judge_of(run: Path, model: str | None) -> str:
     if model not in said:
         raise ValueError(f"{run}: {model} was not asked")
     return said[model].verdict if said[model].readable else "UNPARSEABLE"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m steelyard.judge.calibration", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("labels", type=Path, metavar="LABELS.jsonl")
-    given = parser.parse_args()
-    try:
-        found = calibrated(read_labels(given.labels))
-    except OperatorFault as fault:
-        sys.exit(f"steelyard: {fault}")
-    sys.stdout.write(json.dumps(found.to_json(), indent=2) + "\n")
-    sys.exit(0 if found.ready else 1)
-
-
-if __name__ == "__main__":
-    main()

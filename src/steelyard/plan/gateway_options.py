@@ -14,6 +14,7 @@ class GatewayOptions:
     record: str = ""  # the folder into which a cassette is written
     replay: str = ""  # the folder of a cassette that answers instead of a model
     cost_model: str = ""  # a CSV file with prices
+    digests_only: bool = False  # of requests and answers no text is kept
 
 
 NO_GATEWAY_OPTIONS = GatewayOptions()

@@ -21,5 +21,5 @@ OnPhase = Callable[[Phase, str], None]  # the phase, and a detail such as the na
 
 
 def ignore_phase(phase: Phase, detail: str = "") -> None:
-    """The observer of a trial that nobody displays."""
+    """The observer of a trial that is not displayed."""
     del phase, detail

@@ -1,9 +1,10 @@
 """Contracts x agents x repeats -> trials, the unit of statistics.
 
-    Trial.id   "t" and 16 hex digits of sha256 over [contract digest, agent as typed, repeat number]
+    Trial.id   "t" and 16 hex digits of sha256 over [contract digest, agent as typed, repeat number], and of a trial of a
+               study the digest of its plan
 
-The same contract, agent and repeat have the same id on every machine and in every study, so results of two studies can be
-joined by it. Manifest and result line record it. A run id is of one attempt; several attempts of a trial share its id.
+Outside a study the same contract, agent and repeat have the same id on every machine. Manifest and result line record it.
+A run id is of one attempt; several attempts of a trial share the trial's id.
 """
 
 from __future__ import annotations
@@ -22,6 +23,16 @@ PROTOCOL_SEED = 20260307
 ID_DIGITS = 16
 
 
+class StudyPlace(NamedTuple):
+    """Where in a study a trial stands; its manifest and its result line say so."""
+
+    digest: str  # of the plan
+    name: str
+    stage: str
+    stratum: str
+    seed: int = PROTOCOL_SEED  # that the plan drew its order from
+
+
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One agent on one contract, one repeat."""
@@ -30,11 +41,13 @@ class Trial:
     agent: str  # as typed: "script:fix.sh", "mine=command:my-agent"
     repeat: int = 1
     options: AgentOptions = NO_OPTIONS  # what the agent is given beside the contract
+    place: StudyPlace | None = None
 
     @property
     def id(self) -> str:
-        """Stable across machines and studies, and unique in a plan."""
-        material = json.dumps([self.contract.digest, self.agent, self.repeat]).encode()
+        """Stable across machines, and unique in a plan."""
+        study = () if self.place is None else (self.place.digest,)
+        material = json.dumps([self.contract.digest, self.agent, self.repeat, *study]).encode()
         return f"t{hashlib.sha256(material).hexdigest()[:ID_DIGITS]}"
 
     @property

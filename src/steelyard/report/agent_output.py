@@ -20,15 +20,17 @@ from steelyard.filesystem.tree import shown
 from steelyard.report.judge_card import behind
 
 FILE = "agent/stdout.txt"  # of the first message, so of a run with one
+FINAL, NATIVE = "final_response.txt", "agent/native"
 MOST_LINES, MOST_CHARS = 10, 2000
 
 
 def agent_output(folder: Path, console: Console) -> Iterator[Text]:
     """Nothing where it said nothing, or was no process that could."""
-    text, cut = _end_of(folder / FILE)
+    name = FINAL if (folder / NATIVE).is_dir() else FILE  # a client with a trace prints its trace
+    text, cut = _end_of(folder / name)
     if not text:
         return
-    yield Text(f"\nagent output ({'the end of ' if cut else ''}{FILE}):", "bold")
+    yield Text(f"\nagent output ({'the end of ' if cut else ''}{name}):", "bold")
     bar = Text("| ")
     for line in text.expandtabs(4).splitlines():
         yield from behind(bar, shown(line), console, again=bar)

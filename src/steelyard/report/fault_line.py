@@ -22,7 +22,7 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         (
             *("run", "folder", "grading", "acceptance", "termination", "gates", "why", "score", "mean_score"),
             *("reward", "patch_verdict", "patch_reward", "validity", "judge", "breakdown", "assurance"),
-            *("refused", "stopped_by"),
+            *("refused", "stopped_by", "quality", "contract_score", "subscores", "penalty", "review"),
         )
     )
     return {
@@ -30,6 +30,7 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         **nothing,
         "trial": trial.id,
         "attempt": len(retries) + 1,
+        "study": None if trial.place is None else trial.place._asdict(),
         "contract": {"id": trial.contract.id, "digest": trial.contract.digest},
         "agent": agent,
         "repeat": trial.repeat,
@@ -42,6 +43,7 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         "badge": "INVALID",
         "disagreement": "none",
         "tags": ["invalid"],
+        "failure_modes": [],
         "workspace": trial.contract.spec.workspace,
         "turns": 0,
         "steps": [],

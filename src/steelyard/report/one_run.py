@@ -17,6 +17,7 @@ from steelyard.evidence.output_view import output_text
 from steelyard.evidence.trace.chain import read_events
 from steelyard.filesystem.plain_file import open_plain
 from steelyard.filesystem.tree import shown
+from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.agent_output import agent_output
 from steelyard.report.breakdown import breakdown_of
 from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gates_of, judge_card
@@ -196,6 +197,8 @@ def _print_judge(console: Console, result: Mapping[str, Any]) -> None:
         console.print()
         for line in judge_card(judge, console):
             console.print(line)
+        for note in calibration_lines(Path(result["folder"]).parent):
+            console.print(Text(f"  {one_line(note)}", "dim"))
 
 
 def _print_findings(console: Console, result: Mapping[str, Any]) -> None:

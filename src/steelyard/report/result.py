@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.errors import OperatorFault
 from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.annotations import read_annotations
+from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD
 from steelyard.evidence.trace.termination import CODES
 from steelyard.judge.judgement import RUBRIC
 from steelyard.report.disagreement import MEANING
@@ -36,6 +38,7 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "run": evidence.folder.run_id,
         "trial": manifest.get("trial", {}).get("id"),
         "attempt": manifest.get("trial", {}).get("attempt"),
+        "study": manifest.get("study"),
         "contract": {"id": grading["contract"]["id"], "digest": grading["contract"]["digest"]},
         "grading": {"number": number, "of": max(number, gradings), "regrade": number > 1},
         "agent": manifest.get("agent", {}).get("name"),
@@ -57,11 +60,17 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "reward": verdict["reward"],
         "patch_verdict": verdict.get("patch_verdict"),
         "patch_reward": verdict.get("patch_reward"),
+        "quality": verdict.get("quality"),
+        "contract_score": verdict.get("contract_score"),
+        "subscores": verdict.get("subscores"),
+        "penalty": verdict.get("penalty") or None,
         "validity": (grading.get("evaluation") or {}).get("validity"),
         "judge": verdict["judge"],
         "disagreement": verdict.get("disagreement", "none"),
         "breakdown": _breakdown(grading),
         "tags": verdict["tags"],
+        "failure_modes": verdict.get("failure_modes", []),
+        "review": _review(evidence),
         "workspace": manifest.get("workspace", "code"),
         "turns": evidence.summary.turns,
         "steps": verdict.get("steps", []),
@@ -81,6 +90,19 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
         "durations": evidence.durations,
         "folder": str(evidence.folder.path),
     }
+
+
+def _review(evidence: Evidence) -> dict[str, Any] | None:
+    """What people decided, beside the verdict; null where no person has annotated the run."""
+    if not evidence.folder.file(ANNOTATIONS_HEAD).exists():
+        return None
+    from steelyard.review.record import list_annotations  # noqa: PLC0415  # few runs are reviewed; pydantic takes long
+    from steelyard.review.status import review_status  # noqa: PLC0415
+
+    try:
+        return {**review_status(list_annotations(evidence.folder)).to_json(), "broken": None}
+    except OperatorFault as fault:
+        return {**review_status(()).to_json(), "broken": str(fault)}
 
 
 def _short(listed: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -137,6 +159,7 @@ def _run_schema() -> dict[str, Any]:
         },  # this, `folder` and others are null in the line of a trial without a run
         "trial": {"type": ["string", "null"]},
         "attempt": {"type": ["integer", "null"], "minimum": 1},
+        "study": _or_null(_object(dict.fromkeys(("digest", "name", "stage", "stratum"), _TEXT))),
         "contract": _object({"id": _TEXT, "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}),
         "grading": _or_null(
             _object(
@@ -174,11 +197,21 @@ def _decision_schema() -> dict[str, Any]:
         "reward": _FRACTION,
         "patch_verdict": {"enum": [*VERDICTS, None]},
         "patch_reward": _FRACTION,
+        "quality": _or_null(
+            _object({"score": _FRACTION, "weights": {"type": "object"}, "dimensions": {"type": "object"}})
+        ),
+        "contract_score": _or_null(_object({"score": _FRACTION, "validity": _FRACTION, "violation": _TEXT})),
+        "subscores": _or_null(
+            _object(dict.fromkeys(("functional", "patch_validity", "safety", "efficiency"), _FRACTION))
+        ),
+        "penalty": {"type": ["string", "null"]},
         "validity": _or_null(_validity_schema()),
         "judge": _or_null(_judge_schema()),
         "disagreement": {"enum": list(MEANING)},
         "breakdown": {"type": ["object", "null"]},
         "tags": {"type": "array", "items": _TEXT},
+        "failure_modes": {"type": "array", "items": _failure_mode_schema()},
+        "review": _or_null(_review_schema()),
     }
 
 
@@ -212,6 +245,27 @@ def _validity_schema() -> dict[str, Any]:
     flags = ("output_parseable", "schema_valid", "verifier_completed")
     errors = {"type": "array", "items": _TEXT}
     return _object({**{flag: {"type": "boolean"} for flag in flags}, "errors": errors})
+
+
+def _failure_mode_schema() -> dict[str, Any]:
+    evidence = {"type": "array", "items": _TEXT, "minItems": 1}
+    return _object({"id": _TEXT, "evidence": evidence, "why": _TEXT, "attributes": {"type": "object"}})
+
+
+def _review_schema() -> dict[str, Any]:
+    count = {"type": "integer", "minimum": 0}
+    return _object(
+        {
+            "decision": {"enum": ["none", "pass", "fail", "defer", "disputed"]},
+            "by": {"enum": ["none", "reviewers", "adjudication"]},
+            "reviewers": count,
+            "annotations": count,
+            "agreement": _FRACTION,
+            "minutes": {"type": ["number", "null"], "minimum": 0},
+            "unmeasured": count,
+            "broken": {"type": ["string", "null"]},
+        }
+    )
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:

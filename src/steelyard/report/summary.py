@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from steelyard.stats.clusters import Cluster, Estimate, clustered
+from steelyard.stats.clusters import Cluster, ClusteredRate, clustered
 
 Line = Mapping[str, Any]
 
@@ -24,12 +24,12 @@ class AgentSummary:
 
     agent: str
     trials: int
-    passed: Estimate  # over the trials whose verdict is pass or fail; contracts are the clusters
+    passed: ClusteredRate  # over the trials whose verdict is pass or fail; contracts are the clusters
     errors: int  # verdict `error`: a check or grader that reached no decision
     invalid: int
     ungraded: int
     bounds: Bounds
-    judged: Estimate  # PASS by the judge, over what it said PASS or FAIL of
+    judged: ClusteredRate  # PASS by the judge, over what it said PASS or FAIL of
 
     @property
     def undecided(self) -> int:
@@ -62,7 +62,7 @@ def _one(agent: str, rows: list[Line]) -> AgentSummary:
     )
 
 
-def _estimate(rows: Iterable[Line], succeeded: Any) -> Estimate:
+def _estimate(rows: Iterable[Line], succeeded: Any) -> ClusteredRate:
     counts: dict[str, list[bool]] = {}
     for row in rows:
         counts.setdefault(str(row["contract"]["digest"]), []).append(bool(succeeded(row)))

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.filesystem.tree import shown
+from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.compare import Comparison
 from steelyard.report.judge_card import judge_word
 from steelyard.report.plain import one_line
@@ -179,6 +180,10 @@ def print_summary(console: Console, results: Sequence[Mapping[str, Any]]) -> Non
             console.print(table)
     for note in _notes(summaries):
         console.print(Text(note, "dim"))
+    if any(one.judged.trials for one in summaries):
+        runs = next((Path(str(one["folder"])).parent for one in results if one.get("folder")), None)
+        for note in calibration_lines(runs) if runs is not None else ():
+            console.print(Text(one_line(note), "dim"))
 
 
 def _notes(summaries: Sequence[AgentSummary]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from steelyard.review.status import ReviewStatus, review_status
 
 # kind -> what it usually means
 KINDS = {
-    "people_disagree": "reviewers disagree, and nobody has adjudicated",
+    "people_disagree": "reviewers disagree, and no adjudication decides",
     "people_pass_checks_fail": "people accept what the checks reject: the checks may be too strict",
     "people_fail_checks_pass": "people reject what the checks accept: the checks may miss a defect",
     "people_pass_judge_fail": "people accept what the judge rejects",

@@ -28,9 +28,15 @@ def _reasons(verdict: Mapping[str, Any], grades: Any, threshold: float) -> Itera
     suspicious = [one for one in verdict.get("findings", ()) if one["severity"] != "info"]
     if verdict["verdict"] == "pass" and suspicious:
         yield f"security: passed with {suspicious[0]['id']} at {suspicious[0]['where']}"
-    flaky = next((one["name"] for one in grades if "flaky" in str(one.get("why", ""))), None)
-    if flaky is not None:
-        yield f"ambiguous: {flaky} is flaky"
+    advisory = [one for one in grades if one["outcome"] == "fail" and _is_advisory(one)]
+    if verdict["verdict"] == "pass" and advisory:
+        yield f"advisory: {advisory[0]['name']} failed: {advisory[0]['why']}"
+    if "flaky_oracle" in verdict.get("tags", ()):
+        yield "ambiguous: executions of a check differ"
     disagreement = str(verdict.get("disagreement") or "none")
     if disagreement != "none":
         yield f"disagreement: {disagreement}"
+
+
+def _is_advisory(grade: Mapping[str, Any]) -> bool:
+    return not grade.get("required") and not grade.get("weight")

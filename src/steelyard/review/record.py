@@ -19,7 +19,8 @@ from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.annotations import append_annotation, read_annotations
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
-from steelyard.verdict.evaluation import Annotation, ErrorTag, EvaluationResult
+from steelyard.stats.interval import wilson
+from steelyard.verdict.evaluation import Annotation, ConfidenceMetadata, ErrorTag, EvaluationResult
 
 Kind = Literal["annotation", "adjudication"]
 MOST_MINUTES = 7 * 24 * 60  # of one annotation
@@ -119,7 +120,8 @@ def evaluation_of(run_folder: Path | RunFolder, grading: int = 1) -> EvaluationR
         raise OperatorFault(
             f"{folder.run_id}: the evaluation of grading {grading} is not valid: {_first(error)}"
         ) from error
-    people = [one.annotation for one in list_annotations(folder)]
+    entries = list_annotations(folder)
+    people = [one.annotation for one in entries]
     named = [
         ErrorTag(category=category, description=f"by {one.reviewer_id}", source="human")
         for one in people
@@ -131,8 +133,25 @@ def evaluation_of(run_folder: Path | RunFolder, grading: int = 1) -> EvaluationR
         validity=result.validity,
         breakdown=result.breakdown,
         error_taxonomy=[*(result.error_taxonomy or []), *named] or None,
-        confidence=result.confidence,
+        confidence=_confidence(entries) or result.confidence,
         annotations=people or None,
+    )
+
+
+def _confidence(entries: Sequence[ReviewEntry]) -> ConfidenceMetadata | None:
+    """How far people agree; None below one decision, and then what is known of the judge's models stands."""
+    decided = [
+        one.annotation.judgment for one in newest_by_reviewer(entries) if one.annotation.judgment != "defer"
+    ]
+    if not decided:
+        return None
+    passed = wilson(decided.count("pass"), len(decided))
+    most = max(decided.count("pass"), decided.count("fail"))
+    return ConfidenceMetadata(
+        annotator_count=len(decided),
+        inter_rater_agreement=most / len(decided) if len(decided) > 1 else None,
+        confidence_interval=(passed.low, passed.high),
+        confidence_method="share of people who say pass, 95% Wilson interval; agreement: share of the majority",
     )
 
 

@@ -89,7 +89,7 @@ class AllowedHost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What went through a door, once; or of all that came after the first thousand, together."""
+    """One connection to an allowed host; or all connections after the first thousand, added up."""
 
     to: str
     opened: int  # on the clock of time.monotonic_ns
@@ -97,7 +97,7 @@ class Connection:
     in_bytes: int
     failed: str | None = None  # why, if it did not come to an end of its own
     count: int = 1
-    refused: int = 0  # that were not let in, since too many were open; known when the door is shut
+    refused: int = 0  # connections refused because too many were open; known when the listener is closed
 
 
 OnConnection = Callable[[Connection], None]
@@ -119,7 +119,7 @@ class SandboxSpec:
     links: Mapping[str, Path] = field(default_factory=dict)  # names in /run/steelyard/bin, first on PATH
     network: Literal["none", "host"] = "none"
     allowed_hosts: tuple[AllowedHost, ...] = ()  # of a network that is `none`
-    on_connection: OnConnection | None = None  # told of each that ended, by any thread
+    on_connection: OnConnection | None = None  # called by any thread with each connection that ended
     host_files: Mapping[str, Path] = field(default_factory=dict)  # path inside -> host file, read-only
     rename: Literal["auto", "full"] = (
         "auto"  # full: folders of the layers can be renamed, if need be by a copy
@@ -143,10 +143,10 @@ class SandboxSpec:
 
 
 def with_allowed_hosts(
-    spec: SandboxSpec, said: str | tuple[str, ...], told: OnConnection | None = None
+    spec: SandboxSpec, network: str | tuple[str, ...], on_connection: OnConnection | None = None
 ) -> SandboxSpec:
     """The same with what a contract's key lets it reach."""
-    return replace(spec, allowed_hosts=AllowedHost.each(said), on_connection=told)
+    return replace(spec, allowed_hosts=AllowedHost.each(network), on_connection=on_connection)
 
 
 def addresses(allowed_hosts: tuple[AllowedHost, ...]) -> dict[str, str]:

@@ -87,7 +87,7 @@ def _tried(name: str, what: Callable[[], str]) -> Reading:
     except InfraFault as fault:
         says, _, fix = str(fault).partition("; ")
         return Reading(name, "missing", says, fix, needed=True)
-    except OSError as error:  # root of a user namespace that maps nobody else, for one
+    except OSError as error:  # for example root of a user namespace that maps no other user
         return Reading(name, "missing", str(error), "run outside of this container", needed=True)
 
 

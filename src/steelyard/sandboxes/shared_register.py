@@ -1,6 +1,6 @@
 """What every Steelyard process of one user on this machine holds or waits for, as files that the kernel keeps honest.
 
-    <folder>/lock                                      held while somebody reads or changes the rest
+    <folder>/lock                                      held while a process reads or changes the rest
     <folder>/waiting/000000000017-536870912-2000-4711  number in line, bytes, thousandths of a CPU, process
     <folder>/holding/000000000012-268435456-2000-4711
 

@@ -40,8 +40,10 @@ class Kind(NamedTuple):
     """How one kind of interpreter is found, and what it is called inside."""
 
     file_names: re.Pattern[str]
-    ask: tuple[str, ...]  # prints one line: version, then where it is installed
+    ask: tuple[str, ...]  # arguments with which it prints its version, and where it is installed if it knows
+    answer: re.Pattern[str]  # groups `version` and, if the program prints it, `prefix`
     links: tuple[str, ...]
+    siblings: tuple[str, ...]  # programs that come with it
     fix: str
 
 
@@ -51,18 +53,40 @@ class Found(NamedTuple):
     prefix: Path
 
 
+_VERSION_AND_PREFIX = re.compile(r"(?P<version>\S+) (?P<prefix>.+)")
+
 KINDS = {
     "python": Kind(
         re.compile(r"python3?(\.\d+)?$"),
         ("-I", "-S", "-c", "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.base_prefix)"),
+        _VERSION_AND_PREFIX,
         ("python", "python3"),
+        ("pip", "pip3"),
         "install it with the system's package manager or pyenv",
     ),
     "node": Kind(
         re.compile(r"(node|nodejs)(-?\d+)?$"),
         ("-p", "process.versions.node + ' ' + require('path').resolve(process.execPath, '../..')"),
+        _VERSION_AND_PREFIX,
         ("node",),
+        ("npm", "npx"),
         "install it with the system's package manager or nvm",
+    ),
+    "go": Kind(
+        re.compile(r"go(-?\d+(\.\d+)*)?$"),
+        ("env", "GOVERSION", "GOROOT"),
+        re.compile(r"go(?P<version>\d+(\.\d+)*)\s+(?P<prefix>/.+)"),
+        ("go",),
+        ("gofmt",),
+        "install it with the system's package manager, or unpack a release at /usr/local/go",
+    ),
+    "rust": Kind(
+        re.compile(r"rustc$"),
+        ("--version",),
+        re.compile(r"rustc (?P<version>\d+\.\d+\.\d+)( |$)"),  # no nightly: its version is not a release
+        ("rustc",),
+        ("cargo", "rustdoc", "rustfmt", "cargo-clippy", "clippy-driver"),
+        "install it with the system's package manager or rustup",
     ),
 }
 
@@ -72,12 +96,20 @@ _FOLDERS = (
     ("/", "usr/local/*/bin"),
     ("/", "opt/*/bin"),
     ("/", "opt/*/*/bin"),
+    ("/", "usr/lib/go-*/bin"),
+    ("~", ".rustup/toolchains/*/bin"),
     ("~", ".pyenv/versions/*/bin"),
     ("~", ".local/share/uv/python/*/bin"),
     ("~", ".nvm/versions/node/*/bin"),
     ("~", ".local/share/mise/installs/*/*/bin"),
     ("~", ".asdf/installs/*/*/bin"),
 )
+
+
+_ENV = {
+    "GOCACHE": "off",
+    "GOTOOLCHAIN": "local",
+}  # `go env` needs a cache folder, or the word that there is none
 
 
 def resolve(wanted: Mapping[str, str]) -> tuple[Toolchain, ...]:
@@ -174,8 +206,7 @@ def _siblings(name: str, found: Found) -> list[str]:
     """Tools that come with it: only beside an interpreter of its own prefix."""
     if _is_under_usr(found.prefix):
         return []
-    names = {"python": ("pip", "pip3"), "node": ("npm", "npx")}[name]
-    return [sibling for sibling in names if (found.binary.parent / sibling).exists()]
+    return [sibling for sibling in KINDS[name].siblings if (found.binary.parent / sibling).exists()]
 
 
 @functools.cache
@@ -236,20 +267,29 @@ def _ask(binary: Path, kind: Kind) -> Found | None:
             answer = (kept / "answer.txt").read_text(errors="surrogateescape")
         except InfraFault:  # the cache cannot be used
             answer = _answer(binary, kind)
-        version, prefix = answer.strip().split(" ", 1)
     except ValueError:
         return None
-    return Found(binary, version, Path(prefix).resolve())
+    return _read_answer(binary, kind, answer)
+
+
+def _read_answer(binary: Path, kind: Kind, answer: str) -> Found | None:
+    match = kind.answer.fullmatch(answer.strip()) or kind.answer.match(answer)
+    if match is None:
+        return None
+    prefix = match.groupdict().get("prefix")
+    return Found(binary, match["version"], Path(prefix).resolve() if prefix else binary.parent.parent)
 
 
 def _answer(binary: Path, kind: Kind) -> str:
     """Raises ValueError where there is none: no answer is kept that may be another one next time."""
     try:
         asked = [str(binary), *kind.ask]
-        answer = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True, env={}).stdout
+        answer = subprocess.run(
+            asked, capture_output=True, text=True, timeout=20, check=True, env=_ENV
+        ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise ValueError(f"{binary} does not answer") from error
-    if len(answer.strip().split(" ", 1)) != 2:
+    if _read_answer(binary, kind, answer) is None:
         raise ValueError(f"{binary} does not say its version and its prefix")
     return answer
 

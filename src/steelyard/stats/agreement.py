@@ -1,4 +1,4 @@
-"""Two raters' yes and no about the same things -> how far they agree beyond chance (pure).
+"""Raters' answers about the same things -> how far they agree beyond chance (pure): Cohen's kappa, Krippendorff's alpha.
 
              other: yes   other: no
 one: yes         a            b
@@ -8,6 +8,8 @@ one: no          c            d
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from steelyard.stats.interval import Z95
@@ -59,3 +61,51 @@ def _variance(p: list[list[float]], one: list[float], other: list[float], kappa:
     agreeing = sum(p[i][i] * (1 - (one[i] + other[i]) * (1 - kappa)) ** 2 for i in (0, 1))
     differing = (1 - kappa) ** 2 * sum(p[i][1 - i] * (other[i] + one[1 - i]) ** 2 for i in (0, 1))
     return agreeing + differing - (kappa - chance * (1 - kappa)) ** 2
+
+
+class Alpha(NamedTuple):
+    """Krippendorff's alpha; None where no unit has two answers, or where one answer is all that was ever given."""
+
+    alpha: float | None
+    low: float
+    high: float
+    units: int  # with at least two answers
+
+
+RESAMPLES, SEED = 1000, 20260307
+
+
+def krippendorff_alpha(
+    units: Iterable[Sequence[str | None]], *, resamples: int = RESAMPLES, seed: int = SEED
+) -> Alpha:
+    """Of any number of raters, for names without an order; None is an answer that is missing.
+
+    The interval has 95%: percentiles of a bootstrap over units, with a fixed seed.
+    """
+    counted = [Counter(answer for answer in unit if answer is not None) for unit in units]
+    counted = [counts for counts in counted if counts.total() > 1]
+    names = sorted({name for counts in counted for name in counts})
+    if not counted or len(names) < 2:  # one answer alone says nothing
+        return Alpha(None, -1.0, 1.0, len(counted))
+    import numpy as np  # noqa: PLC0415  # only where labels are compared
+
+    answers = np.array([[counts[name] for name in names] for counts in counted], dtype=float)
+    per_unit = answers.sum(axis=1)
+    differing = (per_unit**2 - (answers**2).sum(axis=1)) / (per_unit - 1)
+
+    def alpha_of(weights: np.ndarray) -> np.ndarray:
+        totals = weights @ answers
+        n = totals.sum(axis=-1)
+        expected = (n**2 - (totals**2).sum(axis=-1)) / np.maximum(n - 1, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(1 - (weights @ differing) / expected)
+
+    count = len(counted)
+    found = float(alpha_of(np.ones(count)))
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=resamples)
+    again = alpha_of(drawn.astype(float))
+    again = again[np.isfinite(again)]
+    if not again.size:
+        return Alpha(found, -1.0, 1.0, count)
+    low, high = np.percentile(again, [2.5, 97.5])
+    return Alpha(found, max(-1.0, min(found, float(low))), min(1.0, max(found, float(high))), count)

@@ -7,20 +7,26 @@ several, some repeated      Wilson at the effective sample size n / deff, with a
     V    = m / (m - 1) * sum((y_i - p * n_i)^2) / n^2       linearised ratio estimator, contracts are the clusters
     deff = V / (p * (1 - p) / n)
 
-This is the survey interval of Korn and Graubard (1998) with Wilson's shape instead of Clopper and Pearson's. Where all
-contracts agree, V is 0 and says nothing: then each contract counts as one trial.
+This is the survey interval of Korn and Graubard (1998) with Wilson's shape instead of Clopper and Pearson's, and with
+degrees of freedom that follow from how unevenly the contracts contribute to V. Where all contracts agree, V is 0 and
+says nothing: then each contract counts as one trial. docs/statistics.md has the coverage.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.interval import Z95, Rate, wilson
 
 Scope = Literal["", "contract", "contracts"]
 TAIL95 = 0.975
+MOST_WORTH = (
+    2.0  # an effective sample is at most so many times the trials: chance alone can make contracts look alike
+)
 
 
 class Cluster(NamedTuple):
@@ -30,7 +36,7 @@ class Cluster(NamedTuple):
     trials: int
 
 
-class Estimate(NamedTuple):
+class ClusteredRate(NamedTuple):
     """A rate over contracts. `scope` says what the interval speaks of: one contract, or contracts like these."""
 
     rate: Rate
@@ -46,17 +52,17 @@ class Estimate(NamedTuple):
         return self.rate.trials
 
 
-def clustered(clusters: Iterable[Cluster]) -> Estimate:
+def clustered(clusters: Iterable[Cluster]) -> ClusteredRate:
     """Contracts without a trial count for nothing."""
     tried = [Cluster(*one) for one in clusters if one[1]]
     successes, trials = sum(one.successes for one in tried), sum(one.trials for one in tried)
     plain = wilson(successes, trials)
     if len(tried) <= 1:
-        return Estimate(plain, len(tried), "contract" if tried else "")
+        return ClusteredRate(plain, len(tried), "contract" if tried else "")
     if all(one.trials == 1 for one in tried):
-        return Estimate(plain, len(tried), "contracts")
-    low, high = _wilson_ends(successes / trials, effective_trials(tried))
-    return Estimate(plain._replace(low=low, high=high), len(tried), "contracts")
+        return ClusteredRate(plain, len(tried), "contracts")
+    low, high = wilson_ends(successes / trials, effective_trials(tried))
+    return ClusteredRate(plain._replace(low=low, high=high), len(tried), "contracts")
 
 
 def effective_trials(clusters: list[Cluster]) -> float:
@@ -66,8 +72,25 @@ def effective_trials(clusters: list[Cluster]) -> float:
     variance = cluster_variance(clusters)
     if rate in (0.0, 1.0):
         return float(contracts)
-    worth = float(trials) if variance == 0 else min(float(trials), rate * (1 - rate) / variance)
-    return worth * (Z95 / t_quantile(contracts - 1)) ** 2
+    worth = float(trials) if variance == 0 else min(MOST_WORTH * trials, rate * (1 - rate) / variance)
+    degrees = variance_degrees([one.successes - rate * one.trials for one in clusters])
+    return worth * (Z95 / t_quantile(degrees)) ** 2
+
+
+def variance_degrees(deviations: Sequence[float]) -> int:
+    """Degrees of freedom of a variance that is estimated from these deviations of m contracts from their mean.
+
+    Matching moments (Satterthwaite 1946): 2m / (kurtosis - (m - 3) / (m - 1)), rounded down, within 1..m - 1. Where few
+    contracts make up most of the variance, as with rare successes, the kurtosis is high and the degrees are few.
+    """
+    count = len(deviations)
+    second = math.fsum(one**2 for one in deviations) / count
+    if second == 0:
+        return count - 1
+    excess = math.fsum(one**4 for one in deviations) / count / second**2 - (count - 3) / (count - 1)
+    if excess <= 0:
+        return count - 1
+    return max(1 if count == 2 else 2, min(count - 1, math.floor(2 * count / excess + 1e-9)))
 
 
 def cluster_variance(clusters: list[Cluster]) -> float:
@@ -78,7 +101,8 @@ def cluster_variance(clusters: list[Cluster]) -> float:
     return contracts / (contracts - 1) * squares / trials**2
 
 
-def _wilson_ends(rate: float, trials: float, z: float = Z95) -> tuple[float, float]:
+def wilson_ends(rate: float, trials: float, z: float = Z95) -> tuple[float, float]:
+    """Of a rate over an effective number of trials, which need not be whole."""
     scale = 1 + z * z / trials
     centre = (rate + z * z / (2 * trials)) / scale
     half = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
@@ -87,6 +111,7 @@ def _wilson_ends(rate: float, trials: float, z: float = Z95) -> tuple[float, flo
     return low, high
 
 
+@functools.cache
 def t_quantile(degrees: int, probability: float = TAIL95) -> float:
     """Of Student's distribution with a whole number of degrees of freedom, for a probability above one half."""
     low, high = 0.0, 1.0
@@ -113,3 +138,39 @@ def t_cdf(t: float, degrees: int) -> float:
     if odd:
         within = 2 / math.pi * (angle + within)
     return (1 + within) / 2
+
+
+def rate_over_contracts(clusters: Iterable[Cluster]) -> Estimate:
+    """The success rate with the interval of this file, as an `Estimate`."""
+    found = clustered(clusters)
+    rate = found.rate
+    if rate.rate is None:
+        return unknown("there is no decided trial", method="Wilson")
+    assumptions = {
+        "contract": "one contract: the interval is about repeats of this contract, not about other contracts",
+        "contracts": "contracts are independent; repeats of one contract are one cluster",
+    }
+    repeated = found.scope == "contracts" and found.trials > found.clusters
+    method = "Wilson at the effective sample size, contracts as clusters" if repeated else "Wilson"
+    return Estimate(
+        rate.rate, rate.low, rate.high, method, found.trials, found.clusters, (assumptions[found.scope],)
+    )
+
+
+def cluster_robust_rate(clusters: Iterable[Cluster]) -> Estimate:
+    """The plain sandwich interval p +- t * sqrt(V) with m - 1 degrees of freedom (Liang and Zeger 1986).
+
+    Reported beside others and never alone: at rates near 0 and 1 it covers too little.
+    """
+    method = "cluster-robust (sandwich), t"
+    tried = [Cluster(*one) for one in clusters if one[1]]
+    if len(tried) < 2:
+        return unknown(
+            "a cluster-robust interval needs at least 2 contracts", method=method, clusters=len(tried)
+        )
+    trials = sum(one.trials for one in tried)
+    rate = sum(one.successes for one in tried) / trials
+    half = t_quantile(len(tried) - 1) * math.sqrt(cluster_variance(tried))
+    return Estimate(
+        rate, rate - half, rate + half, method, trials, len(tried), ("contracts are independent",)
+    )

@@ -18,8 +18,9 @@ PLANNED_FRAMEWORK = "numpy"
 def protocol_of(manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What was planned, what was observed, and each difference between them."""
     planned = {"framework": PLANNED_FRAMEWORK, "seed": PROTOCOL_SEED}
-    # Nothing is sampled or shuffled, so there is no framework to name (docs/decisions/0005).
-    observed = {"framework": None, "seed": manifest.get("seeds", {}).get("protocol")}
+    # Outside a study nothing is sampled or shuffled, so there is no framework to name (docs/decisions/0005).
+    seeds = manifest.get("seeds", {})
+    observed = {"framework": seeds.get("framework"), "seed": seeds.get("protocol")}
     return {
         "planned": planned,
         "observed": observed,
@@ -56,10 +57,11 @@ def _of_limits(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _of_caps(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The budget of an agent that is a process has caps that nothing enforced."""
     configuration = manifest.get("configuration", {})
-    caps = [name for name in configuration.get("budget", {}) if name != "headroom"]
-    enforced = configuration.get("enforced_caps", [])
-    if manifest.get("agent", {}).get("in_sandbox") and set(caps) - set(enforced):
-        yield {"what": "budget", "planned": sorted(caps), "observed": sorted(enforced)}
+    budget = configuration.get("budget", {})
+    caps = {name for name, value in budget.items() if name != "headroom" and value is not None}
+    missing = sorted(caps - set(configuration.get("enforced_caps", [])))
+    if manifest.get("agent", {}).get("in_sandbox") and missing:
+        yield {"what": "budget", "planned": missing, "observed": None}
 
 
 def _of_acceptance(

@@ -1,6 +1,6 @@
 """Trials -> results, on the threads of this machine: at most `jobs` trials at a time, taken from the plan as they start.
 
-    expect -> environment (prepared by the first trial that needs it) -> run, seal, grade -> release
+    expect -> environment (prepared by the first trial that needs it) -> gate -> run, seal, grade -> gate -> release
                           an infrastructure fault: wait, then another attempt; after the last one the trial is invalid
 
 A fault costs its own trial. A contract whose setup fails costs the trials of that contract; every other trial runs. A trial
@@ -33,6 +33,7 @@ from steelyard.filesystem.disk_reserve import Reserve, reserved
 from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.admission import ON_WAIT
 from steelyard.study.environments import Environments
+from steelyard.study.gate import Gate, Withheld
 from steelyard.study.judging import Judging
 from steelyard.study.observer import Observer, SerialObserver, TrialResult
 from steelyard.study.record import Record, grade_evidence
@@ -77,6 +78,8 @@ class Engine:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     prepare: Callable[[Contract, str | None], Environment] = prepare_and_keep
     live: LiveRuns = field(default_factory=LiveRuns)
+    gate: Gate = field(default_factory=Gate)
+    earlier: tuple[Retry, ...] = ()  # attempts at the trials that were made elsewhere
     # The name of a signal that was received. Its KeyboardInterrupt is lost where Python ignores exceptions (in a finaliser).
     interrupted: Callable[[], str] = field(default=lambda: "")
 
@@ -142,7 +145,7 @@ class _Study:
         """Raises nothing of the trial's: whatever goes wrong is its result."""
         ON_WAIT.set(lambda why: self._observer.waiting(trial, why))
         self._observer.started(trial)
-        attempts = _Attempts(trial)
+        attempts = _Attempts(trial, retries=list(self._engine.earlier))
         try:
             fault = self._attempt_until_done(attempts)
         except SteelyardError as raised:
@@ -173,6 +176,8 @@ class _Study:
     def _attempt(self, attempts: _Attempts, environment: Environment) -> InfraFault | None:
         """One run, sealed and graded; a fault that left no sealed run is returned, and may be tried again."""
         trial, engine = attempts.trial, self._engine
+        if why := engine.gate.enter(trial, self.stopped.is_set):
+            raise Withheld(why)
         try:
             with reserved(engine.out) as reserve:
                 evidence = run_trial(
@@ -186,7 +191,12 @@ class _Study:
                 )
                 record = self._graded(trial, environment, evidence, reserve)
         except MACHINE_FAULTS as error:
+            engine.gate.leave(trial, None)
             return machine_fault(error)
+        except BaseException:
+            engine.gate.leave(trial, None)
+            raise
+        engine.gate.leave(trial, record.evidence.cost_usd)
         attempts.records.append(record)
         return None
 

@@ -13,8 +13,10 @@ return quickly, and must not call the engine. Trials have a stable `id`; one pla
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from steelyard.errors import SteelyardError
 from steelyard.plan.phase import Phase
@@ -32,6 +34,12 @@ class TrialResult:
     records: tuple[Record, ...] = ()  # the last run counts; earlier ones were spoiled by the machine
     fault: SteelyardError | None = None
     retries: tuple[Retry, ...] = ()
+    elsewhere: tuple[Path, ...] = ()  # run folders of an engine that grades in other processes
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folder of each run, in order."""
+        return self.elsewhere or tuple(one.evidence.folder.path for one in self.records)
 
     @property
     def record(self) -> Record:
@@ -39,6 +47,15 @@ class TrialResult:
         if self.fault is not None:
             raise self.fault
         return self.records[-1]
+
+
+class TrialEngine(Protocol):
+    """Runs trials, each with as many attempts as the machine needs, and yields them in the order in which they end.
+
+    There are two: `Engine` on the threads of this machine, and `RayEngine` on the machines of a Ray cluster.
+    """
+
+    def run(self, trials: Iterable[Trial]) -> Iterator[TrialResult]: ...
 
 
 class Observer:

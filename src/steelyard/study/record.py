@@ -11,6 +11,7 @@ from typing import Any
 
 from steelyard import __version__
 from steelyard.contract.contract import Contract
+from steelyard.contract.digest import graders_digest
 from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
@@ -142,7 +143,7 @@ def grading_of(record: Record) -> dict[str, Any]:
         "number": record.number,
         "harness": {"name": "steelyard", "version": __version__},
         "contract": {"id": record.contract.id, "digest": record.contract.digest},
-        "graders": hashlib.sha256(repr(record.contract.graders).encode()).hexdigest(),
+        "graders": graders_digest(record.contract.graders),
         "grades": [one.to_json() for one in record.grades],
         "verdict": record.verdict.to_json(),
         "evaluation": None if evaluation is None else evaluation.model_dump(mode="json"),

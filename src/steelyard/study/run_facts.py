@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from steelyard.evidence.change.size import changed_lines
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import PATCH
 from steelyard.evidence.trace.chain import Event, read_events
+from steelyard.filesystem.plain_file import open_plain
 from steelyard.filesystem.tree import shown
 from steelyard.verdict.run_facts import ChangeSize, RunFacts, ShortEvent
 
@@ -20,6 +22,12 @@ SEEN = frozenset(
         *("workspace.change", "workspace.changes", "tool.call", "tool.result", "network.connection"),
         *("permission.decision", "stage.leave", "capture.end"),
     }
+)
+MOST_PATCH = 4 << 20
+_MISSING = re.compile(r"No module named|Cannot find (?:module|package)|unresolved import|provides package")
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
+_IMPORT = re.compile(
+    r"""\s*(?:(?:from|import)\s+([A-Za-z_][\w.]*)|use\s+(\w+)::|.*?(?:require\(|from\s+|import\s+)['"]([@\w./-]+)['"])"""
 )
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
@@ -34,6 +42,7 @@ def run_facts(contract: Contract, evidence: Evidence) -> RunFacts:
         budget_left=_budget_left(contract, evidence),
         changed_paths=tuple(shown(path) for path in change.changed_paths[:MOST_PATHS]),
         events=tuple(_events(evidence)),
+        added_imports=_added_imports(evidence) if has_workspace else {},
         layers={entry.name: entry.layer for entry in contract.checks if entry.layer is not None},
     )
 
@@ -77,6 +86,37 @@ def _budget_left(contract: Contract, evidence: Evidence) -> float | None:
     )
     shares = [spent / cap for spent, cap in used if spent is not None and cap > 0]
     return max(0.0, 1.0 - max(shares)) if shares else None
+
+
+def _added_imports(evidence: Evidence) -> dict[str, str]:
+    """Module -> where the change imports it; read only where a check's output names a module that is missing."""
+    said = (
+        str((outcome.get(stream) or {}).get(part, ""))
+        for outcome in evidence.outcomes.values()
+        for stream in ("stdout", "stderr")
+        for part in ("prefix", "tail")
+    )
+    if not any(_MISSING.search(text) for text in said):
+        return {}
+    try:
+        with open_plain(evidence.folder.file(PATCH)) as stream:
+            text = stream.read(MOST_PATCH).decode(errors="replace")
+    except OSError:
+        return {}
+    found: dict[str, str] = {}
+    path, number = "", 0
+    for line in text.splitlines():
+        if line.startswith("+++ b/"):
+            path = line[6:]
+        elif hunk := _HUNK.match(line):
+            number = int(hunk[1]) - 1
+        elif line[:1] in ("+", " "):
+            number += 1
+            if line[0] == "+" and (match := _IMPORT.match(line[1:])):
+                name = next(filter(None, match.groups()))
+                found.setdefault(name.split(".")[0].split("/")[0], f"{shown(path)}:{number}")
+                found.setdefault(name, f"{shown(path)}:{number}")
+    return found
 
 
 def _events(evidence: Evidence) -> Iterator[ShortEvent]:

@@ -95,7 +95,10 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
         verdict.patch_verdict is not None
     ):  # the budget ended the run: the endpoint is failed, whatever the output is worth
         said = replace(said, reward=0.0, errors=(*said.errors, verdict.reason))
-    taxonomy = [ErrorTag(category=tag, source="mechanical") for tag in verdict.tags]
+    taxonomy = [
+        ErrorTag(category=tag.id, description=tag.why or None, source="mechanical")
+        for tag in verdict.failure_modes
+    ]
     taxonomy += [
         ErrorTag(category=category, description=text, source="mechanical") for category, text in said.tags
     ]

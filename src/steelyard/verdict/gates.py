@@ -15,6 +15,7 @@ from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.graders.grade import Graded
+from steelyard.verdict.evidence_pointers import pointer_of, pointers_of, quote_of
 
 GateOutcome = Literal["pass", "fail", "error"]
 GATES: dict[str, tuple[str, ...]] = {
@@ -36,6 +37,8 @@ _BLOCKING: tuple[Literal["fail", "error"], ...] = ("fail", "error")
 class Gate(NamedTuple):
     outcome: GateOutcome
     why: str
+    pointers: tuple[str, ...] = ()  # where that can be read
+    quote: str = ""  # of the transcript; it may show a hidden file
 
 
 def decide_gates(
@@ -53,9 +56,10 @@ def decide_gates(
         gates["acceptance"] = _weighted_gate(grades, threshold) or gates["acceptance"]
     violation = next((finding for finding in findings if finding.severity == "violation"), None)
     if violation is not None and gates["safety"].outcome != "fail":
-        gates["safety"] = Gate("fail", f"{violation.id} at {violation.where}: {violation.why}")
+        why = f"{violation.id} at {violation.where}: {violation.why}"
+        gates["safety"] = Gate("fail", why, (pointer_of(violation),))
     if CLASS_OF[termination] == "safety" and gates["safety"].outcome != "fail":
-        gates["safety"] = Gate("fail", "the run was stopped for safety")
+        gates["safety"] = Gate("fail", "the run was stopped for safety", ("events.jsonl",))
     return gates
 
 
@@ -84,12 +88,20 @@ def _weighted_gate(grades: Sequence[Graded], threshold: float) -> Gate | None:
     score = weighted_mean(grades)
     if score is None:
         telling = next(one for one in weighed if one.grade.outcome == "error")
-        return Gate("error", f"{telling.entry.name}: {telling.grade.why}")
+        return _decided_by("error", telling)
     said = f"weighted score {score:.2f}, needs {threshold:.2f}"
     worst = min((one for one in weighed if one.grade.score is not None), key=_score, default=None)
     if is_enough(score, threshold):
         return Gate("pass", said)
-    return Gate("fail", said if worst is None else f"{said}; {worst.entry.name}: {worst.grade.why}")
+    if worst is None:
+        return Gate("fail", said)
+    why = f"{said}; {worst.entry.name}: {worst.grade.why}"
+    return Gate("fail", why, pointers_of(worst), quote_of(worst))
+
+
+def _decided_by(outcome: GateOutcome, telling: Graded) -> Gate:
+    why = f"{telling.entry.name}: {telling.grade.why}"
+    return Gate(outcome, why, pointers_of(telling), quote_of(telling))
 
 
 def _score(one: Graded) -> float:
@@ -101,7 +113,7 @@ def _gate(name: str, grades: Sequence[Graded]) -> Gate:
     for outcome in _BLOCKING:
         telling = next((one for one in required if one.grade.outcome == outcome), None)
         if telling is not None:
-            return Gate(outcome, f"{telling.entry.name}: {telling.grade.why}")
+            return _decided_by(outcome, telling)
     if not required:
         return Gate("pass", NOTHING_ASKED[name])
     return Gate("pass", "; ".join(f"{one.entry.name}: {one.grade.why}" for one in required))

@@ -145,8 +145,10 @@ def valid_share(parts: Mapping[str, bool]) -> float | None:
     return sum(parts.values()) / len(parts) if parts else None
 
 
-def first_violation(grades: Sequence[Graded], findings: Sequence[Finding]) -> str:
+def first_violation(grades: Sequence[Graded], findings: Sequence[Finding], facts: RunFacts) -> str:
     """Why P is 1; empty where nothing was violated. A grader that reached no decision violates nothing."""
+    if alerted := _alerted(facts, {"violation", "penalty"}):
+        return alerted
     finding = next((one for one in findings if one.severity == "violation"), None)
     if finding is not None:
         return f"{finding.id} at {finding.where}: {finding.why}"
@@ -163,13 +165,24 @@ def first_violation(grades: Sequence[Graded], findings: Sequence[Finding]) -> st
     return "" if broken is None else f"{broken.entry.name}: {broken.grade.why}"
 
 
-def policy_violation(grades: Sequence[Graded], findings: Sequence[Finding]) -> str:
+def policy_violation(grades: Sequence[Graded], findings: Sequence[Finding], facts: RunFacts) -> str:
     """What broke a rule of `policy` itself; with `effect: penalty` that lowers the reward and fails no gate."""
+    if alerted := _alerted(facts, {"penalty"}):
+        return alerted
     finding = next((one for one in findings if is_policy_finding(one)), None)
     if finding is not None:
         return f"{finding.id} at {finding.where}: {finding.why}"
     broken = (one for one in grades if one.entry.name == POLICY_NAME and one.grade.outcome == "fail")
     return next((f"{one.entry.name}: {one.grade.why}" for one in broken), "")
+
+
+def _alerted(facts: RunFacts, severities: set[str]) -> str:
+    """The first alert of a monitor with one of these severities."""
+    found = (one for one in facts.events if one.type == "monitor.alert")
+    first = next((one for one in found if one.payload.get("severity") in severities), None)
+    return (
+        "" if first is None else f"event {first.seq}: {first.payload.get('why') or first.payload.get('code')}"
+    )
 
 
 def is_policy_finding(finding: Finding) -> bool:

@@ -31,6 +31,6 @@ class RunFacts:
     missing_artefacts: tuple[str, ...] = ()  # what q_trace needs and the record does not have
     budget_left: float | None = None  # of the cap that is nearest to used up, 0..1
     changed_paths: tuple[str, ...] = ()  # bounded
-    has_change: bool = True  # is there a change.json to point to?
     events: Sequence[ShortEvent] = ()
+    added_imports: Mapping[str, str] = field(default_factory=dict)  # module -> "path:line" in the change
     layers: Mapping[str, str] = field(default_factory=dict)  # check id -> unit | integration | e2e

@@ -13,6 +13,9 @@ from steelyard.graders.grade import Evaluated, Graded
 from steelyard.judge.judgement import Judgement
 from steelyard.verdict.auto_fail import Given, auto_fail_reason
 from steelyard.verdict.disagreement import Disagreement, disagreement
+from steelyard.verdict.failures.causal import causal_summary
+from steelyard.verdict.failures.rules import FailureCase, assign
+from steelyard.verdict.failures.taxonomy import FailureTag
 from steelyard.verdict.gates import Gate, decide_gates, weighted_mean
 from steelyard.verdict.quality import (
     ContractScored,
@@ -87,9 +90,12 @@ class Verdict:
     quality: QualityScore | None = None
     contract_score: ContractScored | None = None
     subscores: Mapping[str, float | None] | None = None
-    penalty: str = ""  # what lowered the reward by `w_viol`
+    penalty: str = ""  # what lowered the reward
+    penalty_weight: float = 0.0  # by so much
     reward_rule: str = "combined"
     pass_threshold: float = 1.0
+    failure_modes: tuple[FailureTag, ...] = ()  # what `tags` names, with evidence
+    causes: Mapping[str, Any] | None = None  # an interpretation of the events, labelled as one
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -112,10 +118,13 @@ class Verdict:
             "contract_score": None if self.contract_score is None else self.contract_score.to_json(),
             "subscores": None if self.subscores is None else dict(self.subscores),
             "penalty": self.penalty,
+            "penalty_weight": self.penalty_weight,
             "judge": None if self.judge is None else self.judge.to_json(),
             "disagreement": self.disagreement,
             "badge": self.badge,
             "tags": list(self.tags),
+            "failure_modes": [tag.to_json() for tag in self.failure_modes],
+            "causes": self.causes,
             "findings": [finding.to_json() for finding in self.findings],
             "steps": [step.to_json() for step in self.steps],
         }
@@ -143,6 +152,7 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
     scores = _scores(run, rule, gates, passed=of_patch.verdict == "pass")
     patch_reward = _reward(of_patch, score, run, rule, scores)
     stopped = decisive.name == "stopped"
+    modes = assign(FailureCase(grades, gates, findings, termination, decisive.verdict, run.facts))
     said = _Said(gates, accepted.reason, score, run.judge, auto_fail, run.steps)
     return Verdict(
         verdict=decisive.verdict,
@@ -155,7 +165,9 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
         mean_score=_mean_score(grades),
         reward=0.0 if stopped else patch_reward,
         badge="PASS" if termination == "completed" else "FAIL",
-        tags=_tags(grades, gates, findings, termination),
+        tags=tuple(dict.fromkeys(tag.id for tag in modes)),
+        failure_modes=modes,
+        causes=causal_summary(run.facts.events),
         findings=tuple(findings),
         steps=tuple(run.steps),
         judge=run.judge,
@@ -166,6 +178,7 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
         contract_score=scores.contract,
         subscores=scores.subscores,
         penalty=scores.penalty,
+        penalty_weight=rule.contract_score.w_viol if scores.penalty else 0.0,
         reward_rule=rule.reward,
         pass_threshold=rule.pass_threshold,
     )
@@ -186,7 +199,7 @@ def _scores(run: GradedRun, rule: Rule, gates: Mapping[str, Gate], *, passed: bo
     grades, findings, facts = run.grades, run.findings, run.facts
     envelope = None if rule.quality is None else rule.quality.envelope
     parts = validity_parts(grades, facts, envelope, applies=gates["patch"].outcome == "pass")
-    violation = first_violation(grades, findings)
+    violation = first_violation(grades, findings, facts)
     return _Scores(
         quality=None
         if rule.quality is None
@@ -197,7 +210,7 @@ def _scores(run: GradedRun, rule: Rule, gates: Mapping[str, Gate], *, passed: bo
         if rule.reward == "contract"
         else None,
         subscores=subscores(grades, facts, parts, violation),
-        penalty=policy_violation(grades, findings) if rule.policy_effect == "penalty" else "",
+        penalty=policy_violation(grades, findings, facts) if rule.policy_effect == "penalty" else "",
     )
 
 
@@ -376,52 +389,10 @@ def evaluated_by(grades: Sequence[Graded]) -> Evaluated | None:
     return next((one.grade.evaluated for one in grades if one.grade.evaluated is not None), None)
 
 
-# tag -> the gate and outcome that it explains; a tag without that evidence cannot be made.
-_GATE_TAGS = (
-    ("patch_invalid", "patch", "fail"),
-    ("acceptance_failure", "acceptance", "fail"),
-    ("policy_violation", "safety", "fail"),
-)
-
-
-# A finding that says what became of the results is a tag too.
-_FINDING_TAGS = ("result_forging",)
-
-
-def _tags(
-    grades: Sequence[Graded], gates: Mapping[str, Gate], findings: Sequence[Finding], termination: str
-) -> tuple[str, ...]:
-    tags = [tag for tag, gate, outcome in _GATE_TAGS if gates[gate].outcome == outcome]
-    tags += sorted(
-        {
-            f"{one.entry.under}_failure"
-            for one in grades
-            if one.entry.under in ("build", "static") and one.entry.required and one.grade.outcome == "fail"
-        }
-    )
-    tags += [tag for tag in _FINDING_TAGS if any(finding.id == tag for finding in findings)]
-    if any(_is_evaluation_error(one) for one in grades):
-        tags.append("evaluation_error")
-    if any(_is_candidate_timeout(one) for one in grades):
-        tags.append("candidate_timeout")
-    if termination != "completed":
-        tags.append(f"termination_{termination}")
-    return tuple(tags)
-
-
-def _is_evaluation_error(one: Graded) -> bool:
-    """Also beside a failure, and of a grader that only carries credit; an advisory one changes nothing."""
-    counts = one.gates or (one.entry.weight > 0 and one.applies)
-    return counts and (one.grade.outcome == "error" or bool(one.grade.data.get("evaluation_error")))
-
-
-def _is_candidate_timeout(one: Graded) -> bool:
-    """A timeout that the trusted tree does not have is the change's."""
-    return one.grade.outcome == "fail" and bool((one.executed or {}).get("timed_out"))
-
-
 def _invalid(run: GradedRun) -> Verdict:
     stopped = (f"termination_{run.termination}",) if is_stopped(run.termination) else ()
+    modes = [FailureTag("invalid", ("seal.json", "events.jsonl"), run.status.reason)]
+    modes += [FailureTag(name, ("events.jsonl",), f"the run ended by {run.termination}") for name in stopped]
     return Verdict(
         verdict="invalid",
         status="invalid",
@@ -434,5 +405,6 @@ def _invalid(run: GradedRun) -> Verdict:
         reward=None,
         badge="INVALID",
         tags=("invalid", *stopped),
+        failure_modes=tuple(modes),
         findings=tuple(run.findings),
     )

@@ -202,7 +202,7 @@ def test_a_document_type_that_declares_anything_is_refused(head: str) -> None:
     assert "document type" in str(refused(head + suite(ONE)))
 
 
-def test_an_entity_that_nobody_declared_is_refused() -> None:
+def test_an_undeclared_entity_is_refused() -> None:
     refused(suite("<testcase name='a'><failure>&xxe;</failure></testcase>"))
 
 
@@ -234,7 +234,7 @@ def test_the_declared_encoding_is_read(encoding: str) -> None:
     assert outcomes(text.encode(encoding)) == {f"cart::{name}": "passed"}
 
 
-def test_an_encoding_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_encoding_is_refused() -> None:
     refused("<?xml version='1.0' encoding='x-nobody'?>" + suite("<testcase name='a'/>"))
 
 

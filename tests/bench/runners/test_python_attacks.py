@@ -548,7 +548,7 @@ HONEST = {
 
 
 @pytest.mark.parametrize(("command", "files"), HONEST.values(), ids=HONEST)
-def test_what_the_author_does_is_nobodys_trick(
+def test_what_the_author_does_is_no_trick(
     python_bench: PythonBench, command: str, files: dict[str, str]
 ) -> None:
     shop = 'def add(a, b):\n    """Sum.\n\n    >>> add(1, 2)\n    3\n    """\n    return a + b\n'

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard.bench
-from steelyard.bench.runners.python import told, understood
+from steelyard.bench.runners.python import read_stories, understood
 
 SUPERVISOR: dict[str, Any] = {"__name__": "supervisor"}
 SOURCE = Path(steelyard.bench.__file__).parent / "inside" / "python" / "supervisor.py"
@@ -161,7 +161,7 @@ def test_a_test_that_was_planned_and_never_ended_is_an_error() -> None:
     assert [one.outcome for one in reported.results] == ["passed", "error"]
 
 
-def test_of_one_id_told_twice_the_worst_stands() -> None:
+def test_of_one_id_reported_twice_the_worst_counts() -> None:
     twice = {
         **STORY,
         "plan": [["f.py::a", "f.py"], ["f.py::a", "f.py"]],
@@ -173,9 +173,9 @@ def test_of_one_id_told_twice_the_worst_stands() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"8 passed", b"[]", b"null", b'{"stories": []}', b'{"nonce": 1}'])
-def test_without_the_nonce_nobody_is_the_supervisor(data: bytes) -> None:
-    assert told(data, "secret") is None
+def test_without_the_nonce_no_report_is_read(data: bytes) -> None:
+    assert read_stories(data, "secret") is None
 
 
-def test_with_the_nonce_its_stories_are_told() -> None:
-    assert told(json.dumps({"nonce": "secret", "stories": [STORY]}).encode(), "secret") == [STORY]
+def test_with_the_nonce_its_stories_are_read() -> None:
+    assert read_stories(json.dumps({"nonce": "secret", "stories": [STORY]}).encode(), "secret") == [STORY]

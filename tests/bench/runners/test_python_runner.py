@@ -10,7 +10,7 @@ SANDBOXES = ["bubblewrap", "docker"]
 PRODUCT = {"shop.py": "def add(a, b):\n    return a + b\n"}
 
 
-def test_each_way_a_pytest_test_can_end_is_told(python_bench: PythonBench) -> None:
+def test_each_way_a_pytest_test_can_end_is_reported(python_bench: PythonBench) -> None:
     ran = python_bench(
         {
             **PRODUCT,
@@ -69,7 +69,7 @@ class TestOld(unittest.TestCase):
     assert {one.file for one in ran.reported.results} == {"tests/test_ends.py"}
 
 
-def test_each_way_a_unittest_test_can_end_is_told(python_bench: PythonBench) -> None:
+def test_each_way_a_unittest_test_can_end_is_reported(python_bench: PythonBench) -> None:
     ran = python_bench(
         {
             **PRODUCT,
@@ -341,7 +341,7 @@ def test_an_honest_suite_passes(python_bench: PythonBench, files: dict[str, str]
     assert is_a_pass(ran.reported), (ran.reported, ran.finished.stderr.text)
 
 
-def test_ids_are_told_as_pytest_writes_them(python_bench: PythonBench) -> None:
+def test_ids_are_reported_as_pytest_writes_them(python_bench: PythonBench) -> None:
     ran = python_bench(HONEST["parametrised, unicode and classes"])
     assert [one.id for one in ran.reported.results] == [
         "tests/sub/test_x.py::TestÜ::test_it[\\xe4]",  # sic: pytest escapes it
@@ -394,7 +394,7 @@ def test_in_a_process_each_tests_do_not_see_each_other(python_bench: PythonBench
     assert not apart.problems
 
 
-def test_in_a_process_each_unittest_tests_are_told_too(python_bench: PythonBench) -> None:
+def test_in_a_process_each_unittest_tests_are_reported_too(python_bench: PythonBench) -> None:
     files = {
         "test_x.py": "import unittest\nclass X(unittest.TestCase):\n"
         "    def test_a(self): pass\n    def test_b(self): self.fail()\n"
@@ -424,7 +424,7 @@ def test_a_runner_that_fails_although_no_test_did_is_a_problem(python_bench: Pyt
     assert reported.problems == ("the runner ended with exit 9 although no test failed",)
 
 
-def test_a_contract_without_pytest_is_told_where_to_install_it(python_bench: PythonBench) -> None:
+def test_a_contract_without_pytest_gets_a_message_where_to_install_it(python_bench: PythonBench) -> None:
     python_bench.home = python_bench.folder.parent / "empty"
     python_bench.home.mkdir()
     ran = python_bench({"test_x.py": "def test_x(): pass\n"})
@@ -468,7 +468,7 @@ def test_a_module_with_the_name_of_an_unloaded_package_changes_nothing(python_be
     assert is_a_pass(reported)
 
 
-def test_every_failure_is_told_and_only_the_first_show_their_code(python_bench: PythonBench) -> None:
+def test_every_failure_is_reported_and_only_the_first_show_their_code(python_bench: PythonBench) -> None:
     test = "def test_{0}():\n    wanted = {0}\n    assert wanted == 'nothing'\n"
     ran = python_bench({"test_x.py": "\n".join(test.format(number) for number in range(30))})
     told = ran.reported.results

@@ -123,7 +123,7 @@ def test_what_is_not_plainly_a_known_tool_has_an_exit_code_only(command: str) ->
         ),
     ],
 )
-def test_a_tool_is_told_where_to_write(command: str, expected: str) -> None:
+def test_a_tool_gets_the_path_of_its_report(command: str, expected: str) -> None:
     assert told(command) == expected
 
 

@@ -70,7 +70,7 @@ def test_a_failing_test_is_read(run: RunTool) -> None:
     assert reported.problems == ()
 
 
-def test_the_folder_of_a_report_is_new_and_nobody_elses(run: RunTool) -> None:
+def test_the_folder_of_a_report_is_new_and_private(run: RunTool) -> None:
     body = f'[ "$(stat -c %a $(dirname $2))" = 700 ] && [ -z "$(ls $(dirname $2))" ] && echo "{PASSED}" > $2'
     assert is_a_pass(run("./ctest", tool(body)).reported)
 

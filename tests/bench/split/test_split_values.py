@@ -218,7 +218,7 @@ def test_refused(name: str) -> None:
         values.decode(MALFORMED[name], lie)
 
 
-def test_data_that_is_deeper_than_anybody_needs_is_refused_both_ways() -> None:
+def test_data_that_is_deeper_than_any_honest_program_needs_is_refused_both_ways() -> None:
     deep: list[Any] = []
     for _ in range(80):
         deep = [deep]
@@ -235,7 +235,7 @@ def test_data_in_itself_is_refused() -> None:
         values.encode(around, refused)
 
 
-def test_more_values_than_anybody_needs_are_refused_both_ways() -> None:
+def test_more_values_than_any_honest_program_needs_are_refused_both_ways() -> None:
     many = [0] * 300_000
     with pytest.raises(values.CannotCross):
         values.encode(many, refused)

@@ -76,7 +76,7 @@ def test_every_test_of_the_trusted_run_is_in_the_report(there: list[Result], her
 
 
 @given(results, results)
-def test_nothing_passes_that_was_not_told_to_pass(there: list[Result], here: list[Result]) -> None:
+def test_nothing_passes_that_was_not_reported_to_pass(there: list[Result], here: list[Result]) -> None:
     made = as_expected(told(*here), expecting(*there))
     assert set(made.passed) <= {one for one in here if one.outcome == "passed"}
 
@@ -252,7 +252,7 @@ def test_tests_in_files_of_the_candidate_are_not_expected() -> None:
     assert outcomes(made) == {"test_a": "passed"}
 
 
-def test_what_the_trusted_run_tampers_with_is_nobodys_doing() -> None:
+def test_what_the_trusted_run_tampers_with_is_not_the_changes_doing() -> None:
     expectation = expecting(result("test_a"))
     trusted = replace(expectation.trusted, tampering=("`builtins.print` was replaced",))
     here = replace(told(result("test_a")), tampering=("`builtins.print` was replaced", "`x` was replaced"))
@@ -319,7 +319,7 @@ def not_loaded(**more: object) -> Expectation:
     return expecting(broken, **{"reference": False, "written": written, **more})  # type: ignore[arg-type]  # by name
 
 
-def test_each_test_of_a_file_that_the_snapshot_cannot_load_must_be_told() -> None:
+def test_each_test_of_a_file_that_the_snapshot_cannot_load_must_be_reported() -> None:
     made = as_expected(told(result("test_a"), result("TestB::test_b")), not_loaded())
     assert made.results[-1] == result("D::test_d", "failed", detail=NOT_REPORTED)
     assert len(made.passed) == 2

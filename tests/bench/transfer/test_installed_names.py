@@ -28,7 +28,7 @@ n @scope/x
 """
 
 
-def test_what_is_installed_is_told_from_what_the_snapshot_has() -> None:
+def test_what_is_installed_is_distinguished_from_the_snapshot() -> None:
     found = read_names(TOLD, "/workspace", {"src/shop/__init__.py", "app/web.py"})
     assert found.modules == {"yaml", "made", "google.protobuf"}
     assert found.packages == {"chai", "@scope/x"}

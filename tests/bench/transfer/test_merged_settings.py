@@ -42,7 +42,7 @@ def test_a_new_pyproject_is_carried_without_its_settings() -> None:
         "[tool.pytest\n",
     ],
 )
-def test_settings_that_cannot_be_told_apart_leave_the_whole_file_to_the_baseline(new: str) -> None:
+def test_settings_that_cannot_be_distinguished_leave_the_whole_file_to_the_baseline(new: str) -> None:
     assert merged("pyproject.toml", OLD, new) is None
 
 

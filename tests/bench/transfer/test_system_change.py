@@ -135,7 +135,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize("path", LEFT)
-def test_what_grades_is_the_images_own_and_that_is_told(policy: SystemPolicy, path: str) -> None:
+def test_what_grades_is_the_images_own_and_that_is_reported(policy: SystemPolicy, path: str) -> None:
     for entry in (added(policy, path), ChangeEntry(path, None, LINK)):
         found = split(policy, entry)
         assert found.overlays == ()
@@ -327,7 +327,7 @@ def test_nothing_is_ever_laid_where_programs_look(parts: list[str], over: bool) 
         assert one.path not in {"root", "root/.bashrc", "root/bin"}
 
 
-def test_what_an_image_told_is_read() -> None:
+def test_what_an_image_lists_is_read() -> None:
     told = "p cat\np ls\nd /usr/bin\nd /opt/real/bin\ni /opt/real/bin/python3\ni \nl /opt/uv/uv\nl /data/run.sh\nl /usr/bin/x\nk include x\nk /opt/so\nx /opt/conda\nh /root\nh /\ns /srv/lib\nnoise\n"
     assert installed(told, ("usr/bin", "opt/x/bin")) == Installed(
         path=("usr/bin", "opt/x/bin", "opt/real/bin"),

@@ -132,7 +132,7 @@ def test_what_passes_on_the_trusted_tree_too_is_honest() -> None:
     assert (made.wrong, made.counted, made.hold) == ((), 0, False)
 
 
-def test_a_changed_test_that_passes_once_and_not_again_has_failed_and_accuses_nobody() -> None:
+def test_a_changed_test_that_passes_once_and_not_again_has_failed_and_accuses_no_change() -> None:
     def by_chance(name: str, changed: bool, run: int) -> str:  # noqa: FBT001
         return "passed" if run <= len(RUNS) else honest(name, changed, run)
 
@@ -141,7 +141,7 @@ def test_a_changed_test_that_passes_once_and_not_again_has_failed_and_accuses_no
     assert failed(made) == {"test_a", "test_b"}
 
 
-def test_a_test_that_is_unsteady_on_the_trusted_tree_accuses_nobody_and_keeps_its_result() -> None:
+def test_a_test_that_is_unsteady_on_the_trusted_tree_accuses_no_change_and_keeps_its_result() -> None:
     unsteady = frozenset(f"{FILE}::{name}" for name in ("test_a", "test_b"))
     made = controlled(oracle_of(Bench(forging), facts=Facts(unsteady=unsteady)))
     assert (made.controls.wrong, failed(made)) == ((), set())
@@ -420,7 +420,7 @@ def test_honest_rows_are_controlled_whatever_became_of_the_others(real: str) -> 
     assert (made.wrong, made.counted, made.coverage, made.problem) == ((), real.count("p"), 1.0, "")
 
 
-def test_a_wrong_answer_that_happens_to_fit_a_wrong_expectation_accuses_nobody() -> None:
+def test_a_wrong_answer_that_happens_to_fit_a_wrong_expectation_accuses_no_change() -> None:
     made = rows_controls("pfpp", "fpff")
     assert (made.wrong, made.counted) == ((), 3)
 

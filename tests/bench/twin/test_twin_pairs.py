@@ -116,7 +116,7 @@ def test_twins_that_pass_beyond_the_number_of_failed_rows_belong_to_rows_that_pa
     assert [(name, one.outcome) for name, one in found.items()] == [(real[0].id, "passed")]
 
 
-def test_twins_that_pass_as_often_as_rows_failed_belong_to_nobody() -> None:
+def test_twins_that_pass_as_often_as_rows_failed_belong_to_no_row() -> None:
     real = results("test_a[4]", "test_a[9]", "test_a[16]", outcomes="pfp")
     assert not pairs(real, results("test_a[5]", "test_a[10]", outcomes="pf"), {})
 

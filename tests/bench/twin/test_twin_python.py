@@ -162,7 +162,7 @@ def test_other_literals_have_the_same_type_and_are_unequal_in_any_case(value: An
             assert new.casefold().strip() != value.casefold().strip()
 
 
-def test_whoever_takes_the_expected_value_from_the_source_gives_himself_away() -> None:
+def test_code_that_takes_the_expected_value_from_the_source_is_caught() -> None:
     source = "def test_it():\n    assert answer(3) == 9\n"
     made = twin(source).source.decode()
     copied = ast.literal_eval(made.rpartition("== ")[2])

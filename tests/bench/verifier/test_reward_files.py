@@ -110,7 +110,7 @@ def test_broken_details_leave_the_reward_alone() -> None:
         *('{"a": ' * 100 + "1" + "}" * 100, '{"a": ' * 900 + "1" + "}" * 900, "[1]", '"text"', "\xff"),
     ],
 )
-def test_details_that_no_record_could_hold_are_told_and_left_out(details: str) -> None:
+def test_details_that_no_record_could_hold_are_reported_and_left_out(details: str) -> None:
     verified = read_artifacts(Artifacts(b'{"reward": 1}', details=details.encode("latin-1")))
     assert (verified.reward, verified.breakdown) == (1.0, None)
     assert verified.errors[0].startswith("details.json")

@@ -137,7 +137,7 @@ SYSTEM = {"sandbox": "docker", "scope": "system", "image": f"sha256:{'0' * 64}"}
         ({"separate": {}, "reward_path": "/logs/artifacts/reward.txt"}, "holds files of the agent"),
     ],
 )
-def test_what_a_verifier_apart_cannot_be_told_is_refused(
+def test_options_that_a_verifier_container_cannot_have_are_refused(
     author: Author, steelyard: Steelyard, options: dict[str, Any], told: str
 ) -> None:
     check = {"id": "verify", "type": "verifier", "script": "tests/test.sh", **options}

@@ -39,7 +39,7 @@ def refused(patch: str, tree: Path, *, has_setup: bool = False) -> str:
         (CHANGE.replace("a.txt", "../a.txt"), "is not a path inside the repository"),
     ],
 )
-def test_what_cannot_apply_is_told(patch: str, why: str, tree: Path) -> None:
+def test_what_cannot_apply_is_reported(patch: str, why: str, tree: Path) -> None:
     assert why in refused(patch, tree)
 
 

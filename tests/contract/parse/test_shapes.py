@@ -85,7 +85,7 @@ def clean(keys: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("keys", "field", "said"), MISTAKES, ids=[f"{row[1]}:{row[2]}" for row in MISTAKES])
-def test_what_does_not_fit_together_is_told(
+def test_what_does_not_fit_together_is_reported(
     writer: Writer, keys: dict[str, Any], field: str, said: str
 ) -> None:
     writer.write(**clean(keys))
@@ -94,7 +94,7 @@ def test_what_does_not_fit_together_is_told(
     assert said in problem.message
 
 
-def test_a_fault_in_a_step_is_told_with_its_line(writer: Writer) -> None:
+def test_a_fault_in_a_step_is_reported_with_its_line(writer: Writer) -> None:
     writer.text("id: a\nrepository: {tree: repo}\nsteps:\n- name: one\n  brief: x\n  checks:\n  - cmd: 5\n")
     (writer.folder / "repo").mkdir()
     assert [problem.where.split("/")[-1] for problem in writer.problems()] == ["contract.yaml:7:5"]
@@ -111,12 +111,12 @@ def test_the_checks_of_steps_have_the_step_in_their_name(writer: Writer) -> None
     ]
 
 
-def test_an_agent_is_told_the_brief_and_then_the_turns(writer: Writer) -> None:
+def test_an_agent_gets_the_brief_and_then_the_turns(writer: Writer) -> None:
     writer.write(turns=["And the other one?", "Tidy up."])
     assert writer.load().messages == ("Mend it.", "And the other one?", "Tidy up.")
 
 
-def test_an_agent_is_told_one_brief_a_step(writer: Writer) -> None:
+def test_an_agent_gets_one_brief_a_step(writer: Writer) -> None:
     inner = {key: value for key, value in step("two", brief_file="two.md").items() if key != "brief"}
     writer.write({"two.md": "Do the other.\n"}, **stepped(step("one"), inner))
     assert writer.load().messages == ("Do one.", "Do the other.\n")
@@ -163,7 +163,7 @@ def test_the_name_of_the_answer_is_in_the_digest(writer: Writer) -> None:
     assert writer.load().digest != before
 
 
-def test_a_later_message_with_the_solution_in_it_is_told(writer: Writer) -> None:
+def test_a_later_message_with_the_solution_in_it_is_reported(writer: Writer) -> None:
     line = "total = max(price - discount, 0)"
     patch = f"--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-print(1)\n+{line}\n"
     keys: dict[str, Any] = {"oracle": {**ACCEPT, "reference": "r.patch"}}
@@ -174,7 +174,7 @@ def test_a_later_message_with_the_solution_in_it_is_told(writer: Writer) -> None
     assert writer.warnings() == ["steps[1]: contains lines of the reference"]
 
 
-def test_a_question_that_only_a_judge_decides_is_told(writer: Writer) -> None:
+def test_a_question_that_only_a_judge_decides_is_reported(writer: Writer) -> None:
     writer.write(**QUESTION)
     (told,) = writer.warnings()
     assert (

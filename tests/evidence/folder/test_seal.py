@@ -324,7 +324,7 @@ def test_an_empty_folder_of_a_check_that_never_ended_does_not_stop_the_seal(tmp_
 
 
 @pytest.mark.parametrize("name", [".tmp-0123456789abcdef", "gradings/.tmp-0123456789abcdef.new"])
-def test_what_a_killed_write_left_is_told_and_breaks_nothing(run: RunFolder, name: str) -> None:
+def test_what_a_killed_write_left_is_reported_and_breaks_nothing(run: RunFolder, name: str) -> None:
     (run.path / name).write_bytes(b"half of a rep")
     assert (check_seal(run), leftovers(run)) == ([], [name])
     (run.path / name).unlink()
@@ -438,7 +438,7 @@ def test_an_unsigned_seal_does_not_hold_where_a_signature_is_asked_for(
     assert [item.why for item in check_seal(run, public)] == ["not signed"]
 
 
-def test_a_seal_made_again_by_somebody_else_does_not_hold(tmp_path: Path) -> None:
+def test_a_seal_made_again_by_another_does_not_hold(tmp_path: Path) -> None:
     private, public = write_keys(tmp_path, "mine")
     forger, _ = write_keys(tmp_path, "forger")
     run = make_run(tmp_path / "runs")

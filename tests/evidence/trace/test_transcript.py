@@ -71,3 +71,19 @@ def test_a_folder_without_events_says_nothing(tmp_path: Path) -> None:
     assert read_transcript(folder) == ((), "", "", None)
     folder.events.write_text("no JSON\n")
     assert read_transcript(folder).messages == ()
+
+
+def test_the_last_words_of_a_client_with_a_trace_are_its_final_response(tmp_path: Path) -> None:
+    """All that its process printed is the trace; calls inside it have exit codes of their own."""
+    folder = RunFolder.create(tmp_path, "run")
+    with EventLog(folder.events) as log:
+        log.append("agent.message", "agent", {"prefix": "I look.", "source": "codex"})
+        log.append("tool.result", "agent", {"whole_agent": True, "exit_status": 0})
+        log.append("tool.result", "agent", {"exit_status": 7, "source": "codex"})
+        log.append("agent.trace", "harness", {"stdout": {"pointer": "agent/stdout.txt"}})
+    folder.write_bytes("agent/stdout.txt", b"{}")
+    folder.write_bytes("agent/stderr.txt", b"oh")
+    folder.write_bytes("final_response.txt", b"Done.")
+    told = read_transcript(folder)
+    assert [one.text for one in told.messages] == ["I look."]
+    assert (told.last_words, told.errors, told.exit_code) == ("Done.", "oh", 0)

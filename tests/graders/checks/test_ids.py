@@ -127,7 +127,7 @@ def test_a_wildcard_that_finds_nothing_has_failed() -> None:
     assert of(["c.py::*"], {"a.py::x": "passed"}).absent == ("c.py::*",)
 
 
-def test_a_wildcard_leaves_what_somebody_else_asks_for() -> None:
+def test_a_wildcard_leaves_ids_that_other_patterns_name() -> None:
     found = [Result("a.py::x", "failed"), Result("a.py::y", "passed")]
     assert ask(["a.py::*"], found, {"a.py::x"}).passed == ("a.py::y",)
     assert ask(["a.py::x"], found, {"a.py::x"}).failed == ("a.py::x",)

@@ -221,7 +221,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("keys", "field", "said"), MISTAKES)
-def test_a_mistake_is_told_before_anything_runs(
+def test_a_mistake_is_reported_before_anything_runs(
     keys: dict[str, Any], field: str, said: str, tmp_path: Path
 ) -> None:
     (problem, *_) = refused(tmp_path, **keys)
@@ -246,7 +246,7 @@ def test_options_that_make_sense_load(keys: dict[str, Any], tmp_path: Path) -> N
     assert isinstance(entry.grader, RunsTests)
 
 
-def test_ids_of_a_command_that_nobody_can_read_are_warned_about(tmp_path: Path) -> None:
+def test_ids_of_a_command_without_results_are_warned_about(tmp_path: Path) -> None:
     _, warnings = examined(tmp_path, {"type": "tests", "cmd": "sh run.sh", "ids": ["x"]})
     assert ("graders[0].ids", True) in {(one.field, "no single tests" in one.message) for one in warnings}
 

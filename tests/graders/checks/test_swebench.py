@@ -197,7 +197,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("keys", "field", "said"), MISTAKES)
-def test_a_mistake_is_told_before_anything_runs(
+def test_a_mistake_is_reported_before_anything_runs(
     keys: dict[str, Any], field: str, said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ContractFault) as caught:

@@ -17,7 +17,7 @@ from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault
 from steelyard.evidence.trace.chain import read_events
 from steelyard.evidence.trace.events import EventLog
-from steelyard.evidence.trace.model_usage import Metered, ModelUsage
+from steelyard.evidence.trace.model_usage import ModelUsage
 from steelyard.evidence.trace.summary import Summary, summarise_events
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.base import Case
@@ -94,7 +94,7 @@ def spent(tokens: int | None = None, calls: int = 1, cost: float | None = None) 
     made = Summary(models=ModelUsage(usd=cost, responses=1))
     made.kinds["write"] = calls
     made.types["model.response"] = 1
-    made.models.metered = [] if tokens is None else [Metered(tokens, 0)]
+    made.models.metered, made.models.tokens_in = int(tokens is not None), tokens or 0
     return replace(case({}), trace=made)
 
 
@@ -177,7 +177,7 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("keys", "field", "said"), MISTAKES)
-def test_a_mistake_is_told_before_anything_runs(
+def test_a_mistake_is_reported_before_anything_runs(
     keys: dict[str, Any], field: str, said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ContractFault) as caught:

@@ -70,7 +70,7 @@ def test_any_bytes_make_a_person(tmp_path_factory: pytest.TempPathFactory, raw: 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="files are given to others")
-def test_a_list_of_users_that_is_laid_makes_nobody_another(system: Path, tmp_path: Path) -> None:
+def test_a_written_list_of_users_changes_no_user(system: Path, tmp_path: Path) -> None:
     """An agent's may say that the verifier's user is somebody else, who lives where the agent wrote."""
     forged = tmp_path / "forged"
     forged.write_text("ann:x:4294967299:0::/app/forged:/bin/sh\n")

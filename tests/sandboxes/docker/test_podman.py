@@ -47,7 +47,9 @@ def test_the_work_of_root_anywhere_in_the_system_is_graded_by_podman(
     assert [one["reward"] for one in said.lines] == [1.0, 0.0], said
 
 
-def test_a_door_opens_in_podman_too(own: OwnEngine, author: Author, steelyard: Steelyard) -> None:
+def test_an_allowed_host_is_reached_in_podman_too(
+    own: OwnEngine, author: Author, steelyard: Steelyard
+) -> None:
     """The name, and a port that only root may listen on elsewhere."""
     with serving(echo) as port:
         allowed_hosts = [f"host.internal:{port}", "nowhere.invalid:443"]

@@ -52,7 +52,7 @@ def echoing() -> Iterator[int]:
         yield port
 
 
-def test_what_is_behind_a_door_is_reached_and_nothing_else(start: Start, echoing: int) -> None:
+def test_an_allowed_host_is_reached_and_nothing_else(start: Start, echoing: int) -> None:
     """Not another port of that host, not the host's own loopback, not another host, not by its address."""
     code = f"""
 import socket
@@ -199,7 +199,7 @@ input()
     assert by[str(pouring)].in_bytes < 64 * _MB
 
 
-def test_doors_are_shut_when_the_sandbox_settles_and_open_for_the_next_command(
+def test_listeners_close_when_processes_are_killed_and_open_for_the_next_command(
     start: Start, echoing: int
 ) -> None:
     """Between two steps nothing goes through, neither from before nor new; what comes then finds the door again."""

@@ -38,5 +38,5 @@ def test_who_answered_just_now_is_not_asked_again_and_who_did_not_is() -> None:
     assert unreachable([allowed_host]) == {}  # remembered
 
 
-def test_no_doors_need_nobody() -> None:
+def test_without_allowed_hosts_none_is_tried() -> None:
     assert unreachable([]) == {}

@@ -18,7 +18,7 @@ KINDS = ["bubblewrap", "docker"]
 
 
 @pytest.mark.parametrize("code", [0, 1, 42, 127, 255])
-def test_an_exit_code_is_told_as_it_is(shell: Shell, code: int) -> None:
+def test_an_exit_code_is_reported_as_it_is(shell: Shell, code: int) -> None:
     assert shell(f"exit {code}").exit_code == code
 
 

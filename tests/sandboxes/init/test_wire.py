@@ -40,7 +40,7 @@ def test_a_request_arrives_as_it_was_sent() -> None:
         (Answer(errno=errno.ENOEXEC), "not_started", "Exec format error"),
     ],
 )
-def test_an_end_is_told_in_its_own_field(answer: Answer, field: str, value: object) -> None:
+def test_an_end_is_reported_in_its_own_field(answer: Answer, field: str, value: object) -> None:
     with FakeSandbox(lambda _: answer) as sandbox:
         done = sandbox.run(Command(("x",)))
     ends = {

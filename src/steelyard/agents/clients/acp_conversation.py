@@ -146,12 +146,20 @@ class Conversation:
         if self.auth_method and any(one.id == self.auth_method for one in started.auth_methods or ()):
             await agent.authenticate(self.auth_method)
         can_load = bool(started.agent_capabilities and started.agent_capabilities.load_session)
-        if self.session and can_load:
-            session = self.session
-            await agent.load_session(cwd=WORKSPACE, session_id=session, mcp_servers=[])
-        else:
+        session = await self._resumed(agent) if self.session and can_load else ""
+        if not session:
             session = (await agent.new_session(cwd=WORKSPACE, mcp_servers=[])).session_id
         await agent.prompt(prompt=[text_block(self.prompt)], session_id=session)
+
+    async def _resumed(self, agent: Any) -> str:
+        """The session of the message before; nothing where the agent does not find it, which its trace says."""
+        from acp import RequestError  # noqa: PLC0415  # heavy
+
+        try:
+            await agent.load_session(cwd=WORKSPACE, session_id=self.session, mcp_servers=[])
+        except RequestError:
+            return ""
+        return self.session
 
     # The library's transport: messages that are decoded already.
 

@@ -27,7 +27,7 @@ def decide(policy: Policy, call: ToolCall, request: Mapping[str, Any]) -> Decisi
     command = text(mapping(call.input).get("command")) or (text(call.input) if call.kind == "execute" else "")
     if forbidden := [one for one in policy.deny_commands if command and fnmatch.fnmatch(command, f"*{one}*")]:
         return Decision(False, f"policy.deny_commands has {forbidden[0]}")
-    if call.kind == "edit" and policy.allowed_paths:
+    if call.kind == "write" and policy.allowed_paths:
         strays = [path for path in _paths(request) if not _is_allowed(path, policy.allowed_paths)]
         if strays:
             return Decision(False, f"policy.allowed_paths does not have {strays[0][:200]}")

@@ -37,7 +37,7 @@ _QUIET = frozenset(
     {"agent_thought_chunk", "user_message_chunk", "plan", "available_commands_update", "current_mode_update",
      "config_option_update", "session_info_update"}
 )  # fmt: skip
-_KINDS = {"delete": "edit", "move": "edit"}
+_KINDS = {"edit": "write", "delete": "write", "move": "write", "fetch": "network"}
 _ENDED = {"completed", "failed", "cancelled"}
 
 

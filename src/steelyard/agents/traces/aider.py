@@ -54,7 +54,7 @@ def parse_aider(record: Record) -> Sequence[Item] | None:
 def parse_aider_output(output: str) -> Iterator[Item]:
     """What aider printed: edits that it applied, and errors of the model's API that it did not recover from."""
     for number, found in enumerate(_APPLIED.finditer(output)):
-        yield ToolCall(f"edit-{number}", "edit", {"path": text(found["path"].strip())}, "edit")
+        yield ToolCall(f"edit-{number}", "edit", {"path": text(found["path"].strip())}, "write")
         yield ToolResult(f"edit-{number}")
     if output.strip():
         yield Message(text(output.strip()))

@@ -75,7 +75,7 @@ def _call(item: Record, name: str, kind: str) -> ToolCall:
     if kind == "file_change":
         changes = [{"path": text(mapping(one).get("path")), "kind": text(mapping(one).get("kind"))}
                    for one in sequence(item.get("changes"))]  # fmt: skip
-        return ToolCall(name, "apply_patch", {"changes": changes}, "edit")
+        return ToolCall(name, "apply_patch", {"changes": changes}, "write")
     tool = text(item.get("tool")) or kind
     return ToolCall(
         name, tool, {"query": text(item.get("query"))} if kind == "web_search" else item.get("arguments")

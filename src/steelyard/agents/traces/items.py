@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["execute", "edit", "read", "search", "fetch", "other"]
+Kind = Literal["execute", "write", "read", "search", "network", "other"]
 MOST_CHARS = 1 << 20  # of one text that is taken out of a record
 
 
@@ -104,13 +104,13 @@ _KINDS: dict[Kind, frozenset[str]] = {
         {"bash", "shell", "exec_command", "run_shell_command", "terminal", "execute_bash", "run_commands", "local_shell",
          "command_execution", "write_stdin", "killshell", "bashoutput"}
     ),
-    "edit": frozenset(
+    "write": frozenset(
         {"edit", "write", "multiedit", "notebookedit", "apply_patch", "replace", "write_file", "file_change", "patch",
          "file_editor", "str_replace_editor", "str_replace_based_edit_tool"}
     ),
     "read": frozenset({"read", "read_file", "view", "list_directory", "ls", "list", "read_many_files", "view_image"}),
     "search": frozenset({"grep", "glob", "search_file_content", "grep_search", "find", "toolsearch"}),
-    "fetch": frozenset({"webfetch", "websearch", "web_fetch", "google_web_search", "web_search", "fetch"}),
+    "network": frozenset({"webfetch", "websearch", "web_fetch", "google_web_search", "web_search", "fetch"}),
 }  # fmt: skip
 
 

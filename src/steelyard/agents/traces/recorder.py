@@ -221,7 +221,7 @@ class TraceRecorder:
         elif isinstance(item, Failure):
             facts.failure, facts.success = item, None
         else:
-            facts.success = item
+            facts.success, facts.failure = item, None  # the last word counts
             facts.answer = item.answer or facts.answer
 
     def _call(self, call: ToolCall) -> None:

@@ -5,7 +5,7 @@
     {"Action": "pass", "Package": "example.com/shop/cart"}
 
 A test is `package::test`. A test that never ended was stopped by a panic, if its package failed; in a package that
-passed somebody left through a back door. A test that ended without having begun was printed, not run.
+passed did not end normally. A test that ended without having begun was printed, not run.
 """
 
 from __future__ import annotations
@@ -24,81 +24,83 @@ _FRAMES = ("=== ", "--- ", "FAIL", "PASS", "ok ", "exit status")
 
 
 @dataclass
-class _Told:
+class _TestRecord:
     """What is known of one test, or of a package: its ends so far."""
 
     running: bool = False
     ends: list[ResultOutcome] = field(default_factory=list)
-    said: str = ""
+    output: str = ""
     unbegun: bool = False
 
 
 def parse_go(data: bytes) -> list[Result]:
-    packages: dict[str, _Told] = {}
-    tests: dict[tuple[str, str], _Told] = {}
+    packages: dict[str, _TestRecord] = {}
+    tests: dict[tuple[str, str], _TestRecord] = {}
     for event in json_lines(data):
         if not isinstance(event.get("Action"), str):
             continue
         package, name = word(event, "Package"), word(event, "Test")
         if not package and event["Action"].startswith("build-"):
             package = word(event, "ImportPath").partition(" ")[0]
-        _hear(
-            packages.setdefault(package, _Told()) if not name else tests.setdefault((package, name), _Told()),
+        _add_event(
+            packages.setdefault(package, _TestRecord())
+            if not name
+            else tests.setdefault((package, name), _TestRecord()),
             event,
         )
         if name:
-            packages.setdefault(package, _Told())
+            packages.setdefault(package, _TestRecord())
         if len(tests) + len(packages) > MAX_RESULTS:
             raise BadReport(f"the report has more than {MAX_RESULTS} tests")
     for unbuilt in _UNBUILT.findall(data):  # before Go 1.24 all that is said of it, and not in JSON
-        packages.setdefault(unbuilt.decode(errors="replace"), _Told()).ends.append("failed")
+        packages.setdefault(unbuilt.decode(errors="replace"), _TestRecord()).ends.append("failed")
     return _judged(packages, tests)
 
 
-def _hear(told: _Told, event: dict[str, Any]) -> None:
+def _add_event(record: _TestRecord, event: dict[str, Any]) -> None:
     action, name = event["Action"], word(event, "Test")
     if action == "run":
-        told.running = True
-    elif action in {"output", "build-output"} and len(told.said) < MAX_TEXT:
+        record.running = True
+    elif action in {"output", "build-output"} and len(record.output) < MAX_TEXT:
         line = word(event, "Output").strip()
-        told.said += "" if line.startswith(_FRAMES) else f"{line[:MAX_TEXT]} "
+        record.output += "" if line.startswith(_FRAMES) else f"{line[:MAX_TEXT]} "
     elif action == "build-fail":
-        told.ends.append("failed")
+        record.ends.append("failed")
     elif action in _ENDS:
-        told.unbegun |= bool(name) and not told.running and action == "pass"
-        told.running = False
-        told.ends.append(_ENDS[action])
+        record.unbegun |= bool(name) and not record.running and action == "pass"
+        record.running = False
+        record.ends.append(_ENDS[action])
 
 
-def _judged(packages: dict[str, _Told], tests: dict[tuple[str, str], _Told]) -> list[Result]:
+def _judged(packages: dict[str, _TestRecord], tests: dict[tuple[str, str], _TestRecord]) -> list[Result]:
     results: list[Result] = []
     problems: list[str] = []
     bad: set[str] = set()
-    for (package, name), told in tests.items():
-        result = _result(joined(package, name), told)
+    for (package, name), record in tests.items():
+        result = _result(joined(package, name), record)
         results.append(result)
         if result.outcome in {"failed", "error"}:
             bad.add(package)
-        if told.running and "failed" not in packages[package].ends:
+        if record.running and "failed" not in packages[package].ends:
             problems.append(f"{result.id} began and never ended")
-    for package, told in packages.items():
-        if not told.ends:
+    for package, record in packages.items():
+        if not record.ends:
             problems.append(f"{package or 'a package'} never ended")
-        elif "failed" in told.ends and package not in bad:
-            results.append(one_result(package, "error", told.said or "failed outside of its tests"))
+        elif "failed" in record.ends and package not in bad:
+            results.append(one_result(package, "error", record.output or "failed outside of its tests"))
     if problems:
         raise BadReport(problems[0], results)
     return some(results)
 
 
-def _result(id_: str, told: _Told) -> Result:
-    if told.running:
-        return one_result(id_, "error", f"never ended: {told.said}".rstrip(": "))
-    if told.unbegun:
+def _result(id_: str, record: _TestRecord) -> Result:
+    if record.running:
+        return one_result(id_, "error", f"never ended: {record.output}".rstrip(": "))
+    if record.unbegun:
         return one_result(id_, "error", "ended without having begun")
-    if not told.ends:
+    if not record.ends:
         return one_result(id_, "error", "no result")
-    worst = min(told.ends, key=WORST_FIRST.index)
-    if worst == "failed" and told.ends[-1] == "passed":
-        return one_result(id_, "failed", f"{RERUN}: {told.said}".rstrip(": "))
-    return one_result(id_, worst, "" if worst == "passed" else told.said)
+    worst = min(record.ends, key=WORST_FIRST.index)
+    if worst == "failed" and record.ends[-1] == "passed":
+        return one_result(id_, "failed", f"{RERUN}: {record.output}".rstrip(": "))
+    return one_result(id_, worst, "" if worst == "passed" else record.output)

@@ -201,7 +201,7 @@ def junit_cases(data: bytes) -> list[Result]:
         parser.Parse(_readable(data), True)
     except expat.ExpatError as error:
         raise BadReport(f"not well-formed XML: {one_line(error)}", reader.results) from None
-    except (ValueError, LookupError) as error:  # an encoding that nobody knows
+    except (ValueError, LookupError) as error:  # an unknown encoding
         raise BadReport(f"unreadable XML: {one_line(error)}", reader.results) from None
     return reader.results
 

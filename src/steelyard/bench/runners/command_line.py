@@ -4,7 +4,7 @@
     |------ before -----|       |--| |--| raw words, as the shell will read them
 
 Words are kept raw: quotes, globs and variables stay for the shell. A last step that is more than one plain command
-has no words here, and nobody can claim it.
+has no words here, and no runner claims it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def last_words(command: str) -> tuple[str, ...]:
 
 
 def _special(word: str) -> bool:
-    if word in {"\n", "'", '"', "\\"}:  # another command, or a quote that nobody closed
+    if word in {"\n", "'", '"', "\\"}:  # another command, or an unclosed quote
         return True
     bare = re.sub(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", "", word)
     return bool(_OPERATORS & set(bare)) or "`" in word or "$(" in word or word.startswith(("#", "{", "!"))

@@ -1,6 +1,6 @@
 """Any command that leaves report files in the tree, at the pattern that the contract names.
 
-JUnit XML or CTRF JSON, told apart by how the file begins. Whatever lay there before the command ran is removed first,
+JUnit XML or CTRF JSON, distinguished by how the file begins. Whatever lay there before the command ran is removed first,
 so that a report which the candidate brought along is never read.
 """
 

@@ -1,6 +1,6 @@
 """`node --test ...`: each file in a process of its own that init starts for us, with a witness loaded before it.
 
-Node's own runner starts a process for each file and believes what comes out of its stdout. So can anybody write
+Node's own runner starts a process for each file and believes what comes out of its stdout, which every process can write
 there. Ours has no process inside the sandbox that could be attacked: the controller runs one command for each file,
 
     node --import=data:...witness... test/cart.test.js      3> results   1>&2   4< nonce   0< /dev/null
@@ -40,7 +40,7 @@ from steelyard.sandboxes.init.capture import joined
 
 INSIDE = Path(__file__).parents[1] / "inside" / "node"
 MAX_FILES = 5_000
-MAX_TOLD = 64 << 20  # bytes of one file's results
+MAX_REPORT = 64 << 20  # bytes of one file's results
 MAX_LISTED = 32 << 20
 MAX_NOTES = 50
 KEPT = 1 << 19  # bytes of what all files printed: so many from the head, so many from the tail
@@ -157,11 +157,11 @@ class _Run:
 
     def _file(self, path: str, digest: str | None) -> CommandResult:
         nonce = secrets.token_hex(16)
-        told = bytearray()
+        received = bytearray()
 
         def listen(stream: str, data: bytes) -> None:
-            if stream == "stdout" and len(told) <= MAX_TOLD:
-                told.extend(data)
+            if stream == "stdout" and len(received) <= MAX_REPORT:
+                received.extend(data)
 
         started = self.sandbox.run(
             Command(
@@ -174,7 +174,7 @@ class _Run:
             ),
             listen,
         )
-        story = heard(nonce, bytes(told))
+        story = heard(nonce, bytes(received))
         if digest is not None and story.begun is not None and story.begun.digest != digest:
             story.tampering.append("the file was rewritten while tests ran")
         self._understand(path, story, started)
@@ -216,7 +216,7 @@ class _Run:
         return self._cut_short(story, finished)
 
     def _cut_short(self, story: Story, finished: CommandResult) -> str:
-        """Whether somebody ended the process while there may have been more to come."""
+        """Whether the process was ended while more results may have been to come."""
         exits = story.begun is not None and story.begun.exits and bool(story.events)
         if story.natural or (story.uncaught and finished.exit_code) or self.command.forces_exit or exits:
             return ""

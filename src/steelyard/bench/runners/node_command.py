@@ -111,7 +111,7 @@ def node_command(suite: Suite) -> NodeCommand | None:
     env, words = ({}, list(suite.argv)) if suite.argv else _words(suite.command)
     if not words or words[0] in suite.theirs or not (_NODE.fullmatch(words[0]) or _in_the_tree(words[0])):
         return None
-    if not suite.argv and "PATH" in {**suite.env, **env}:  # nobody looked where it leads
+    if not suite.argv and "PATH" in {**suite.env, **env}:  # the program was not looked up
         return None
     options, paths = _sorted(words[1:])
     if any(word in _STRANGE or word.startswith(_STRANGE_STARTS) for word in options):

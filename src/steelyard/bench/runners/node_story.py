@@ -1,10 +1,10 @@
-"""What one process of Node told over its results channel -> results, problems, tampering.
+"""What one process of Node sent over its results channel -> results, problems, tampering.
 
     a1b2 0 ["B", "v20.20.2", ...]      nonce, number, record; the records are in inside/node/preload.mjs
     a1b2 1 ["P", 1, "adds", "", "sums > adds", 0]
 
-Two stories are told, by the test runner's events and by the bodies that we saw end. A pass is believed when both
-have it: an event without a body that ended well is somebody's work.
+There are two reports, the test runner's events and the test bodies that ended. A pass is believed when both
+have it: an event without a body that ended well is forged.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Story:
 
 
 def heard(nonce: str, output: bytes) -> Story:
-    """Everything that was told under the nonce. A line without it makes the rest worthless."""
+    """Everything that was sent with the nonce. A line without it makes the rest worthless."""
     story = Story()
     for number, line in enumerate(output.split(b"\n")[:-1]):
         record = _record(nonce, number, line)
@@ -163,11 +163,11 @@ def unfinished(story: Story) -> str:
 
 
 def _record(nonce: str, number: int, line: bytes) -> list[Any] | None:
-    told = f"{nonce} {number} ".encode()
-    if not line.startswith(told):
+    prefix = f"{nonce} {number} ".encode()
+    if not line.startswith(prefix):
         return None
     try:
-        record = json.loads(line[len(told) :])
+        record = json.loads(line[len(prefix) :])
     except (ValueError, RecursionError):
         return None
     shape = _FIELDS.get(str(record[0])) if isinstance(record, list) and record else None

@@ -1,4 +1,4 @@
-"""What a tool builds or installs by itself, and nobody may bring along.
+"""What a tool builds or installs by itself, and a change may not contain.
 
 A class file, a fingerprint or a fake runner that a change plants where the tool keeps its own is taken for the tool's
 own. Setup may have made such folders, and the snapshot may have some; what the change adds to them stays away.

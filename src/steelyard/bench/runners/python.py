@@ -1,4 +1,4 @@
-"""Python's tests -> results from a driver of ours, told by a supervisor that the tests cannot read or write.
+"""Python's tests -> results from Steelyard's driver, sent by a supervisor that the tests cannot read or write.
 
 The supervisor (`inside/python/supervisor.py`) is started with the interpreter that the command names, but without
 its site, its start-up files or the tree on its path. It gets its code over stdin, then a nonce, and answers on stdout:
@@ -68,7 +68,7 @@ class Python:
         command = python_command(suite.argv)
         if command is None or command.module != self.NAME:
             return False
-        # Nobody can tell what a program does, but ids in unittest's own form tell what its author expects.
+        # What a program does is not known, but ids in unittest's form show what its author expects.
         return not command.program or any(map(names_a_case, suite.declared))
 
     def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
@@ -103,9 +103,9 @@ class Python:
         )
         # Standard output was the channel; what the tests printed there is in the other one.
         finished = replace(finished, stdout=Captured())
-        stories = told(bytes(heard), nonce) if finished.exit_code == 0 else None
+        stories = read_stories(bytes(heard), nonce) if finished.exit_code == 0 else None
         if stories is None:
-            return _nothing_told(self.NAME, suite, command, finished)
+            return _no_report(self.NAME, suite, command, finished)
         absent = next((one for story in stories for one in story.get("absent", ())), "")
         if absent:
             return Ran(_not_there(finished, absent, suite), Reported(self.NAME, "reporter"))
@@ -120,7 +120,7 @@ class Python:
 Story = Mapping[str, Any]
 
 
-def told(data: bytes, nonce: str) -> list[Story] | None:
+def read_stories(data: bytes, nonce: str) -> list[Story] | None:
     """The supervisor's stories; None when it is not the supervisor who speaks."""
     try:
         report = json.loads(data) if len(data) <= MAX_REPORT_BYTES else None
@@ -132,7 +132,7 @@ def told(data: bytes, nonce: str) -> list[Story] | None:
     return stories
 
 
-def _nothing_told(name: str, suite: Suite, command: PythonCommand, finished: CommandResult) -> Ran:
+def _no_report(name: str, suite: Suite, command: PythonCommand, finished: CommandResult) -> Ran:
     if finished.exit_code == 127 and command.script:
         return Ran(_not_there(finished, command.script, suite), Reported(name, "reporter"))
     why = f"the supervisor of the tests did not report ({how_it_ended(finished)})"
@@ -140,7 +140,7 @@ def _nothing_told(name: str, suite: Suite, command: PythonCommand, finished: Com
 
 
 def understood(name: str, stories: list[Story]) -> Reported:
-    """What the tests' processes told, and whether it fits together."""
+    """What the tests' processes reported, and whether it is consistent."""
     if "junit" in stories[0]:
         return _own(name, stories[0])
     results = [result for story in _telling(stories) for result in _results(story)]
@@ -164,24 +164,24 @@ def _strangers(results: list[Result]) -> list[str]:
     return [] if odd is None else [f"{odd.id[:200]} is not a test of the file {odd.file[:200]!r}"]
 
 
-def _is_in_its_file(told: Result) -> bool:
+def _is_in_its_file(result: Result) -> bool:
     """An id begins with a path from pytest's own root, which may be above or below the workspace."""
-    within = path = told.id.partition("::")[0]
+    within = path = result.id.partition("::")[0]
     while within.startswith("../"):
         within = within[3:]
-    if not told.file:  # a test outside of the workspace, or a folder that could not be collected
-        return within != path or told.outcome in {"failed", "error"}
-    return f"/{told.file}".endswith(f"/{within}") or f"/{within}".endswith(f"/{told.file}")
+    if not result.file:  # a test outside of the workspace, or a folder that could not be collected
+        return within != path or result.outcome in {"failed", "error"}
+    return f"/{result.file}".endswith(f"/{within}") or f"/{within}".endswith(f"/{result.file}")
 
 
 def _telling(stories: list[Story]) -> list[Story]:
-    """The stories that have results; what a collection planned is told by the others, one by one."""
+    """The stories that have results; what a collection planned is in the others, one by one."""
     if len(stories) == 1:
         return stories
     collected, *others = stories
     expected = [name for name, *_ in collected["plan"]]
-    told = [[name for name, *_ in story["plan"]] for story in others]
-    if told == [[name] for name in expected]:
+    planned = [[name for name, *_ in story["plan"]] for story in others]
+    if planned == [[name] for name in expected]:
         return others
     # Some test was not there the second time: as planned it never ran.
     return [collected, *others]
@@ -192,9 +192,9 @@ def _collects(story: Story, stories: list[Story]) -> bool:
 
 
 def _results(story: Story) -> list[Result]:
-    told = {number: (outcome, detail) for number, outcome, detail in story["results"]}
+    outcomes = {number: (outcome, detail) for number, outcome, detail in story["results"]}
     return [
-        Result(name, *told.get(number, ("error", NEVER_RAN)), *place)
+        Result(name, *outcomes.get(number, ("error", NEVER_RAN)), *place)
         for number, (name, *place) in enumerate(story["plan"])
     ]
 
@@ -241,14 +241,14 @@ def _own(name: str, story: Story) -> Reported:
     return Reported(name, "report_file", merged(results), tuple(problems), own_runner=True)
 
 
-def _by_node_id(told: Result) -> Result:
+def _by_node_id(result: Result) -> Result:
     """`tests.test_a.Case::test_x` in tests/test_a.py, as pytest calls it: tests/test_a.py::Case::test_x."""
-    group, found, name = told.id.partition("::")
-    module = told.file.removesuffix(".py").replace("/", ".")
+    group, found, name = result.id.partition("::")
+    module = result.file.removesuffix(".py").replace("/", ".")
     if not found or not module or not f"{group}.".startswith(f"{module}."):
-        return told
+        return result
     case = group[len(module) :].replace(".", "::")
-    return replace(told, id=f"{told.file}{case}::{name}")
+    return replace(result, id=f"{result.file}{case}::{name}")
 
 
 def _not_there(finished: CommandResult, absent: str, suite: Suite) -> CommandResult:

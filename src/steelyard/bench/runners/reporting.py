@@ -1,7 +1,7 @@
 """Runners of projects that write a report -> results, read back as data.
 
     1  a folder that did not exist is made, outside of the tree; in the tree, old reports are removed first
-    2  the command runs, told to write its report there
+    2  the command runs, with options to write its report there
     3  the report is read, bounded, by a second command; a pipe, a device or a link in its place is no report
     4  report and exit status must agree
 
@@ -28,7 +28,7 @@ from steelyard.bench.suite.reported import Reported, Result, merged
 from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import Command, CommandResult, Sandbox
 
-SETTINGS = ".settings"  # beside a report: what told the tool to write it
+SETTINGS = ".settings"  # beside a report: the settings that make the tool write it
 READ_TIMEOUT_S = 60.0
 READ_BYTES = 2 * MAX_REPORT_BYTES  # of all files together, as they come: in base64
 # A file at a time: its name, its bytes in base64, each with a NUL behind it. What is not a plain file is passed over.
@@ -59,12 +59,12 @@ Adapt = Callable[[Step, str], Asked | None]
 
 @dataclass(frozen=True, slots=True)
 class ReportRunner:
-    """One tool: how its command is told to write a report into a folder, and how the report is read."""
+    """One tool: how its command is made to write a report into a folder, and how the report is read."""
 
     NAME: str
     adapt: Adapt
     parse: Parser
-    named: bool = False  # results are told apart by the file that they come from
+    named: bool = False  # results are distinguished by the file that they come from
     makes: tuple[tuple[str, str], ...] = field(default=())  # folders it builds: (name, a file beside it)
 
     def claims(self, suite: Suite) -> bool:
@@ -72,7 +72,7 @@ class ReportRunner:
         return step is not None and self.adapt(step, "/tmp/_") is not None  # noqa: S108  # never opened
 
     def run(self, sandbox: Sandbox, suite: Suite) -> Ran:
-        folder = f"/tmp/{secrets.token_hex(12)}"  # noqa: S108  # the sandbox's; nobody can guess it before
+        folder = f"/tmp/{secrets.token_hex(12)}"  # noqa: S108  # the sandbox's; it cannot be guessed before
         step = last_step(suite.command)
         asked = self.adapt(step, folder) if step is not None else None
         if asked is None:

@@ -1,4 +1,4 @@
-"""Any command that prints TAP. Nobody can tell that from the command: the contract says `runner: tap`."""
+"""Any command that prints TAP. The command does not show that: the contract says `runner: tap`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools whose commands are known: how each is told to write its report, and where.
+"""The tools whose commands are known: how each is made to write its report, and where.
 
 npx jest test/   ->   npx jest --json --outputFile=/tmp/<random>/report test/
 """
@@ -68,8 +68,8 @@ def _adding(names: tuple[str, ...], *options: str, env: dict[str, str] | None = 
             return None
         program = step.plain(place)
         variables = {name: value.replace("{}", folder) for name, value in (env or {}).items()}
-        told = step.with_words(place, *(one.replace("{}", folder) for one in options))
-        return Asked(told.text, variables, program=program)
+        changed = step.with_words(place, *(one.replace("{}", folder) for one in options))
+        return Asked(changed.text, variables, program=program)
 
     return adapt
 
@@ -107,8 +107,8 @@ def _mocha(step: Step, folder: str) -> Asked | None:
     place = _program(bare, *_MOCHA)
     if place is None:
         return None
-    told = bare.with_words(place, "--reporter", "json", "--reporter-option", f"output={folder}/report")
-    return Asked(told.text, program=bare.plain(place))
+    changed = bare.with_words(place, "--reporter", "json", "--reporter-option", f"output={folder}/report")
+    return Asked(changed.text, program=bare.plain(place))
 
 
 _MOCHA = ("mocha", "_mocha", "mocha.js", "mocha.cjs")
@@ -116,12 +116,12 @@ _MOCHA = ("mocha", "_mocha", "mocha.js", "mocha.cjs")
 
 def _bats(step: Step, folder: str) -> Asked | None:
     """Its report is written by a process that outlives it for a moment."""
-    told = _adding(("bats",), "--report-formatter", "junit", "--output", "{}")(step, folder)
-    if told is None:
+    changed = _adding(("bats",), "--report-formatter", "junit", "--output", "{}")(step, folder)
+    if changed is None:
         return None
     ended = f"grep -qs '</testsuites>' {folder}/report.xml"
     wait = f"for _ in $(seq 50); do {ended} && break; sleep 0.1; done"
-    return told._replace(text=f"{told.text}; ended=$?; {wait}; exit $ended")
+    return changed._replace(text=f"{changed.text}; ended=$?; {wait}; exit $ended")
 
 
 def _go(step: Step, folder: str) -> Asked | None:

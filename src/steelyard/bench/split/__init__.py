@@ -58,7 +58,7 @@ and each ask has exactly one answer:
              handle {"n": 7, "class": [module, name]}, an object that stays where it is; towards the worker {"n": 7}
              ref REF, a function or class of the candidate's as an argument; undefined null (JavaScript)
 
-Whoever receives a V parses it strictly, with limits (`inside/candidate/values.py`), into builtins of its own side.
+The receiver of a V parses it strictly, with limits (`inside/candidate/values.py`), into builtins of its own side.
 
 Between bridge and relay each line has the number of its connection before it: `7 {"id": 1, ...}`, and `7 end` when it
 is closed. The bridge's first line is {"ready": true}. A program of ours in a sandbox begins with the first line of its

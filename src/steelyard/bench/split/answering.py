@@ -1,7 +1,7 @@
 """A program of ours in the candidate's sandbox -> answers, checked for shape and size, never believed.
 
-Whatever is wrong with an answer (none in time, none at all, too long, two of them, one that nobody asked for) ends the
-program. An answer that nobody asked for is also a problem of the whole run: somebody tried something.
+Whatever is wrong with an answer (none in time, none at all, too long, two of them, one without a question) ends the
+program. An answer without a question is also a problem of the whole run: it is an attempt to cheat.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Answering:
         raise self._ended(UNASKED, trick=True)
 
     def _ended(self, why: str, *, trick: bool = False) -> Gone:
-        """Why there will be no answer; one that was nobody's question is held against the whole run."""
+        """Why there will be no answer; an answer without a question is a problem of the whole run."""
         if self._talk.flooded:
             why, trick = "the candidate's process sent more than was requested", True
         by_itself = self._talk.finished is not None
@@ -156,7 +156,7 @@ class Answering:
 
 
 class Spare:
-    """A worker that is started while the tests are, for whoever asks first: starting takes longer than asking."""
+    """A worker that is started while the tests are, for the first question: starting takes longer than asking."""
 
     def __init__(self, candidate: Candidate, account: Account) -> None:
         self._name = "node" if "node" in candidate.programs else "python"
@@ -167,7 +167,7 @@ class Spare:
         self._thread.start()
 
     def take(self, name: str) -> Answering | None:
-        """The worker, once; None when it is of another kind or somebody else's. Raises Gone."""
+        """The worker, once; None when it is of another kind or taken already. Raises Gone."""
         with self._lock:
             if name != self._name or self._taken:
                 return None

@@ -125,8 +125,8 @@ def _gives_function(ok: Any) -> bool:
 
 def _holds(ask: Mapping[str, Any], ok: Mapping[str, Any]) -> bool:
     """Whether every argument is among the fields of the record that it made."""
-    told = ok.get("v")
-    values = told.get("values") if isinstance(told, dict) else None
+    value = ok.get("v")
+    values = value.get("values") if isinstance(value, dict) else None
     held = {_plain(one) for one in values} if isinstance(values, list) else set()
     given = [*ask.get("args", ()), *(pair[1] for pair in ask.get("kwargs", ()))]
     return held.issuperset(_plain(one) for one in given)

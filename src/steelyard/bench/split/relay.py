@@ -1,7 +1,7 @@
 """Asks of the tests -> the candidate's programs, and their answers back.
 
 Each connection of the tests has a thread here, and up to two programs in the candidate's sandbox: a worker for its
-code, remote_ops for everything else. When one of them is gone, the tests are told so, and the next ask starts another.
+code, remote_ops for everything else. When one of them is gone, the tests get an error, and the next ask starts another.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class Connection:
 
     def _of_its_kind(self, ask: dict[str, Any], number: int, answer: bytes) -> bytes:
         """The answer, or a refusal where what was looked up is of another kind than on the trusted tree."""
-        told = orjson.loads(answer)
-        why = self._kinds.refusal(self._language, ask, told["ok"]) if "ok" in told else ""
+        reply = orjson.loads(answer)
+        why = self._kinds.refusal(self._language, ask, reply["ok"]) if "ok" in reply else ""
         return orjson.dumps({"id": number, "refused": why}) if why else answer
 
     def _program(self, name: str) -> Answering:

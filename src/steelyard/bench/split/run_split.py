@@ -72,7 +72,7 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
         ran, exit_stats = bench.in_sandbox(
             tester, lambda sandbox_spec: _tested(bench, names, sandbox_spec, there, address)
         )
-        # Whoever judges it needs to know of memory that ran out on either side.
+        # The verdict needs to know of memory that ran out on either side.
         return ran if not exit_stats.oom_kills else ran._replace(finished=replace(ran.finished, lost=False))
 
     return bench.in_sandbox(candidate_tree(bench.baseline, theirs, bench.work), beside)

@@ -100,4 +100,4 @@ class Talk:
             self.heard.put(line)
 
 
-MAX_UNREAD = 4  # a candidate answers one ask at a time: nobody honest is ever this far ahead
+MAX_UNREAD = 4  # an honest candidate answers one ask at a time and is never this far ahead

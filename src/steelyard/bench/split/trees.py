@@ -31,7 +31,7 @@ DATA = re.compile(
     r"|sqlite3?|lock|po|pot|tmpl|j2|bin|dat|pem|crt)$",
     re.IGNORECASE,
 )
-# Whoever provides one of these is a part of the runner, which must not be the candidate's.
+# A file that provides one of these is a part of the runner, which must not be the candidate's.
 RUNNERS = frozenset(
     [
         PACKAGE,

@@ -22,7 +22,7 @@ from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault
 from steelyard.sandboxes.base import ExitStats, FileOverlay
 
-FORMAT = "steelyard.split/1"
+FORMAT = "steelyard.split/2"
 ENDED_BADLY = "the suite did not finish"
 
 
@@ -38,9 +38,9 @@ RunSplit = Callable[[tuple[FileOverlay, ...], Kinds], Ran]
 class _NotKeptError(Exception):
     """The run says nothing that may be kept."""
 
-    def __init__(self, told: TrustedSplit) -> None:
+    def __init__(self, report: TrustedSplit) -> None:
         super().__init__()
-        self.told = told
+        self.report = report
 
 
 def trusted_split(
@@ -51,22 +51,22 @@ def trusted_split(
     def build(folder: Path) -> None:
         with environment.cache.temporary() as scratch:
             change = reference_change(environment, scratch)
-            told, ended = _run(run, change)
+            report, ended = _run(run, change)
         if not ended:
-            raise _NotKeptError(told)
+            raise _NotKeptError(report)
         kept = {
-            "reported": told.reported.to_json(),
-            "has_reference": told.has_reference,
-            "kinds": {place: sorted(kinds) for place, kinds in told.kinds.items()},
+            "reported": report.reported.to_json(),
+            "has_reference": report.has_reference,
+            "kinds": {place: sorted(kinds) for place, kinds in report.kinds.items()},
         }
-        (folder / "told.json").write_bytes(orjson.dumps(kept))
+        (folder / "report.json").write_bytes(orjson.dumps(kept))
 
     material = orjson.dumps([FORMAT, *environment.identity, suite, again])
     try:
         folder = environment.cache.build("controls", hashlib.sha256(material).hexdigest(), build)
     except _NotKeptError as one:
-        return one.told
-    kept = orjson.loads((folder / "told.json").read_bytes())
+        return one.report
+    kept = orjson.loads((folder / "report.json").read_bytes())
     kinds = {place: frozenset(found) for place, found in kept["kinds"].items()}
     return TrustedSplit(Reported.from_json(kept["reported"]), kept["has_reference"], kinds)
 

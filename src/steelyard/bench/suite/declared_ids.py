@@ -51,7 +51,7 @@ def dotted_name(wanted: str) -> str:
 
 
 def names_a_case(wanted: str) -> bool:
-    """`test_x (pkg.mod.Case)`: nobody but unittest, and what is made of it, calls a test so."""
+    """`test_x (pkg.mod.Case)`: only unittest, and runners made of it, name tests like this."""
     return _UNITTEST.fullmatch(wanted) is not None
 
 

@@ -3,7 +3,7 @@
     reported there, not here                 failed
     run there, skipped here                  failed
     passed here, unknown there               skipped: no test of the suite, and it answers to no declared id
-    tampering here and there                 nobody's doing: the tests or the snapshot do it
+    tampering here and there                 not the change's doing: the tests or the snapshot do it
     started by the change, here and there    the task is about what starts the tests
 
 A forged story may say anything about the tests, but not which tests there are. The trusted tree has the reference's
@@ -115,7 +115,7 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     trusted = expectation.trusted
     if reported.channel == "exit_code" or trusted.channel == "exit_code":
         return reported
-    known_tampering, told = set(trusted.tampering), reported.results
+    known_tampering, results = set(trusted.tampering), reported.results
     reported = replace(
         reported,
         results=tuple(_filed(one, expectation) for one in reported.results),
@@ -125,7 +125,7 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
         return reported
     if trusted.channel == "reporter" != reported.channel and expectation.known:
         return replace(reported, problems=(OTHER_RUNNER,))
-    titles = {one.id: one.title for one in told}
+    titles = {one.id: one.title for one in results}
     counted = list(_of_the_suite([_judged(one, expectation) for one in reported.results], expectation))
     every = (*counted, *_missing(counted, reported.runner, expectation))
     return replace(reported, results=_without_rivals(every, titles, expectation))
@@ -135,22 +135,22 @@ def has_other_parameters(reported: Reported, expectation: Expectation) -> bool:
     """Whether a test that the trusted run reports is not here, and only its parameters would excuse that."""
     here = {one.id for one in reported.results}
     gone = [one for one in expectation.known.values() if one.id not in here]
-    return any(expectation.has_parameters(one) and _must_be_told(one, expectation) for one in gone)
+    return any(expectation.has_parameters(one) and _must_be_reported(one, expectation) for one in gone)
 
 
 def is_of_the_suite(result: Result) -> bool:
-    """Not so what passed and was found to be nobody's test."""
+    """Not a test that passed and was found not to belong to the suite."""
     return result.outcome != "skipped" or result.detail != NOT_OF_THE_SUITE
 
 
 def _excused(reported: Reported, expectation: Expectation) -> tuple[Reported, Expectation]:
-    """Where the reference changes what starts the tests, whoever solves the task may do so in that file."""
+    """Where the reference changes what starts the tests, other changes may do so in that file too."""
     if not expectation.has_reference:
         return reported, expectation
     alike = {one for one in expectation.trusted.problems if one.startswith(STARTED_BY_THE_CHANGE)}
 
-    def without(told: Reported) -> Reported:
-        return replace(told, problems=tuple(one for one in told.problems if one not in alike))
+    def without(report: Reported) -> Reported:
+        return replace(report, problems=tuple(one for one in report.problems if one not in alike))
 
     return without(reported), replace(expectation, trusted=without(expectation.trusted))
 
@@ -186,7 +186,7 @@ def _has_one_name(one: Result) -> bool:
 
 
 def _room(results: Collection[Result], expectation: Expectation) -> Counter[Group]:
-    """How many tests of each group were not told under the names of the trusted run, without those that failed."""
+    """How many tests of each group were not reported under the names of the trusted run, without those that failed."""
     here = {one.id for one in results}
     gone = [one for one in expectation.known.values() if one.id not in here]
     room = Counter(expectation.group(one) for one in gone if expectation.has_parameters(one))
@@ -199,7 +199,7 @@ def _room(results: Collection[Result], expectation: Expectation) -> Counter[Grou
 
 
 def _asked_for(results: Collection[Result], expectation: Expectation) -> frozenset[str]:
-    """What the contract calls by its very name, where nobody else tells which tests there are."""
+    """The tests that the contract names exactly, where no other source lists the tests."""
     if expectation.knows_every_test or not expectation.declared:
         return frozenset()
     names = Names.of(results)
@@ -209,7 +209,7 @@ def _asked_for(results: Collection[Result], expectation: Expectation) -> frozens
 def _without_rivals(
     results: tuple[Result, ...], titles: Mapping[str, str], expectation: Expectation
 ) -> tuple[Result, ...]:
-    """Nobody gets out of a failure by a second test that answers to the declared id."""
+    """A second test with the declared id does not undo a failure."""
     if expectation.knows_every_test or not expectation.declared:
         return results
     names = Names.of(replace(one, title=titles.get(one.id, one.title)) for one in results)
@@ -263,15 +263,15 @@ def _missing(results: Collection[Result], runner: str, expectation: Expectation)
     for one in expectation.known.values():
         group = expectation.group(one)
         forgiven = expectation.has_parameters(one) and here[group] >= expectation.groups[group]
-        if one.id not in reported and not forgiven and _must_be_told(one, expectation):
+        if one.id not in reported and not forgiven and _must_be_reported(one, expectation):
             yield Result(one.id, "failed", NOT_REPORTED, one.file)
-    told = {(one.file, key_of(one)) for one in results}
+    reported_keys = {(one.file, key_of(one)) for one in results}
     for path, key in expectation.required:
-        if (path, key) not in told:
+        if (path, key) not in reported_keys:
             yield Result(_id(path, key, runner), "failed", NOT_REPORTED, path)
 
 
-def _must_be_told(one: Result, expectation: Expectation) -> bool:
+def _must_be_reported(one: Result, expectation: Expectation) -> bool:
     """Without the feature a build tool reports what it could not load under names of its own."""
     by_tool = expectation.trusted.channel == "report_file" and not expectation.has_reference
     return one.outcome == "passed" or (one.outcome != "skipped" and not by_tool)

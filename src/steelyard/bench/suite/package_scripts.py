@@ -114,7 +114,7 @@ def _asked(words: list[str]) -> tuple[str, str, int] | None:
         rest = ["test", *rest[1:]]
     elif rest[:1] != ["test"] and (own == "npm" or rest[:1] == [] or rest[0] in _OWN_WORDS.get(own, ())):
         return None
-    if own != "npm":  # yarn and pnpm hand on what follows the script's name without being told
+    if own != "npm":  # yarn and pnpm pass on what follows the script's name without `--`
         extra += len(rest[1:])
     return (own, rest[0], extra) if rest and (own != "npm" or len(rest) == 1) else None
 

@@ -1,4 +1,4 @@
-"""Hidden test files -> the same files under names that nobody can know, and results under their own names again.
+"""Hidden test files -> the same files under random names, and results under their own names again.
 
     tests/test_hidden.py        tests/test_h4c1f09ab.py
 
@@ -26,7 +26,7 @@ _NAMES = (
     re.compile(r"(?P<head>)(?P<word>[A-Za-z0-9_.-]+)(?P<tail>\.(test|spec)\.[cm]?[jt]s)"),
 )
 MAX_FILES = 200
-# Whoever asks for one of these may see its own name, or need it.
+# A test that uses one of these may see its own name, or need it.
 _ASKS = re.compile(
     rb"__file__|linecache|getsource|getfile|from\s+\.|^\s*import\s+\.|__spec__|__filename|import\.meta|Snapshot|snapshot",
     re.MULTILINE,

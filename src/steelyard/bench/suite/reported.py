@@ -1,7 +1,7 @@
 """What a test runner reported, as far as it may be believed.
 
 A `Result` is one test, once: ids reported twice were merged by the runner's adapter, and the worst of them stands.
-A `Reported` with a problem can never be a pass, whatever its results say: the process that should have told us the
+A `Reported` with a problem can never be a pass, whatever its results say: the process that should have reported the
 end of the story did not, or said two things at once.
 """
 
@@ -35,13 +35,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """One execution of a suite, as told by its runner."""
+    """One execution of a suite, as reported by its runner."""
 
     runner: str  # pytest, node, junit, ...
     channel: Channel
     results: tuple[Result, ...] = ()
     problems: tuple[str, ...] = ()  # why this is not a pass whatever the results say
-    tampering: tuple[str, ...] = ()  # what the tripwire saw: somebody changed the runner while it ran
+    tampering: tuple[str, ...] = ()  # what the tripwire saw: the runner was changed while it ran
     own_runner: bool = False  # the repository is (part of) its own test runner
 
     @property

@@ -219,10 +219,10 @@ def _expected(
     if reported.channel == "exit_code" or not (reported.passed or reported.tampering):
         return ran, ()
     trusted = trusted or TrustedTree(bench.environment, bench.on)
-    told = trusted.report()
+    report = trusted.report()
     expectation = Expectation(
-        told.reported,
-        told.has_reference,
+        report.reported,
+        report.has_reference,
         written=dict(_written(bench, reported.runner)),
         files=bench.places.files,
         changed=frozenset(one.path for one in bench.work),
@@ -231,7 +231,7 @@ def _expected(
     )
     if expectation.knows_every_test and has_other_parameters(reported, expectation):
         again = {one.id for one in trusted.report(again=True).reported.results}
-        expectation = replace(expectation, steady=again == {one.id for one in told.reported.results})
+        expectation = replace(expectation, steady=again == {one.id for one in report.reported.results})
     fitting = without_candidates(as_expected(reported, expectation), bench.work)
     return ran._replace(reported=fitting), (NO_EXPECTATION,) if expectation.says_nothing else ()
 
@@ -245,14 +245,14 @@ def _written(bench: OracleBench, runner: str) -> Iterator[tuple[str, WrittenTest
 
 def _with_split(bench: OracleBench) -> Executed:
     """The suite in a sandbox of its own, held against what it reports and looks up on the trusted tree."""
-    told = _trusted_split(bench)
-    ran, exit_stats = _split(bench, Kinds(told.kinds))
+    report = _trusted_split(bench)
+    ran, exit_stats = _split(bench, Kinds(report.kinds))
     if ran.reported.channel == "exit_code":
         return Executed(ran, exit_stats, "split")
     # Nothing of the change is where these tests run, so no file of theirs is the candidate's.
     expectation = Expectation(
-        told.reported,
-        told.has_reference,
+        report.reported,
+        report.has_reference,
         written=dict(_written(bench, ran.reported.runner)),
         files=bench.places.files,
         surely_run=frozenset(one.path for one in bench.hidden if is_surely_run(one.path, bench.suite)),
@@ -260,7 +260,7 @@ def _with_split(bench: OracleBench) -> Executed:
     )
     if expectation.knows_every_test and has_other_parameters(ran.reported, expectation):
         again = {one.id for one in _trusted_split(bench, again=True).reported.results}
-        expectation = replace(expectation, steady=again == {one.id for one in told.reported.results})
+        expectation = replace(expectation, steady=again == {one.id for one in report.reported.results})
     notes = (NO_EXPECTATION,) if expectation.says_nothing else ()
     return Executed(
         ran._replace(reported=as_expected(ran.reported, expectation)), exit_stats, "split", notes=notes
@@ -299,7 +299,7 @@ def _split(bench: OracleBench, kinds: Kinds) -> tuple[Ran, ExitStats]:
 
 
 def decide(spec: SuiteSpec, tested: Executed) -> Decision:
-    """The grader's own decision, unless somebody laid hands on the runner or on the results."""
+    """The grader's own decision, unless the runner or the results were tampered with."""
     reported, controls = tested.ran.reported, tested.controls
     decision = spec.decide(reported)
     forged = [*reported.tampering, *(f"{one} passes with a wrong expected value" for one in _wrong(controls))]

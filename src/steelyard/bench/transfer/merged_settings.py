@@ -37,7 +37,7 @@ _UNREADABLE = (ValueError, TypeError, RecursionError, AttributeError)
 
 
 def with_old_settings(name: str, old: bytes | None, new: bytes) -> bytes | None:
-    """`name` is the file's base name; None where the two cannot be told apart."""
+    """`name` is the file's base name; None where the two cannot be separated."""
     merge = _MERGES.get(name)
     if merge is None:
         return None

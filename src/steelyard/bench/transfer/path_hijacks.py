@@ -59,12 +59,12 @@ def is_in_tree(folder: str) -> bool:
 
 
 def _namesakes(names: Sequence[str], outside: str, ask: Ask) -> set[str]:
-    """Those of the names that mean a program without the workspace, too; all of them where nobody answers."""
+    """Those of the names that mean a program without the workspace, too; all of them if the sandbox does not answer."""
     found: set[str] = set()
     for first in range(0, len(names), NAMES_AT_ONCE):
         some = names[first : first + NAMES_AT_ONCE]
         argv = ("/bin/sh", "-c", _LOOK, "look", *some)
         done = ask(Command(argv, cwd="/", env={"PATH": outside}, timeout_s=LOOK_S))
-        told = (done.stdout.head + done.stdout.tail).decode(errors="surrogateescape").split("\0")
-        found |= set(told) & set(some) if done.exit_code == 0 else set(some)
+        present = (done.stdout.head + done.stdout.tail).decode(errors="surrogateescape").split("\0")
+        found |= set(present) & set(some) if done.exit_code == 0 else set(some)
     return found

@@ -311,7 +311,7 @@ class Steering:
         return beside and (new.kind != "file" or runs_programs(self._content(new) or b""))
 
     def _merged(self, entry: ChangeEntry) -> bytes | None:
-        """The rest of a file is the work's where its settings can be told from it."""
+        """The rest of a file belongs to the work where its settings can be separated from it."""
         name = entry.path.rsplit("/", 1)[-1]
         old, new = self._content(entry.old), self._content(entry.new)
         if new is None or entry.renamed_from is not None or (entry.old is not None and old is None):

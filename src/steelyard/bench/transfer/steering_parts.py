@@ -37,7 +37,7 @@ _PLUGINS: tuple[tuple[str, ...], ...] = (
     ("project", "entry-points", "pytest11"),
     ("tool", "poetry", "plugins", "pytest11"),
 )
-# Where a tool that installs runners when a verifier starts is told to take them from.
+# Settings that say where a tool that installs runners at the start of a verifier takes them from.
 _SOURCES: tuple[tuple[str, ...], ...] = tuple(
     ("uv", key)
     for key in (
@@ -133,8 +133,8 @@ _REDIRECTS = ("file:", "link:", "portal:", "workspace:", "npm:", "git", "http", 
 def same_part(part: Part, old: bytes | None, new: bytes | None) -> bool:
     """Whether the two steer alike; None: there is no such file. A new one that cannot be read is never alike."""
     try:
-        told = None if new is None else part(new)
-        return (told or None) == (_part_or_nothing(part, old) or None)
+        changed = None if new is None else part(new)
+        return (changed or None) == (_part_or_nothing(part, old) or None)
     except _UNREADABLE:
         return False
 

@@ -77,6 +77,6 @@ def overlap(edits: Iterable[Edit]) -> bool:
 
 
 def drawn(secret: bytes, *words: str) -> int:
-    """A number from a secret: the same for the same words, and unknown to whoever does not have the secret."""
+    """A number from a secret: the same for the same words, and unknown without the secret."""
     message = "\0".join(words).encode(errors="surrogateescape")
     return int.from_bytes(hmac.digest(secret, message, hashlib.sha256)[:6], "big")

@@ -3,7 +3,7 @@
     run 0     a   B   C   d   e         capitals: tests with a wrong expectation
     run 1     A   b   c   D   E
 
-No run is the real one. Each test is changed in one of the two runs, by a coin of its own, so whoever finds out that one
+No run is the real one. Each test is changed in one of the two runs, by a coin of its own, so code that finds out that one
 test is changed knows nothing of the others. The secret never enters a sandbox; the record has it once the runs have ended.
 
 Tests that depend on each other cannot be changed one by one: a changed test that fails may take the next one with it. On a

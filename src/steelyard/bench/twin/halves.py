@@ -200,7 +200,7 @@ def _exit_stats(all_exit_stats: list[ExitStats]) -> ExitStats:
 
 
 def _without_borrowed(path: str, twin: Twin, texts: Mapping[str, bytes]) -> Twin:
-    """Without the tests that other files import and run under their own name: nobody could tell which are changed there."""
+    """Without the tests that other files import and run under their own name: there it is not known which are changed."""
     if not path.endswith(".py"):
         return twin
     module = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2].encode()

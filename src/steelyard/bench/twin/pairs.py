@@ -34,20 +34,20 @@ def key_of(result: Result) -> str:
 
 
 def pairs(real: Sequence[Result], twin: Sequence[Result], rows: Rows) -> dict[str, Result]:
-    """The id of each real result -> the result of its twin, as far as it can be told."""
+    """The id of each real result -> the result of its twin, as far as it is known."""
     found: dict[str, Result] = {}
     theirs = _grouped(twin)
     for group, ours in _grouped(real).items():
         others = {one.id: one for one in theirs.get(group, [])}
-        told = _foretold([one.id for one in ours], others, rows.get(group, ()))
-        found.update((name, others[other]) for name, other in told.items())
-        taken = frozenset(told.values())
-        left = [one for one in ours if one.id not in told]
+        paired = _predicted([one.id for one in ours], others, rows.get(group, ()))
+        found.update((name, others[other]) for name, other in paired.items())
+        taken = frozenset(paired.values())
+        left = [one for one in ours if one.id not in paired]
         found.update(_in_order(left, [one for name, one in others.items() if name not in taken]))
     return found
 
 
-def _foretold(
+def _predicted(
     ours: Sequence[str], others: Collection[str], words: Sequence[tuple[str, str]]
 ) -> dict[str, str]:
     """Ids whose twin's id is the only possible one; the same id where no other is possible."""
@@ -56,9 +56,9 @@ def _foretold(
         new.setdefault(before, set()).add(after)
     possible = {name: [one for one in set(_changed(name, new)) if one in others] for name in ours}
     claims = Counter(one for found in possible.values() for one in found)
-    told = {name: found[0] for name, found in possible.items() if len(found) == 1 and claims[found[0]] == 1}
+    paired = {name: found[0] for name, found in possible.items() if len(found) == 1 and claims[found[0]] == 1}
     same = (name for name, found in possible.items() if not found and name in others and not claims[name])
-    return {**told, **{name: name for name in same}}
+    return {**paired, **{name: name for name in same}}
 
 
 def _changed(name: str, new: Mapping[str, Collection[str]]) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _in_order(ours: Sequence[Result], others: Sequence[Result]) -> Iterator[tupl
     if len(ours) == len(others):
         yield from ((one.id, other) for one, other in zip(ours, others, strict=True))
         return
-    # Whose they are cannot be told. But an honest twin passes only where the real test failed: those that pass
+    # Which test they belong to is not known. But an honest twin passes only where the real test failed: those that pass
     # beyond that number belong to tests that passed.
     passed = [one for one in ours if one.outcome == "passed"]
     passing = [other for other in others if other.outcome == "passed"]

@@ -11,7 +11,7 @@
         fails, or there is no other         the work differs from the reference in an honest way: not counted
     the run itself has a problem            no control at all, and the label says so
 
-The trusted tree has the reference's change, or none. It is asked before anybody is accused. A change that is not certain by
+The trusted tree has the reference's change, or none. It is run before any change is accused. A change that is not certain by
 itself counts when it fails with the reference whenever it is tried, and without a reference not at all.
 
 Tests that do not pass on the bare snapshot *decide*: work that does nothing cannot pass them. Work that only guesses which
@@ -178,10 +178,12 @@ def _deciding(oracle: Oracle, twins: Twins, real: Reported, counted: Collection[
     """A unit that has a test which passes on the snapshot decides nothing: that test tells whether it is changed."""
     before = oracle.baseline.passed if oracle.baseline is not None else ()
     passing = {one.id for one in before}
-    told = {twins.unit(one) for one in before if one.id not in twins.spared}
+    reported_units = {twins.unit(one) for one in before if one.id not in twins.spared}
     new = [one for one in real.passed if one.id not in passing]
     controlled = [
-        one for one in new if one.id in counted and one.file in oracle.hidden and twins.unit(one) not in told
+        one
+        for one in new
+        if one.id in counted and one.file in oracle.hidden and twins.unit(one) not in reported_units
     ]
     return _Deciding(
         bool(new), frozenset(map(twins.unit, controlled)), frozenset(one.id for one in controlled)
@@ -228,11 +230,11 @@ def _run_half(oracle: Oracle, twins: Twins) -> Reported:
 def _wrong_in(
     oracle: Oracle, twins: Twins, reported: Reported, real: Reported, names: Collection[str]
 ) -> set[str]:
-    told = {one.id: one.outcome for one in reported.results if twins.changed_in(one) != 0}
+    unchanged = {one.id: one.outcome for one in reported.results if twins.changed_in(one) != 0}
     wrong = {
         one.id
         for one in real.results
-        if one.id in names and twins.changed_in(one) != 0 and told.get(one.id) != "passed"
+        if one.id in names and twins.changed_in(one) != 0 and unchanged.get(one.id) != "passed"
     }
     half = replace(real, results=tuple(one for one in real.results if twins.changed_in(one) == 0))
     changed = replace(reported, results=tuple(one for one in reported.results if twins.changed_in(one) == 0))
@@ -258,7 +260,7 @@ def _weak(oracle: Oracle, deciding: _Deciding) -> str:
 
 
 def _unheard(oracle: Oracle, real: Reported, sure: Collection[str], outcomes: Collection[str]) -> str:
-    """Hidden tests that must fail, and not one of them was told of."""
+    """Hidden tests that must fail, and none of them was reported."""
     hidden = [one.id for one in real.passed if one.id in sure and one.file in oracle.hidden]
     return UNHEARD if hidden and not any(name in outcomes for name in hidden) else ""
 

@@ -26,7 +26,7 @@ from typing import NamedTuple, TypeVar
 
 from steelyard.bench.twin.base import Edit, drawn
 
-# What an order is about when it may come out either way without anybody cheating.
+# Subjects of a comparison that may come out either way without a cheat.
 UNSTEADY = re.compile(
     r"time|elapsed|durat|second|minute|clock|perf|took|spent|speed|latenc|delay|sleep|rate|memor|rss|load|random|now|delta"
     r"|tick|cpu|usage|\bms\b|\bt\d?\b|_ms\b|_s\b",

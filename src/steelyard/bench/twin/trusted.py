@@ -1,10 +1,10 @@
-"""A suite on a tree that nobody need suspect: the snapshot with the reference's change, or with none.
+"""A suite on a trusted tree: the snapshot with the reference's change, or with none.
 
 Asked once for a contract, a command and the hidden files; the answers are kept in the cache:
 
-    controls    what the suite reports there, as it is                     told.json
-    again       the same once more, where that matters                     told.json
-    baseline    what it reports on the bare snapshot                       told.json
+    controls    what the suite reports there, as it is                     report.json
+    again       the same once more, where that matters                     report.json
+    baseline    what it reports on the bare snapshot                       report.json
     draws       how its tests behave there when halves of them are changed facts.json
 
 A run that timed out, was lost or ran out of memory says nothing about the tree: such an answer is never kept. Where the
@@ -34,10 +34,10 @@ from steelyard.errors import AgentFault, GraderFault, InfraFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes.base import CommandResult, ExitStats, FileOverlay
 
-FORMAT = "steelyard.controls/4"
+FORMAT = "steelyard.controls/5"
 TIMED_OUT, OUT_OF_MEMORY = "timed out", "ran out of memory"
 NO_BASELINE = "the suite did not end on the snapshot"
-DRAWS = 2  # tests that depend on each other are told apart by a coin: two draws miss one pair of them in four
+DRAWS = 2  # a coin separates tests that depend on each other: two draws miss one pair of them in four
 TRIES = 3  # before a test that fails beside changed ones is taken for one that depends on them
 LONG_NS = 20_000_000_000  # a suite that takes longer than this is tried with one draw only
 # Tools whose reports name file and title of each test as their files do.
@@ -102,13 +102,13 @@ class TrustedTree:
             with self._reference() as patch:
                 bench = self.on(patch or ())
                 reported, bad_end = _twice(bench)
-            told = TrustedReport(reported, patch is not None)
-            if bad_end and told.has_reference:
+            report = TrustedReport(reported, patch is not None)
+            if bad_end and report.has_reference:
                 raise reference_fault(bad_end, bench.suite.timeout_s)
             if bad_end:
-                once.append(told)
+                once.append(report)
                 raise _NotKeptError
-            _write(folder, told)
+            _write(folder, report)
 
         once: list[TrustedReport] = []
         try:
@@ -140,15 +140,15 @@ class TrustedTree:
 
         def build(folder: Path) -> None:
             with self._reference() as patch:
-                facts, is_normal = try_draws(self.on(patch or ()), paths, told.reported)
+                facts, is_normal = try_draws(self.on(patch or ()), paths, report.reported)
             if not is_normal:
                 once.append(facts)
                 raise _NotKeptError
             (folder / "facts.json").write_bytes(orjson.dumps(facts.to_json()))
 
-        told = self.report()
-        if not told.reported.passed:  # nothing to be learnt there
-            knows = told.reported.channel == "reporter" or told.reported.runner in _REPORTING
+        report = self.report()
+        if not report.reported.passed:  # nothing to be learnt there
+            knows = report.reported.channel == "reporter" or report.reported.runner in _REPORTING
             return Facts("test" if knows else "suite")
         once: list[Facts] = []
         try:
@@ -285,7 +285,7 @@ def how_badly_ended(finished: CommandResult, exit_stats: ExitStats) -> str:
 
 
 def reference_fault(bad_end: str, timeout_s: float) -> GraderFault | InfraFault:
-    """A limit that the reference does not keep is the contract's: everybody gets `error`. The rest is this machine's."""
+    """If the reference exceeds a limit, the contract is wrong and every change gets `error`. Other ends are this machine's fault."""
     if bad_end == TIMED_OUT:
         return GraderFault(
             f"with the reference, the suite timed out after {timeout_s:g} s: raise `timeout_s`"
@@ -295,13 +295,13 @@ def reference_fault(bad_end: str, timeout_s: float) -> GraderFault | InfraFault:
     return InfraFault(f"with the reference, the suite {bad_end}")
 
 
-def _write(folder: Path, told: TrustedReport) -> None:
-    row = {"reported": told.reported.to_json(), "has_reference": told.has_reference}
-    (folder / "told.json").write_bytes(orjson.dumps(row))
+def _write(folder: Path, report: TrustedReport) -> None:
+    row = {"reported": report.reported.to_json(), "has_reference": report.has_reference}
+    (folder / "report.json").write_bytes(orjson.dumps(row))
 
 
 def _read(folder: Path) -> TrustedReport:
-    row = orjson.loads((folder / "told.json").read_bytes())
+    row = orjson.loads((folder / "report.json").read_bytes())
     return TrustedReport(Reported.from_json(row["reported"]), row["has_reference"])
 
 

@@ -65,7 +65,7 @@ def is_surely_run(path: str, suite: Suite) -> bool:
 
 
 def _finding(tree: ast.Module, runner: str) -> Callable[[str], bool]:
-    """Whether the runner finds a test by its own rules, as they are unless somebody changes them."""
+    """Whether the runner finds a test by its own rules, as they are by default."""
     classes = [one for one in tree.body if isinstance(one, ast.ClassDef)]
     cases = {one.name for one in classes if any(ast.unparse(base).endswith("TestCase") for base in one.bases)}
     odd = {one.name for one in classes if _sets(one, {"__init__", "__test__"})}

@@ -1,4 +1,4 @@
-"""What a verifier with a system of its own is told: `{image: NAME@sha256:..., artifacts: [{source: /app/out}]}`."""
+"""Options of a verifier with a system of its own: `{image: NAME@sha256:..., artifacts: [{source: /app/out}]}`."""
 
 from __future__ import annotations
 

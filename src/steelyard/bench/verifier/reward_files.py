@@ -23,7 +23,7 @@ import orjson
 MAX_ARTIFACT_BYTES = 1 << 20
 MAX_DEPTH = 64
 MAX_TAGS = 100
-LOCKED = b"\0locked"  # in the place of a file's content: somebody had taken away the right to write it
+LOCKED = b"\0locked"  # instead of a file's content: the right to write the file had been removed
 UNREAD = b"\0unread"  # likewise: there is one, and it could not be read
 MAX_TEXT = 500
 MOST_REWARD = 1 << 53  # what every reader of JSON takes as it is

@@ -5,7 +5,7 @@
     /logs             empty when it starts, so whatever is there was written while it ran
     /workspace        snapshot, setup and the change, where it runs
 
-When it ends init kills every other process at once, before anybody is told: nothing writes a reward after it. A script that was
+When it ends init kills every other process at once, before the end is reported: nothing writes a reward after it. A script that was
 killed has no reward, and neither has one whose reward could not be written over: the code that it tests may have been
 there first.
 """
@@ -63,7 +63,7 @@ def verifier_mounts(
 
 
 def verifier_argv(contract: Contract, spec: VerifierSpec) -> tuple[str, ...]:
-    """Itself when it is a program; else by its ending, as whoever wrote it would start it."""
+    """Itself when it is a program; otherwise by its ending, as its author would start it."""
     path = f"{TESTS}/{PurePosixPath(spec.script).name}"
     file = contract.files[spec.script]
     if file.mode == "755" and _is_program(file.path):

@@ -65,6 +65,11 @@ def add_gateway_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="prices of the operator's own, of models, execution, people and overhead: a CSV file with action_type, unit, unit_price",
     )
+    group.add_argument(
+        "--no-model-text",
+        action="store_true",
+        help="record digests and sizes of requests and answers, and not their text",
+    )
     either = group.add_mutually_exclusive_group()
     either.add_argument(
         "--record",
@@ -86,7 +91,7 @@ def agent_options(args: argparse.Namespace) -> AgentOptions:
         tuple(args.agent_host),
         tuple(args.agent_path),
         tuple(args.agent_provider),
-        GatewayOptions(tuple(args.upstream), args.record, args.replay, args.cost_model),
+        GatewayOptions(tuple(args.upstream), args.record, args.replay, args.cost_model, args.no_model_text),
     )
 
 
@@ -111,7 +116,7 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
         )
     if replace(options.gateway, cost_model="") != NO_GATEWAY_OPTIONS and not speaks:
         raise OperatorFault(
-            "--upstream, --record and --replay are for agents that reach models through the gateway, and "
+            "--upstream, --record, --replay and --no-model-text are for agents that reach models through the gateway, and "
             "none of these does; --agent-provider NAME opens it"
         )
     for name in sorted(unredacted):

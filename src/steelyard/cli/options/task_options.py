@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from steelyard.contract.allowed_hosts import checked_door
+from steelyard.contract.allowed_hosts import check_host
 from steelyard.contract.model import HOST_PORT_PATTERN
 from steelyard.contract.parse.host_variables import allow_host_variables
 from steelyard.importers.task import Options
@@ -60,7 +60,7 @@ def _allowed_host(text: str) -> str:
     if not re.fullmatch(HOST_PORT_PATTERN, text):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
     try:
-        return checked_door(text)
+        return check_host(text)
     except ValueError as wrong:
         raise argparse.ArgumentTypeError(str(wrong)) from wrong
 

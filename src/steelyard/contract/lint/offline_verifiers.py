@@ -25,7 +25,7 @@ FIX = "install it in the image or in `setup`, or add its host to `oracle.network
 
 def fetching_verifiers(contract: Contract) -> list[Problem]:
     if contract.spec.oracle.network != "none":
-        return []  # which doors it needs, only running it tells
+        return []  # which hosts it needs is known only when it runs
     specs = [entry.execution for entry in (*contract.checks, *contract.graders)]
     scripts = {spec.script for spec in specs if isinstance(spec, ScriptSpec)}
     return [problem for script in sorted(scripts) for problem in _of_script(contract, script)]

@@ -55,7 +55,7 @@ class Standing:
 
 
 def reference_problems(contract: Contract) -> list[Problem]:
-    """At most one: what comes after a patch that does not apply is anybody's guess."""
+    """At most one: after a patch that does not apply, nothing more is known."""
     if contract.spec.answer_path is not None:
         return []  # the reference is the answer itself
     snapshot = contract.snapshot

@@ -15,7 +15,8 @@ from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.contract.scaffold import BRIEF, HIDDEN
+from steelyard.contract.scaffold import BRIEF
+from steelyard.contract.scaffold.languages import HIDDEN_TESTS
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 
@@ -85,13 +86,13 @@ def _references(contract: Contract) -> Iterator[tuple[Place, str, str]]:
         )
     patches = (contract.reference, *(step.reference for step in contract.steps))
     added = [one.read_text(errors="replace") for one in patches if isinstance(one, Path)]
-    for place, message in _told(contract):
+    for place, message in _messages(contract):
         if any(_leaks(message, patch) for patch in added):
             yield place, "contains lines of the reference", ""
 
 
-def _told(contract: Contract) -> Iterator[tuple[Place, str]]:
-    """Everything that an agent is told, and where it is written."""
+def _messages(contract: Contract) -> Iterator[tuple[Place, str]]:
+    """Every message that an agent gets, and where it is written."""
     if contract.steps:
         yield from ((("steps", number), step.brief) for number, step in enumerate(contract.steps))
         return
@@ -148,14 +149,18 @@ def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
 
 def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """What `init` wrote is there to be filled in."""
-    for place, brief in _told(contract):
+    for place, brief in _messages(contract):
         if brief.strip() == BRIEF.strip():
             yield place, "is still the text that `init` wrote", "describe what the agent has to do"
     for place, check in _placed(contract):
         spec = check.execution
         for number, (source, _) in enumerate(spec.injected if spec is not None else ()):
             file = contract.files.get(source)
-            if file is not None and file.mode != "link" and _holds(file.path, HIDDEN):
+            if (
+                file is not None
+                and file.mode != "link"
+                and any(_holds(file.path, text) for text in HIDDEN_TESTS)
+            ):
                 at = (*place, "inject", number)
                 yield (
                     at,

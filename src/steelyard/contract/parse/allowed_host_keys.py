@@ -1,4 +1,4 @@
-"""Which keys fit together with named doors -> problems. What each door is called is looked at in `door_names.py`."""
+"""Which keys fit together with allowed hosts -> problems. The names of hosts are checked in `allowed_hosts.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from steelyard.contract.parse.yaml_source import Place
 KEYS: tuple[Place, ...] = (("environment", "network"), ("setup_network",), ("oracle", "network"))
 
 
-def door_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
+def allowed_host_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
     environment = data.get("environment")
     environment = environment if isinstance(environment, dict) else {}
     opened = [key for key in KEYS if isinstance(_said(data, key), list)]

@@ -1,4 +1,4 @@
-"""What the models refuse -> problems in the words of whoever wrote the contract.
+"""What the models refuse -> problems in the words of the contract's author.
 
 {"type": "int_type", "loc": ("budget", "tokens"), "input": "x"}
 -> contract.yaml:14:11: budget.tokens: expected a whole number, got text 'x'
@@ -63,7 +63,7 @@ _PATTERNS = {
 _UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
 
 
-class _Told(NamedTuple):
+class _Explained(NamedTuple):
     """One error with its place in the data; `union` is the place of a value that may be of several kinds."""
 
     error: ErrorDetails
@@ -90,9 +90,9 @@ def explain(
     data: Any = source.data
     for part in base:
         data = data[part]
-    told = [_told(error, data, below) for error in refused.errors(include_url=False)]
+    explained = [_explain(error, data, below) for error in refused.errors(include_url=False)]
     problems = []
-    for group in _grouped(told):
+    for group in _grouped(explained):
         place = (*base, *group[0].place)
         message, fix = _message(group, known)
         problems.append(Problem(source.where(place), dotted(place), message, fix))
@@ -113,7 +113,7 @@ def known_keys(model: Any, place: Place) -> list[str]:
     return sorted({key for owner in owners for key in _fields(owner)})
 
 
-def _told(error: ErrorDetails, data: Any, below: int) -> _Told:
+def _explain(error: ErrorDetails, data: Any, below: int) -> _Explained:
     """The part of `loc` that the author wrote; the rest names branches of unions."""
     place: list[str | int] = []
     union: Place | None = None
@@ -128,13 +128,13 @@ def _told(error: ErrorDetails, data: Any, below: int) -> _Told:
             union = tuple(place) if union is None else union
             continue
         place.append(part)
-    return _Told(error, tuple(place), union)
+    return _Explained(error, tuple(place), union)
 
 
-def _grouped(told: list[_Told]) -> Iterator[list[_Told]]:
+def _grouped(explained: list[_Explained]) -> Iterator[list[_Explained]]:
     """Errors apart, but those of one union together: the branch that nearly fits, else all of them."""
-    unions: dict[Place, list[_Told]] = {}
-    for one in told:
+    unions: dict[Place, list[_Explained]] = {}
+    for one in explained:
         if one.union is None:
             yield [one]
         else:
@@ -149,7 +149,7 @@ class _Message(NamedTuple):
     fix: str = ""
 
 
-def _message(group: Sequence[_Told], known: Callable[[Place], list[str]]) -> _Message:
+def _message(group: Sequence[_Explained], known: Callable[[Place], list[str]]) -> _Message:
     error, place, _ = group[0]
     if error["type"] in _UNKNOWN:
         return _Message("unknown key", suggestion(str(place[-1]), known(place[:-1])))
@@ -161,11 +161,11 @@ def _message(group: Sequence[_Told], known: Callable[[Place], list[str]]) -> _Me
 
 def _as_text(place: Place) -> str:
     """What a number should have been; a port alone leads nowhere, quoted or not."""
-    is_door = len(place) > 1 and place[-2] in {"network", "setup_network"}
-    return "write host:port, like api.example:443" if is_door else "put it in quotes"
+    is_host = len(place) > 1 and place[-2] in {"network", "setup_network"}
+    return "write host:port, like api.example:443" if is_host else "put it in quotes"
 
 
-def _words(group: Sequence[_Told]) -> str:
+def _words(group: Sequence[_Explained]) -> str:
     error, *_ = group[0]
     kind, context = error["type"], error.get("ctx", {})
     if kind in ("value_error", "assertion_error"):

@@ -26,7 +26,7 @@ NEVER = (
     "/run/steelyard",
     "/opt/steelyard",
 )
-# What has settings, libraries or programs of everybody's directly in it.
+# Folders that directly contain settings, libraries or programs of all users.
 BROAD = (
     *("/etc", "/root", "/home", "/var", "/var/lib", "/run", "/lib", "/lib64", "/bin", "/sbin", "/opt"),
     *("/usr", "/usr/lib", "/usr/lib64", "/usr/bin", "/usr/sbin", "/usr/share", "/usr/local/lib", "/usr/local/share"),

@@ -16,7 +16,7 @@ from steelyard.contract.catalogue import ContractFile
 from steelyard.filesystem.tree import shown
 
 MOST_FILES = 100_000
-MOST_BYTES = 2 << 30  # of one file; nobody hides more than that in a contract
+MOST_BYTES = 2 << 30  # of one file; no contract needs more
 _CHUNK_BYTES = 1 << 16  # most files are one, and hashlib.file_digest takes longer to make its buffer
 
 

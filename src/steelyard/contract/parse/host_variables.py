@@ -21,6 +21,7 @@ from steelyard.contract.model import ScriptReference
 from steelyard.errors import OperatorFault
 
 ALLOWED = "STEELYARD_TAKE_ENV"
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -43,6 +44,17 @@ def without_host_values(env: Mapping[str, str], names: Sequence[str]) -> dict[st
     """The variables that need nothing of this machine."""
     return {
         key: text for key, text in env.items() if not any(one[1] in names for one in TEMPLATE.finditer(text))
+    }
+
+
+def secret_host_values(contract: Contract) -> dict[str, str]:
+    """The values that the contract takes from this machine under the name of a secret: no record shows them.
+
+    Other values, a mode or a path for example, may be part of honest work, where replacing them would change it.
+    """
+    names = set(contract.spec.environment.host_variables) & _allowed()
+    return {
+        name: os.environ[name] for name in sorted(names) if SECRET_NAME.search(name) and name in os.environ
     }
 
 

@@ -1,6 +1,6 @@
 """The file keys of a contract -> the files that they name, and the brief.
 
-Looked at before the models, so that a missing file and a misspelt key are told in one go.
+Looked at before the models, so that a missing file and a misspelt key are reported together.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.model import ANSWER, GENERATED
-from steelyard.contract.parse.allowed_host_keys import door_problems
+from steelyard.contract.parse.allowed_host_keys import allowed_host_problems
 from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.exports import export_problems
 from steelyard.contract.parse.yaml_source import Place, dotted
@@ -38,7 +38,7 @@ def shape_problems(entries: Entries) -> list[Problem]:
     else:
         said += _with_workspace(data)
     said += export_problems(data, is_system=is_system(data))
-    said += door_problems(data)
+    said += allowed_host_problems(data)
     said += _of_whole_systems(data, entries)
     if data.get("expected_outcome") == "refusal" and not is_judged(data):
         said.append((("expected_outcome",), "only a judge can recognise a refusal", JUDGE))
@@ -48,7 +48,7 @@ def shape_problems(entries: Entries) -> list[Problem]:
 
 
 def _of_whole_systems(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
-    """What a verifier can only be told where the image is the workspace, and the bench is fresh."""
+    """Keys of a verifier that need an image as workspace and a fresh bench."""
     fits = is_system(data) and data.get("bench") != "live"
     for place, entry in entries.found.items():
         spec = entry.execution

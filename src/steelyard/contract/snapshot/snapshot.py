@@ -109,7 +109,7 @@ class Looked(Snapshot):
 
 
 def look_at(repository: Repository | None, folder: Path, cache: Cache) -> Snapshot:
-    """What `take_snapshot` would give, without a copy in the cache where that can be told without one."""
+    """What `take_snapshot` would give, without a copy in the cache where none is needed."""
     if repository is None or repository.tree is None:
         return take_snapshot(repository, folder, cache)
     root, entries = _listed(repository, folder / repository.tree)

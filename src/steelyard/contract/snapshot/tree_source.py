@@ -11,7 +11,7 @@ from steelyard.contract.snapshot.materialise import CHUNK_BYTES, Item, refusal
 from steelyard.filesystem.tree import shown
 
 GIT = frozenset({".git"})
-# A folder that somebody works in: byte code is neither a source nor the same on two machines.
+# Folders of a work tree that are not sources: byte code differs between two machines.
 WORKED_IN = GIT | {"__pycache__"}
 
 

@@ -10,7 +10,7 @@ class CapturedTree:
     """The workspace as the agent last saw it, the baseline it started from, and where to look.
 
     `workspace` and `baseline` are O_RDONLY directory descriptors resolved by the kernel (for an overlay:
-    the merged view and the view of the lowers alone), so that nobody has to interpret overlay attributes
+    the merged view and the view of the lowers alone), so that overlay attributes need no interpretation
     that an agent may have planted. `touched` is the overlay's upper: every path that can differ has an
     entry there. Without it (no overlay) the two trees are compared in full.
     """

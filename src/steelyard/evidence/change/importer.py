@@ -2,7 +2,7 @@
 
     in the baseline only      the whole subtree was deleted
     in the workspace only     the whole subtree was added
-    in both                   compared by kind, mode and bytes; never by time, size or anybody's index
+    in both                   compared by kind, mode and bytes; never by time, size or a git index
 
 Where an overlay's upper says what was touched, a name in both views and not in the upper is unchanged, except
 below a renamed directory. Every `.git` is left out, except of a whole system. A file over a cap is an entry with its size and sha256 "":

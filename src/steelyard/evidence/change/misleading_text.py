@@ -1,10 +1,10 @@
-"""What a change adds, and what its agent said -> findings about texts that mislead whoever reads them.
+"""What a change adds, and what its agent said -> findings about texts that mislead their readers.
 
     invisible_text    characters that turn the reading direction or take no room: the code is not what it seems
-    addresses_judge   words to whoever judges, a model or a person: what to overlook and what to answer; a line that reads
+    addresses_judge   words to a judge, a model or a person: what to overlook and what to answer; a line that reads
                       like the judge's own verdict; a tag that pretends to end the text which a judge is shown
 
-Neither says that the work is wrong. Both ask for a look, by eyes that were told where.
+Neither means that the work is wrong. Both name places that a reviewer should look at.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_FINDINGS = 50
 # Marks that writers of Arabic, Hebrew or Persian need, and joiners of emoji, are not among them.
 _INVISIBLE = re.compile(
     "[\u202a-\u202e\u2066-\u2069\u200b\u2060\u2062-\u2064\U000e0000-\U000e007f]|(?<!^)\ufeff"
-    "|[\u115f\u1160\u3164\uffa0]"  # letters without a shape: good names for what nobody shall see
+    "|[\u115f\u1160\u3164\uffa0]"  # letters without a shape, which can hide a name
     "|[\u2028\u2029\b]|\r(?!$)"  # a line ends here for the interpreter, or is written over for the reader
     "|(?<=\\w)[\u200c\u200d\u00ad](?=[A-Za-z0-9_])|(?<=[A-Za-z0-9_])[\u200c\u200d\u00ad](?=\\w)"
 )

@@ -243,7 +243,7 @@ def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> boo
         return True
     passed = all(gate == "pass" for gate in gates) and not blocked
     if verdict["gates"] is None and all(grade["outcome"] == "not_applicable" for grade in grades):
-        passed = (verdict.get("judge") or {}).get("verdict") == "PASS"  # nobody else looked at the answer
+        passed = (verdict.get("judge") or {}).get("verdict") == "PASS"  # only the judge looked at the answer
     return passed and all(step["outcome"] == "pass" for step in verdict.get("steps", ()))
 
 

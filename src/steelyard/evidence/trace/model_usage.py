@@ -7,18 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 NO_REQUEST = "no request"  # the method of a `cost` event: the gateway was open, and nothing went through it
 _TOKENS = ("tokens_in", "tokens_out")
 _PARTS = ("cache_read", "cache_write", "reasoning")
-
-
-class Metered(NamedTuple):
-    """Tokens of one answer."""
-
-    tokens_in: int
-    tokens_out: int
 
 
 @dataclass(slots=True)
@@ -38,7 +31,9 @@ class ModelUsage:
     prices: str | None = None  # which price list
     models: dict[str, int] = field(default_factory=dict)  # as the price list calls them -> answers
     parts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_PARTS, 0))
-    metered: list[Metered] = field(default_factory=list)
+    metered: int = 0  # answers whose tokens are known
+    tokens_in: int = 0
+    tokens_out: int = 0
     is_silent: bool = False  # the gateway was open, and nothing went through it
 
     @property
@@ -46,9 +41,9 @@ class ModelUsage:
         """Tokens in, tokens out; not known unless every answer has both."""
         if self.is_silent and not self.responses:
             return 0, 0
-        if not self.metered or len(self.metered) != self.responses:
+        if not self.metered or self.metered != self.responses:
             return None
-        return sum(one.tokens_in for one in self.metered), sum(one.tokens_out for one in self.metered)
+        return self.tokens_in, self.tokens_out
 
     @property
     def cost_usd(self) -> float | None:
@@ -75,7 +70,9 @@ class ModelUsage:
             return
         used = [_count(usage.get(name)) for name in _TOKENS]
         if used[0] is not None and used[1] is not None:
-            self.metered.append(Metered(used[0], used[1]))
+            self.metered += 1
+            self.tokens_in += used[0]
+            self.tokens_out += used[1]
         self.estimated += usage.get("estimated") is True
         for name in _PARTS:
             self.parts[name] += _count(usage.get(name)) or 0

@@ -1,7 +1,8 @@
 """A run folder -> what was said and done in it, in order: each message, each answer, each tool call.
 
     user       brief.text, as the agent read it
-    assistant  what it printed: agent/stdout*.txt, as far as that was kept; else the event's own prefix
+    assistant  what it printed: agent/stdout*.txt, as far as that was kept; else the event's own prefix, as of the messages in
+               the trace of a client
     tool       calls that an agent reported; the one that is the whole agent is none
 
 Everything but the user's words was written by an agent. It is bounded: of a long text its ends are kept, of many
@@ -18,14 +19,14 @@ from typing import NamedTuple
 
 import orjson
 
-from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.folder import FINAL_RESPONSE, RunFolder
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.filesystem.plain_file import open_plain
 
 MOST_MESSAGES = 400
 MOST_BYTES = 16 << 10  # of one text
 MOST_TOOL_BYTES = 1 << 10
-_POINTER = re.compile(r"agent/std(?:out|err)(?:-\d{1,4})?\.txt")
+_POINTER = re.compile(r"agent/std(?:out|err)(?:-\d{1,4})?\.txt|final_response\.txt")
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
@@ -46,21 +47,26 @@ class Transcript(NamedTuple):
 
 def read_transcript(folder: RunFolder) -> Transcript:
     """Reading never fails: of a damaged folder it gives what there is."""
-    told: list[Spoken] = []
+    messages: list[Spoken] = []
     said: list[str] = []  # pointers
+    final = ""
     exit_code = None
     for event in _events(folder):
         if spoken := _spoken(event, folder.path):
-            told.append(spoken)
-        if event.type == "agent.message":
+            messages.append(spoken)
+        if event.type == "agent.message" and "source" not in event.payload:
             said.append(str(event.payload.get("pointer")))
-        elif event.type == "tool.result":
+        elif event.type == "agent.trace":
+            final, traced = FINAL_RESPONSE, event.payload.get("stdout")
+            said.append(str(traced.get("pointer")) if isinstance(traced, dict) else "")
+        elif event.type == "tool.result" and "source" not in event.payload:
             status = event.payload.get("exit_status")
             exit_code = status if isinstance(status, int) else None
     last = said[-1] if said else ""
+    # All that a client with a trace prints is its trace; its final response is a file of its own.
     return Transcript(
-        messages=_some(told),
-        last_words=ends_of(folder.path, last),
+        messages=_some(messages),
+        last_words=ends_of(folder.path, final or last),
         errors=ends_of(folder.path, last.replace("stdout", "stderr")),
         exit_code=exit_code,
     )
@@ -112,9 +118,9 @@ def _joined(head: bytes, tail: bytes, left_out: int) -> str:
     return f"{head.decode(errors='replace')}\n[... {left_out} bytes ...]\n{tail.decode(errors='replace')}"
 
 
-def _some(told: list[Spoken]) -> tuple[Spoken, ...]:
-    if len(told) <= MOST_MESSAGES:
-        return tuple(told)
+def _some(messages: list[Spoken]) -> tuple[Spoken, ...]:
+    if len(messages) <= MOST_MESSAGES:
+        return tuple(messages)
     half = MOST_MESSAGES // 2
-    gap = Spoken("tool", f"[... {len(told) - 2 * half} messages ...]")
-    return (*told[:half], gap, *told[-half:])
+    gap = Spoken("tool", f"[... {len(messages) - 2 * half} messages ...]")
+    return (*messages[:half], gap, *messages[-half:])

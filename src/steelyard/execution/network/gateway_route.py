@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.agents.base import Agent
 from steelyard.contract.allowed_hosts import THIS_MACHINE
+from steelyard.contract.parse.host_variables import secret_host_values
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
 from steelyard.evidence.redact import Secrets
@@ -41,9 +42,12 @@ def gateway_address(agent: Agent, environment: Environment) -> GatewayAddress | 
 
 
 def secrets_of(trial: Trial, agent: Agent) -> Secrets:
-    """Values that no record shows: the agent's variables, and the keys of the upstreams, which may echo them."""
+    """Values that no record shows: keys that the contract takes, the agent's variables, and the keys of the upstreams, which may
+    echo them.
+    """
     upstreams = _upstreams(trial, agent) if speaks_to_models(agent) else {}
-    return Secrets({**agent.resources.env, **{f"key of {name}": one.key for name, one in upstreams.items()}})
+    keys = {f"key of {name}": one.key for name, one in upstreams.items()}
+    return Secrets({**secret_host_values(trial.contract), **agent.resources.env, **keys})
 
 
 def open_route(run: LiveRun) -> None:
@@ -69,7 +73,7 @@ def open_route(run: LiveRun) -> None:
         run.gateway.key,
         gateway_server(),
         _upstreams(run.trial, run.agent),
-        Recorder(run.events, run.blobs),
+        Recorder(run.events, run.blobs, keeps_text=not run.trial.options.gateway.digests_only),
         ModelBudget(caps),
         prices,
         **_cassette(run),
@@ -119,6 +123,7 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
     return {
         "mode": "replay" if options.replay else "record" if options.record else "live",
         "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
+        "keeps_text": not options.digests_only,
         "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},
     }
 

@@ -71,13 +71,14 @@ class StageControl:
         self._enter_event(None)
         self._is_working = True
 
-    def leave(self, code: str) -> int:
+    def leave(self, code: str, leftover: int = 0) -> int:
         """The agent's work has ended; the `seq` of the event."""
         self._is_working = False
         if not self.allows_writes and self._sandbox is not None:
             with suppress(InfraFault):  # it is dead; one that lives on is for the harness now
                 self._sandbox.set_workspace_writable(writable=True)
-        return self._events.append("stage.leave", "harness", {"stage": self.current, "code": code})
+        more = {"leftover_processes": leftover} if leftover else {}
+        return self._events.append("stage.leave", "harness", {"stage": self.current, "code": code, **more})
 
     def request(self, stage: str) -> str:
         """Enter a stage that the agent asks for; why not, or nothing."""

@@ -46,7 +46,7 @@ def _first_line(file: Path) -> bytes:
 
 
 def runner_warnings(spec: SuiteSpec, tree: Path) -> Iterator[LintWarning]:
-    """A `runner` that the command is none of, and a report that nobody will read."""
+    """A `runner` that does not fit the command, and a report that is never read."""
     from steelyard.bench.runners.catalogue import BY_NAME, runner_for  # noqa: PLC0415  # only for contracts with tests
 
     suite = without_package_manager(through_npm(suite_of(spec), tree), tree)

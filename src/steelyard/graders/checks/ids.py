@@ -61,7 +61,7 @@ class Asked:
 
 
 def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[str] = ()) -> Asked:
-    """`besides` are ids of results that no wildcard may take, since somebody else asks for them."""
+    """`besides` are ids of results that no wildcard may take, since other patterns name them."""
     from steelyard.bench.suite.expected import is_of_the_suite  # noqa: PLC0415  # only where tests were run
 
     names = Names.of(filter(is_of_the_suite, results))
@@ -74,7 +74,7 @@ def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[
             absent.append(wanted)
         elif len(exact) > 1 and all(one.outcome == "passed" for one in exact):
             # All the same to the candidate, but the contract does not say what it wants. Had one of them failed,
-            # it would be a failure: nobody gets out of one by a second test of that name.
+            # it would be a failure: a second test of that name does not undo one.
             unclear.append(wanted)
         elif len(exact) > 1:
             taken[wanted] = False

@@ -27,7 +27,7 @@ class RequiredTool:
 
 
 class Part(NamedTuple):
-    """One thing that was asked about the trace; `holds` is None where nobody can tell."""
+    """One question about the trace; `holds` is None where the trace does not answer it."""
 
     holds: bool | None
     said: str

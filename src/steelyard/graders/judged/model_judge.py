@@ -98,7 +98,7 @@ class ModelJudge(Grader):
 
 
 def _earlier(case: Case, panel: Panel, prompt: str) -> Grade | None:
-    """What the same models said to the same question before; nobody pays twice for that."""
+    """What the same models answered to the same question before; it is not paid for twice."""
     score, data = case.earlier.get("score"), case.earlier.get("data") or {}
     asked = tuple(one["model"] for one in data.get("opinions", ()))
     if score is None or (data.get("prompt"), asked) != (prompt, panel.models):

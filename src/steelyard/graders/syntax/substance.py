@@ -274,7 +274,7 @@ def _definition(node: Node) -> Node:
 def _named_functions(top: Node) -> Iterator[tuple[str, Node]]:
     """The outermost functions in it that get their name from where they are put, with that name.
 
-    Nobody is asked for its parent: the library looks for that from the root, and a tree may be very deep.
+    No node is asked for its parent: the library searches for it from the root, and a tree may be very deep.
     """
     waiting: list[tuple[Node, Node]] = [(top, top)]
     while waiting:

@@ -25,24 +25,24 @@ def advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
     """Tests of the snapshot that were changed or deleted, new skips, weaker assertions; not what a grader says itself."""
     try:
         return _advice(case, entries) if case.change.complete else ()
-    except Exception as defect:  # noqa: BLE001  # advice must cost nobody the gate that it is said with
+    except Exception as defect:  # noqa: BLE001  # a defect of an advisory grader must not fail the gate beside it
         return (Finding("no_advice", "info", "", f"internal error while comparing tests: {defect!r}"),)
 
 
 def _advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
-    told = {
+    declared = {
         entry.type
         for entry in entries
         if isinstance(entry.grader, NoNewSkips | AssertionsNotWeakened)
         and entry.grader.test_globset == TEST_GLOBSET
     }
     findings = _edited(case)
-    if {NoNewSkips.TYPE, AssertionsNotWeakened.TYPE} <= told:
+    if {NoNewSkips.TYPE, AssertionsNotWeakened.TYPE} <= declared:
         return findings
     tests = changed_tests(case, TEST_GLOBSET)
-    if NoNewSkips.TYPE not in told:
+    if NoNewSkips.TYPE not in declared:
         findings += found_findings(skipped(tests))
-    if AssertionsNotWeakened.TYPE not in told:
+    if AssertionsNotWeakened.TYPE not in declared:
         findings += found_findings(weaker(tests))
     return findings
 

@@ -49,7 +49,7 @@ def special_cased_inputs(contract: Contract, change: Change, blobs: Blobs) -> tu
 
 
 def _literals(text: str) -> Iterator[str]:
-    """The literals that nobody writes by chance."""
+    """The literals that are not in honest code by chance."""
     for match in _QUOTED.finditer(text):
         word = next(part for part in match.groups() if part is not None)
         if not (_WORD.fullmatch(word) and len(word) < 16) and len(set(word)) > 3:

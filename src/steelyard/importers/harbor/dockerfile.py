@@ -94,7 +94,7 @@ def is_pinned(text: str) -> bool:
 
 
 def user_of(text: str) -> str | None:
-    """Who commands of the image are run as; None where only the engine can tell, or nobody is named."""
+    """The user that commands of the image run as; None where only the engine knows, or no user is named."""
     stage, _ = _stage(text)
     named = [one.rest.strip().strip("\"'") for one in stage if one.word == "USER"]
     return named[-1] if named and re.fullmatch(USER_PATTERN, named[-1]) else None

@@ -1,7 +1,7 @@
 """The keys of a Harbor task.toml, schema 1.0 to 1.4, and what aec-bench adds to them.
 
-Every key that Harbor knows is here, so that one which a contract cannot say is refused for what it asks, and one which
-nobody knows for being unknown.
+Every key that Harbor knows is here: a key that a contract cannot express is refused for what it asks, and any other key
+as unknown.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Environment(Strict):
 
 
 class Phase(Strict):
-    """What agents and verifiers may both be told."""
+    """Keys that agents and verifiers share."""
 
     user: User | None = None
     network_mode: NetworkMode | None = None

@@ -1,4 +1,4 @@
-"""What a Harbor task may reach -> doors of a contract, or a refusal that says what the operator can do.
+"""What a Harbor task may reach -> allowed hosts of a contract, or a refusal that says what the operator can do.
 
     network_mode = "no-network", allow_internet = false     nothing
     network_mode = "allowlist", allowed_hosts = ["a.b"]     a.b:443 and a.b:80
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door
+from steelyard.contract.allowed_hosts import MOST_HOSTS, check_host
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.importers.collected import Collected
 from steelyard.importers.harbor.model import Environment, HarborTask, Phase, Step, Verifier
@@ -30,7 +30,7 @@ _Role = Literal["agent", "verifier"]
 
 
 class Reach(NamedTuple):
-    """The doors of each, in the words of a contract, and what the operator should know of them."""
+    """The allowed hosts of each, in the words of a contract, and what the operator should know of them."""
 
     environment: dict[str, Any]
     oracle: dict[str, Any]
@@ -157,21 +157,21 @@ def _opened(asked: _Asked, source: Source, options: Options) -> tuple[str, ...]:
 
 
 def _listed(asked: _Asked, source: Source, options: Options) -> tuple[str, ...]:
-    """Doors to the hosts of an allow-list; where one cannot be a door, the operator's are in its place."""
+    """The hosts of an allow-list; one that cannot be an allowed host is replaced by the operator's."""
     allowed_hosts: list[str] = []
     for host in asked.hosts:
         name = host.strip().lower().rstrip(".")
         try:
-            allowed_hosts += [checked_door(f"{name}:{port}") for port in PORTS]
+            allowed_hosts += [check_host(f"{name}:{port}") for port in PORTS]
         except ValueError as wrong:
             if not options.network:
                 place = (*asked.place[:-1], "allowed_hosts")
                 raise fault(source.where(place), dotted(place), str(wrong), OPENS) from wrong
             allowed_hosts += options.network
     found = tuple(dict.fromkeys(allowed_hosts))
-    if len(found) > MOST_DOORS:
+    if len(found) > MOST_HOSTS:
         place = (*asked.place[:-1], "allowed_hosts")
         raise fault(
-            source.where(place), dotted(place), f"more than {MOST_DOORS} allowed hosts, two for each name"
+            source.where(place), dotted(place), f"more than {MOST_HOSTS} allowed hosts, two for each name"
         )
     return found

@@ -191,7 +191,7 @@ def _container(task: HarborTask, source: Source, folder: Path, options: Options)
     if wanted.docker_image is not None:
         unpinned = {} if re.match(PINNED_PATTERN, wanted.docker_image) else {"allow_unpinned": True}
         return Container({**system, "image": wanted.docker_image, **unpinned}, {})
-    with _told(folder):
+    with _explain_failures(folder):
         unpinned = {} if is_pinned(read_text(folder, "environment/Dockerfile")) else {"allow_unpinned": True}
     copied = {"environment": Copied(folder / "environment", folder)}
     return Container({**system, "build": "environment", **unpinned}, copied, network="host")
@@ -233,12 +233,12 @@ def _parted(folder: Path, workdir: str | None) -> Parted:
         path = context / name
         return path.is_dir() if path.exists() else None
 
-    with _told(folder):
+    with _explain_failures(folder):
         return part(read_text(folder, "environment/Dockerfile"), is_folder, workdir)
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _explain_failures(folder: Path) -> Iterator[None]:
     try:
         yield
     except DockerfileError as wrong:
@@ -315,7 +315,7 @@ def _described(task: HarborTask) -> dict[str, Any]:
 
 def _notes(task: HarborTask, folder: Path) -> Iterator[str]:
     version = task.schema_version or task.version or VERSIONS[0]
-    if version not in VERSIONS:  # whoever reads it there looks at keys only, too
+    if version not in VERSIONS:  # Harbor too looks at keys only
         yield f"says schema {shown(version)}, and was read as {VERSIONS[-1]}"
     left = sorted(path.name for path in folder.iterdir() if path.name not in USED)
     if left:

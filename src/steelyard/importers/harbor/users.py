@@ -1,9 +1,9 @@
 """Who works and who verifies in a Harbor task -> `user` of a contract's environment and of its verifiers.
 
 [agent] user, [verifier] user    a name or a number of the image
-neither                          the USER of the Dockerfile, else root; of a `docker_image` nobody knows it here
+neither                          the USER of the Dockerfile, else root; of a `docker_image` it is not known here
 
-Without an image everybody is the sandbox's own user, whatever the task says.
+Without an image all commands run as the sandbox's own user, whatever the task says.
 """
 
 from __future__ import annotations

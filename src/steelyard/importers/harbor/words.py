@@ -1,4 +1,4 @@
-"""Problems of a contract that was made of a Harbor task -> the words of whoever wrote the task.
+"""Problems of a contract that was made of a Harbor task -> the words of the task's author.
 
 oracle.reference: the contract has no reference  ->  solution/solve.sh: the task has no solution
 ... add its host to `oracle.network`             ->  ... allow its host with `--network HOST:PORT`

@@ -2,7 +2,7 @@
 
     admission -> an order -> the launcher -> init says hello -> a `BubblewrapSandbox`
 
-What a limit is enforced by is found out here, once, and told in `Facts`.
+What enforces each limit is found out here, once, and recorded in `Facts`.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _order(spec: SandboxSpec, facts: Facts, holding: Holding) -> Order:
 
 
 def _trusted(spec: SandboxSpec) -> dict[str, str]:
-    """Whose word is taken for who a host is: without it no program would talk to one behind a door."""
+    """The certificate authorities of this machine: without them no program would trust an allowed host."""
     return {path: path for path in CERTIFICATES if Path(path).exists()} if spec.allowed_hosts else {}
 
 
@@ -194,7 +194,7 @@ def _greet(started: Started, groups: list[Path]) -> Init:
 
 
 def _await_word(started: Started) -> None:
-    """Until init speaks, or bubblewrap is dead and so nobody may ever: its child can hold the socket for good."""
+    """Until init sends its first frame or bubblewrap ends: its child can keep the socket open forever."""
     waiting = select.poll()
     for descriptor in (started.sock.fileno(), started.bwrap):
         waiting.register(descriptor, select.POLLIN)

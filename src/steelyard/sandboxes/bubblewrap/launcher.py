@@ -15,7 +15,7 @@ PDEATHSIG follows the *thread* that forked, so a sandbox would die with a worker
 
 When the controller goes, by whatever signal, the socket ends: every sandbox is killed, every cgroup removed.
 When the launcher goes, the kernel kills each bubblewrap (PDEATHSIG). What is left when both go in the same
-millisecond is ended by whoever starts next (orphans.py).
+millisecond is ended by the next launcher that starts (orphans.py).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
 
 
 def _in_memory(path: str) -> int:
-    """A sealed copy that every sandbox executes: no file of the host is bound for it, nobody can change it."""
+    """A sealed copy that every sandbox executes: no file of the host is bound for it, and no process can change it."""
     descriptor = os.memfd_create("init", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with open(path, "rb") as file:  # noqa: PTH123  # pathlib is not needed by the launcher otherwise
         os.write(descriptor, file.read())
@@ -164,7 +164,9 @@ class Nursery:
         self._spares: deque[_Spare] = deque()
 
     def fill(self) -> None:
-        with contextlib.suppress(OSError):  # no process more for this user: who asks for one is told
+        with contextlib.suppress(
+            OSError
+        ):  # this user may start no more processes: the request for one reports it
             while len(self._spares) < _SPARES:
                 self._spares.append(self._fork())
 
@@ -260,14 +262,14 @@ def _child(kit: Kit, number: int, orders: socket.socket) -> NoReturn:
             )  # a tree that takes for ever ends us, not the patience of the controller
             end = socket.socket(fileno=descriptors[1])
             _become_bwrap(kit, number, joined, _read_order(descriptors[0]), end)
-    except BaseException as error:  # noqa: BLE001  # told to the controller, which makes it an InfraFault
+    except BaseException as error:  # noqa: BLE001  # reported to the controller, which makes it an InfraFault
         if end is not None:
             _tell_failure(end, error)
     os._exit(_FAILED)
 
 
 def _join_cgroups(name: str) -> list[Path] | OSError:
-    """Ahead of any order, so that what we copy and mount is charged too; a failure is told with the order."""
+    """Ahead of any order, so that what we copy and mount is charged too; a failure is reported with the order."""
     try:
         folders = cgroups.make(name, cgroups.host())
         cgroups.join(folders)

@@ -214,7 +214,7 @@ def _await_ground(sock: socket.socket, order: Order) -> Started:
         text += part
     problem = json.loads(text[1:])
     if problem["errno"] == errno.ENOSPC and order.uppers is None:
-        # The quota is the box's own, so what does not fit is what was to be laid down: nobody's machine failed.
+        # The quota belongs to the sandbox, so the files to be written do not fit: this is no fault of the machine.
         raise AgentFault("the change does not fit the disk of its sandbox")
     raise InfraFault(f"cannot start a sandbox: {problem['error']}; run `steelyard doctor`")
 

@@ -1,6 +1,6 @@
-"""A network namespace that is new -> its loopback device, and addresses at which nobody answers.
+"""A new network namespace -> its loopback device, and addresses that do not answer.
 
-Tests that want a connection to time out take an address that nobody has. With no route at all they would be told at
+Tests that want a connection to time out use an address that no host has. Without a route they would get an error at
 once that the network is unreachable. So such addresses lead to the loopback device, which drops what is not for it.
 """
 
@@ -33,8 +33,8 @@ def bring_up() -> None:
 
 
 def free_low_ports() -> None:
-    """Whoever is no root may listen on 443 too: this namespace is all there is to it."""
-    with contextlib.suppress(OSError):  # a /proc that is read-only: whoever opens such a door says so
+    """Users without privileges may listen on 443 too: the port exists only in this namespace."""
+    with contextlib.suppress(OSError):  # a read-only /proc: opening the listener reports the error
         Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0")
 
 

@@ -1,6 +1,6 @@
 """An order -> mounts in a private namespace, and the descriptors by which the host will read them.
 
-    /sys                    tmpfs of disk_mb; covers sysfs in this namespace only: nobody keeps data there
+    /sys                    tmpfs of disk_mb; covers sysfs in this namespace only, where no data is kept
     /sys/workspace          overlay: layers + upper     -> bound at /workspace
     /sys/home               overlay, or a plain folder  -> bound at /home/agent
     /sys/baseline           the layers alone, read-only (only when there are several)

@@ -27,7 +27,7 @@ class Order:
     workdir: str  # another name for the workspace, or nothing
     host_files: dict[str, str]
     share_network: bool
-    hosts: dict[str, str]  # behind doors: name -> address on the loopback device
+    hosts: dict[str, str]  # allowed hosts: name -> address on the loopback device
     materialise: str  # overlay | copy
     uppers: str | None  # a folder on disk for the uppers; None: the sized tmpfs
     keep: bool  # the uppers become a layer: no redirects in them

@@ -1,4 +1,4 @@
-"""Names of sandboxes -> no process of theirs is left, whoever was killed when.
+"""Names of sandboxes -> no process of theirs is left, whichever process was killed at whichever moment.
 
     steelyard/<owner tag>-<launcher>-<n>/bwrap --unshare-all ...      what `ps` shows
 

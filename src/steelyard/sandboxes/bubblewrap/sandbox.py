@@ -1,6 +1,6 @@
 """One live bubblewrap sandbox: commands go in, and at the end everything is dead and proven so.
 
-stop    doors shut -> K, D (all dead) -> socket closed -> init and bubblewrap gone, by their pidfds -> counters read, cgroups removed
+stop    egress proxy closed -> K, D (all dead) -> socket closed -> init and bubblewrap gone, by their pidfds -> counters read, cgroups removed
 close   descriptors closed, folders removed
 """
 
@@ -56,7 +56,7 @@ class Holding(NamedTuple):
     """What a sandbox occupies on the host."""
 
     ticket: int
-    folder: Path | None  # uppers on disk that nobody keeps
+    folder: Path | None  # upper layers on disk that are deleted at the end
     keep: Path | None
 
     def release(self) -> None:

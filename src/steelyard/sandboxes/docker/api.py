@@ -137,7 +137,7 @@ class AttachedSocket(socket.socket):
         self._pending = bytearray(rest)
         self._left = 0
         self._is_stdout = False
-        self.stderr = b""  # the first words of whoever could not start init
+        self.stderr = b""  # the first output of a runtime that could not start init
         self.first = self._taken()  # what came with the answer to the request: no poll will tell of it
 
     def recv(self, bufsize: int, flags: int = 0, /) -> bytes:

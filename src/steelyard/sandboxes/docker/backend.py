@@ -184,8 +184,8 @@ def _attached(found: Engine, ident: str) -> Wire:
 def _reached(found: Engine, ident: str, token: str, scope: Scope) -> Reach | None:
     if found.path in _out_of_reach:
         return None
-    told = found.call("GET", f"/containers/{ident}/json")
-    return reach(int(told["State"].get("Pid") or 0), token, scope)
+    details = found.call("GET", f"/containers/{ident}/json")
+    return reach(int(details["State"].get("Pid") or 0), token, scope)
 
 
 def _abandon(found: Engine, ident: str, wire: Wire | None, inside: Reach | None) -> None:

@@ -1,6 +1,6 @@
 """A `SandboxSpec` -> the body of POST /containers/create: what a container may do, and how much of it.
 
-No privilege, no device, no capability, no network, no log; a uid that is nobody's, our system call filter, and our
+No privilege, no device, no capability, no network, no log; a uid that no user has, our system call filter, and our
 own init as process 1, which gets its orders by the attached stdin and ends when that does. Whoever is given a whole
 system is root of it, with what an engine leaves root by default, less two.
 """
@@ -76,7 +76,9 @@ def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str) -> dict[
         ]
     if spec.allowed_hosts:
         host["ExtraHosts"] = [f"{name}:{address}" for name, address in addresses(spec.allowed_hosts).items()]
-        host["Sysctls"] = {"net.ipv4.ip_unprivileged_port_start": "0"}  # init is no root, and 443 is a door
+        host["Sysctls"] = {
+            "net.ipv4.ip_unprivileged_port_start": "0"
+        }  # init is not root and listens on ports such as 443
     if limits["memory"] == "cgroup":
         host |= {"Memory": memory, "MemorySwap": memory}
     if limits["processes"] == "cgroup":

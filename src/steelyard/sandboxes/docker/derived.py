@@ -4,7 +4,7 @@
     /workspace              the layers, owned by the agent
     /home/agent             the home layers
     WORKDIR -> /workspace   if the contract has another name for it
-    /etc/passwd, group      an `agent` with id 1000, if nobody has that id
+    /etc/passwd, group      an `agent` with id 1000, if that id is free
 
 Of a box whose scope is the system there is only init: everything else is the image's.
 
@@ -108,12 +108,12 @@ def _check_empty(engine: Engine, container: str, image: str, place: str) -> None
 def _stat(engine: Engine, container: str, path: str) -> dict[str, Any] | None:
     try:
         with engine.opened("HEAD", f"/containers/{container}/archive", None, {"path": path}) as answer:
-            told = answer.headers.get("X-Docker-Container-Path-Stat", "")
+            encoded = answer.headers.get("X-Docker-Container-Path-Stat", "")
     except Refused as refused:
         if refused.status == 404:
             return None
         raise
-    return dict(json.loads(base64.b64decode(told)))
+    return dict(json.loads(base64.b64decode(encoded)))
 
 
 @contextmanager

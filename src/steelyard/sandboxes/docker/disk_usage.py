@@ -22,15 +22,15 @@ def is_full(descriptor: int) -> bool:
     return found.f_bavail * found.f_frsize < LEAST_FREE_BYTES
 
 
-def holds_more(told: Mapping[str, Any], limit_bytes: int) -> bool:
+def holds_more(details: Mapping[str, Any], limit_bytes: int) -> bool:
     """Whether a container has more than that on its disk, by what its engine tells of where it keeps it."""
-    sizes = (entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES for entry in _below(_upper(told)))
+    sizes = (entry.stat(follow_symlinks=False).st_blocks * _BLOCK_BYTES for entry in _below(_upper(details)))
     return _is_more((_ENTRY_BYTES + size for size in sizes), limit_bytes)
 
 
-def has_too_many(told: Mapping[str, Any], limit_bytes: int) -> bool:
+def has_too_many(details: Mapping[str, Any], limit_bytes: int) -> bool:
     """Whether a container, which may still run, has more files than a disk of that size has inodes for."""
-    return _is_more((1 for _ in _below(_upper(told))), most_entries(limit_bytes))
+    return _is_more((1 for _ in _below(_upper(details))), most_entries(limit_bytes))
 
 
 def most_entries(disk_bytes: int) -> int:
@@ -45,13 +45,13 @@ def _is_more(parts: Iterable[int], limit: int) -> bool:
             total += part
             if total > limit:
                 return True
-    except OSError:  # nested deeper than a path can be long: nobody does that by accident
+    except OSError:  # nested deeper than a path can be long, which no honest program does
         return True
     return False
 
 
-def _upper(told: Mapping[str, Any]) -> str:
-    return str(((told.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir") or "")
+def _upper(details: Mapping[str, Any]) -> str:
+    return str(((details.get("GraphDriver") or {}).get("Data") or {}).get("UpperDir") or "")
 
 
 def _below(top: str) -> Iterator[os.DirEntry[str]]:

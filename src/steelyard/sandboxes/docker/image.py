@@ -76,9 +76,11 @@ def _inspect(engine: Engine, reference: str) -> Image | None:
         if refused.status == 404:
             return None
         raise
-    told = said.get("Config") or {}
-    env = dict(line.split("=", 1) for line in told.get("Env") or () if "=" in line)
-    return Image(said["Id"], reference, env, told.get("WorkingDir") or "", (*(told.get("Volumes") or ()),))
+    config = said.get("Config") or {}
+    env = dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)
+    return Image(
+        said["Id"], reference, env, config.get("WorkingDir") or "", (*(config.get("Volumes") or ()),)
+    )
 
 
 def _pull(engine: Engine, reference: str) -> None:

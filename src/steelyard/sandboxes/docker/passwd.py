@@ -3,7 +3,7 @@
 ann     ann:x:1000:1000::/home/ann:/bin/sh    uid 1000, gid 1000, HOME=/home/ann
 1234    in no line                            uid 1234, gid 0, HOME=/
 
-Read before anything but init runs, and of the image: nobody has written it yet.
+Read from the image before anything but init runs, so no tested program has written it.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Reach:
                 os.close(folder)
 
     def _named(self, user: str) -> Owner:
-        """That user of a whole system; without a name whoever the workspace belongs to."""
+        """The named user of a whole system; without a name the owner of the workspace."""
         top = _owner(self.workspace)
         if not user:
             return top
@@ -183,14 +183,14 @@ class Uppers:
         self.empty.rmdir()
 
 
-def uppers(told: dict[str, Any]) -> Uppers | None:
+def uppers(details: dict[str, Any]) -> Uppers | None:
     """From GET /containers/ID/json; None where the storage driver is another, or /workspace is a volume."""
-    data = (told.get("GraphDriver") or {}).get("Data") or {}
+    data = (details.get("GraphDriver") or {}).get("Data") or {}
     upper, lowers = data.get("UpperDir"), data.get("LowerDir")
     if (
         not upper
         or not lowers
-        or any(mount.get("Destination") == WORKSPACE for mount in told.get("Mounts") or ())
+        or any(mount.get("Destination") == WORKSPACE for mount in details.get("Mounts") or ())
     ):
         return None
     below = [Path(lower + WORKSPACE) for lower in lowers.split(":") if Path(lower + WORKSPACE).is_dir()]
@@ -205,9 +205,9 @@ def uppers(told: dict[str, Any]) -> Uppers | None:
         return None
 
 
-def system_uppers(told: dict[str, Any]) -> Uppers | None:
+def system_uppers(details: dict[str, Any]) -> Uppers | None:
     """The same for the whole root."""
-    data = (told.get("GraphDriver") or {}).get("Data") or {}
+    data = (details.get("GraphDriver") or {}).get("Data") or {}
     upper, lowers = data.get("UpperDir"), data.get("LowerDir")
     if not upper or not lowers:
         return None
@@ -221,7 +221,7 @@ def system_uppers(told: dict[str, Any]) -> Uppers | None:
 
 
 def merged(lowers: Sequence[str], place: Path) -> int:
-    """A descriptor of the layers as the kernel puts them together; the mount itself is in nobody's namespace.
+    """A descriptor of the layers as the kernel puts them together; the mount itself is in no namespace.
 
     Made by a thread in a mount namespace that ends with it: what was opened there stays.
     """

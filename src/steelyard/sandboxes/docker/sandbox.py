@@ -1,6 +1,6 @@
 """One live container: commands go to its init by the attached stream, and at the end everything is dead.
 
-stop    doors shut -> K, D (all dead) -> counters read -> stdin closed, init ends -> gone by its pidfd, or by the engine's word
+stop    egress proxy closed -> K, D (all dead) -> counters read -> stdin closed, init ends -> gone by its pidfd, or by the engine's word
 close   descriptors closed, the container removed
 """
 
@@ -69,7 +69,7 @@ class Container:
     ticket: int
     scratch: Path  # of the cache; made when something is put there
 
-    def told(self) -> dict[str, Any]:
+    def details(self) -> dict[str, Any]:
         return dict(self.engine.call("GET", f"/containers/{self.id}/json"))
 
 
@@ -126,8 +126,8 @@ class DockerSandbox(Lifecycle):
         if container.reach is None:
             return self._fetched()
         if self._uppers is None:
-            told = container.told()
-            self._uppers = system_uppers(told) if self._sandbox_spec.scope == "system" else uppers(told)
+            details = container.details()
+            self._uppers = system_uppers(details) if self._sandbox_spec.scope == "system" else uppers(details)
         if self._uppers is not None:
             captured_tree = captured_tree_of(
                 container.reach.workspace, self._uppers, self._sandbox_spec.scope
@@ -145,7 +145,7 @@ class DockerSandbox(Lifecycle):
             return None
         workspace = container.reach.workspace
         os.fchmod(workspace, os.fstat(workspace).st_mode & 0o7777)  # now the upper has it, and can be watched
-        told = container.told()
+        told = container.details()
         is_system = self._sandbox_spec.scope == "system"
         self._watched = system_uppers(told) if is_system else uppers(told)
         if self._watched is None:
@@ -184,7 +184,7 @@ class DockerSandbox(Lifecycle):
         )
 
     def _await_death(self) -> None:
-        """Until process 1 is gone, and with it all others. One that was told to end and does not is killed."""
+        """Until process 1 is gone, and with it all others. If it does not end when asked, it is killed."""
         container = self._container
         if container.reach is None:
             container.engine.call("POST", f"/containers/{container.id}/wait", timeout_s=3 * DEATH_S)
@@ -205,12 +205,12 @@ class DockerSandbox(Lifecycle):
         """A disk that is full of what others wrote fails whatever runs, and is no failure of it."""
         if self._full or not self._has_no_room():
             return
-        self._full = holds_more(self._container.told(), self._sandbox_spec.limits.disk_mb * _MB)
+        self._full = holds_more(self._container.details(), self._sandbox_spec.limits.disk_mb * _MB)
         if not self._full:
             raise InfraFault(f"the disk of the container engine is full; {NO_ROOM}")
 
     def _was_oom(self) -> bool:
-        return bool(self._container.told()["State"].get("OOMKilled"))
+        return bool(self._container.details()["State"].get("OOMKilled"))
 
     def _fetched(self) -> CapturedTree:
         container, scratch = self._container, self._container.scratch
@@ -279,17 +279,17 @@ class DockerSandbox(Lifecycle):
         container, limit, took_s = self._container, self._sandbox_spec.limits.disk_mb * _MB, 0.0
         while not ended.wait(max(_LOOK_EVERY_S, took_s * _LOOK_SHARE)):
             started = time.monotonic()
-            # The engine is gone: whoever runs a command hears of it. Or the container is, and its descriptors.
+            # The engine is gone, which the next command reports; or the container is gone, with its descriptors.
             with suppress(InfraFault, OSError):
-                told = container.engine.call("GET", f"/containers/{container.id}/json", None, {"size": 1})
-                self._full = self._full or (told.get("SizeRw") or 0) > limit or self._has_too_many(told)
+                details = container.engine.call("GET", f"/containers/{container.id}/json", None, {"size": 1})
+                self._full = self._full or (details.get("SizeRw") or 0) > limit or self._has_too_many(details)
                 if self._full or self._has_no_room():
-                    container.wire.kill_all(DEATH_S)  # as it is now, so that it can be told who filled it
+                    container.wire.kill_all(DEATH_S)  # now, so that the record shows which process filled it
             took_s = time.monotonic() - started
 
-    def _has_too_many(self, told: dict[str, Any]) -> bool:
+    def _has_too_many(self, details: dict[str, Any]) -> bool:
         reach = self._container.reach
-        return reach is not None and has_too_many(told, self._sandbox_spec.limits.disk_mb * _MB)
+        return reach is not None and has_too_many(details, self._sandbox_spec.limits.disk_mb * _MB)
 
 
 def _mounted(spec: SandboxSpec) -> frozenset[str]:
@@ -298,7 +298,7 @@ def _mounted(spec: SandboxSpec) -> frozenset[str]:
 
 
 def _home(spec: SandboxSpec, container: Container) -> dict[str, str]:
-    """Of whoever is given a whole system; without a look into it there is none but root."""
+    """The user of a whole system; root if the system cannot be inspected."""
     one = container.reach.person(spec.user) if container.reach is not None else ROOT
     return {"HOME": one.home, "USER": one.name}
 

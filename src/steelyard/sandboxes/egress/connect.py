@@ -1,7 +1,7 @@
-"""A door -> a connection to the host behind it, made from this machine.
+"""An allowed host -> a connection to it, made from this machine.
 
 `host.internal` is this machine's own loopback. No other name leads to this machine, by whichever of its addresses: a name
-is whatever its owner says that it is today, and a service of this machine, or the metadata of a cloud, is nobody's to name.
+is whatever its owner says that it is today, and a service of this machine, or the metadata of a cloud, may not be reached by naming it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The doors of a sandbox -> connections to the hosts behind them, each pumped by the controller and told when it ends.
+"""Listeners in a sandbox -> connections to the allowed hosts, each forwarded by the controller and reported when it ends.
 
     program in the sandbox -> 127.0.1.N:port, where init listens -> frames -> a `Stream` here -> host:port
 
@@ -23,7 +23,7 @@ from steelyard.sandboxes.init.frames import Frame
 from steelyard.sandboxes.init.wire import Wire
 
 MOST_STREAMS = 64  # what init lets in at once
-MOST_TOLD = 1000  # connections that are told one by one
+MOST_REPORTED = 1000  # connections that are reported one by one
 _ANSWER_S = 10.0
 _GRACE_S = 0.5
 
@@ -31,19 +31,23 @@ _GRACE_S = 0.5
 class EgressProxy:
     """Shut until `open`; may be opened again after `shut`. Any thread may do either."""
 
-    def __init__(self, wire: Wire, allowed_hosts: tuple[AllowedHost, ...], told: OnConnection | None) -> None:
+    def __init__(
+        self, wire: Wire, allowed_hosts: tuple[AllowedHost, ...], on_connection: OnConnection | None
+    ) -> None:
         self._wire = wire
         self._allowed_hosts = allowed_hosts
-        self._told = told
-        self._changing = threading.Lock()  # whoever opens or shuts
+        self._on_connection = on_connection
+        self._changing = threading.Lock()  # held while listeners are opened or closed
         self._open = False
         self._lock = threading.Condition()  # of what follows; notified when a stream has ended
         self._streams: dict[int, Stream] = {}
         self._count = 0
-        self._more: dict[AllowedHost, Connection] = {}  # of each door what came after the first thousand
+        self._more: dict[
+            AllowedHost, Connection
+        ] = {}  # the connections to each host after the first thousand
 
     def open(self) -> None:
-        """Every door listens when this returns; costs nothing when it does already."""
+        """Every listener is open when this returns; costs nothing if they are open already."""
         if self._open or not self._allowed_hosts:
             return
         with self._changing:
@@ -55,10 +59,10 @@ class EgressProxy:
             for allowed_host in self._allowed_hosts:
                 self._listen(allowed_host, hosts[allowed_host.host])
             self._open = True
-            threading.Thread(target=self._attend, name="steelyard-doors", daemon=True).start()
+            threading.Thread(target=self._attend, name="steelyard-egress", daemon=True).start()
 
     def shut(self) -> None:
-        """Nothing goes through any more when this returns, and everything that did has been told."""
+        """No byte is forwarded after this returns, and every connection has been reported."""
         with self._changing:
             if not self._open:
                 return
@@ -70,14 +74,14 @@ class EgressProxy:
             self._tell_more(dict(zip(self._allowed_hosts, refused, strict=False)))
 
     def _let_end(self) -> None:
-        """A client that has said all, and is gone maybe, is not cut off in the middle of it; but nobody waits long."""
+        """A client that has said all, and is gone maybe, is not cut off in the middle; but this does not wait long."""
         with self._lock:
             self._lock.wait_for(
                 lambda: self._wire.gone or not any(one.is_ending for one in self._streams.values()), _GRACE_S
             )
 
     def _listen(self, allowed_host: AllowedHost, address: str) -> None:
-        answer = self._wire.ask(b"l", frames.pack_door(address, allowed_host.port), _ANSWER_S)
+        answer = self._wire.ask(b"l", frames.pack_address(address, allowed_host.port), _ANSWER_S)
         if self._wire.gone:
             return  # the command that wanted it will say so
         error = struct.unpack("<i", answer)[0] if answer else 0
@@ -86,13 +90,13 @@ class EgressProxy:
             raise InfraFault(f"{allowed_host} could not be made reachable in the sandbox: {why}")
 
     def _attend(self) -> None:
-        """Between commands somebody has to listen too: a process in the background may talk to a door."""
+        """Frames are read between commands too: a background process may use an allowed host."""
         self._wire.attend(lambda: not self._open)
         if self._wire.gone:
             self._end_all("the sandbox died")
 
     def _take(self, frame: Frame) -> None:
-        """By whoever reads; so it waits for nothing, and sends nothing."""
+        """Called by the reading thread, so it waits for nothing and sends nothing."""
         with self._lock:
             stream = self._streams.get(frame.id)
             if frame.type == b"c":
@@ -127,13 +131,13 @@ class EgressProxy:
                 self._record(stream, why)
 
     def _record(self, stream: Stream, failed: str | None) -> None:
-        """Once for each stream, whoever comes first."""
+        """Once for each stream, by the first thread that gets here."""
         if self._streams.pop(stream.number, None) is None:
             return
         one = Connection(str(stream.allowed_host), stream.opened, stream.out_bytes, stream.in_bytes, failed)
         self._lock.notify_all()
         self._count += 1
-        if self._count <= MOST_TOLD:
+        if self._count <= MOST_REPORTED:
             self._tell(one)
         else:
             before = self._more.get(stream.allowed_host)
@@ -148,11 +152,11 @@ class EgressProxy:
                     self._tell(more)
 
     def _tell(self, connection: Connection) -> None:
-        if self._told is not None:
+        if self._on_connection is not None:
             try:
-                self._told(connection)
-            except InfraFault:  # the log cannot be written: whoever writes to it next says so
-                self._told = None
+                self._on_connection(connection)
+            except InfraFault:  # the log cannot be written: the next writer reports it
+                self._on_connection = None
 
 
 def _take_all_descriptors() -> None:

@@ -1,4 +1,4 @@
-"""Doors -> those behind which nobody is, tried from this machine and from no sandbox."""
+"""Allowed hosts -> those that do not answer, tried from this machine and from no sandbox."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _there: dict[AllowedHost, float] = {}  # when it last answered
 
 
 def unreachable(allowed_hosts: Iterable[AllowedHost]) -> dict[AllowedHost, str]:
-    """Door -> why nobody is there. All are tried at once; one that failed is never remembered."""
+    """Host -> why it does not answer. All are tried at once; a failure is never remembered."""
     wanted = [
         allowed_host
         for allowed_host in dict.fromkeys(allowed_hosts)

@@ -1,4 +1,4 @@
-"""One connection to a door: bytes from the sandbox to the host behind it, and back.
+"""One connection to an allowed host: bytes from the sandbox to the host, and back.
 
 Both ways there is a window: what init may send us before we passed it on, and what we may send before the client
 took it. So neither side can make the other hold more than that, and a slow one holds up itself alone.
@@ -63,7 +63,7 @@ class Stream:
         return self._client_done or self._client_gone
 
     def end(self, why: str) -> None:
-        """From outside, for everybody: nothing more goes through."""
+        """Called by other threads: no further byte is forwarded."""
         with self._lock:
             self._over = self._over or why
             self._ring()
@@ -97,18 +97,18 @@ class Stream:
         server.setblocking(False)
         waiting = select.poll()
         waiting.register(self._bell, select.POLLIN)
-        server_done = told_server = False
+        server_done = server_ended = False
         while True:
             with self._lock:
                 if self._over is not None or self._client_gone:
                     return self._over or "reset from inside"
                 room = STREAM_WINDOW - self._untaken
                 outgoing, client_done = bool(self._inbox), self._client_done
-            if client_done and not outgoing and not told_server:
-                told_server = True
+            if client_done and not outgoing and not server_ended:
+                server_ended = True
                 with suppress(OSError):  # it may be gone already; what it said last is still to be read
                     server.shutdown(socket.SHUT_WR)
-            if server_done and told_server:
+            if server_done and server_ended:
                 return None
             reads = not server_done and room > 0
             _watch(waiting, server, (select.POLLIN if reads else 0) | (select.POLLOUT if outgoing else 0))
@@ -147,7 +147,7 @@ class Stream:
 
 
 def _watch(waiting: select.poll, server: socket.socket, events: int) -> None:
-    """A socket that nothing is wanted of is not watched: its end would be told again and again."""
+    """A socket that nothing is wanted of is not watched: its end would be reported again and again."""
     if events:
         waiting.register(server, events)
     else:

@@ -4,7 +4,7 @@ r"""Bytes from any thread -> the stdin of a command that is already running.
     thread: sandbox.run(Command(("cat",), stdin=feed), on_output=answers.take)
     here:   feed.write(b"a question\n"); ...; feed.close()
 
-What is written waits in a bounded buffer until init has room for it. Nothing here blocks unless it is told to, so
+What is written waits in a bounded buffer until init has room for it. Nothing here blocks unless the caller asks for it, so
 `write` may be called in an `on_output`, of the same command or of another: two commands can be tied together.
 """
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 PROTOCOL = 3
 MAX_FRAME = 1 << 20
 STDIN_WINDOW = 1 << 16  # bytes of stdin that may be under way, unacknowledged
-STREAM_WINDOW = 1 << 16  # likewise of a connection to a door, each way
+STREAM_WINDOW = 1 << 16  # likewise of a connection to an allowed host, each way
 OF_STREAMS = frozenset({b"c", b"b", b"a", b"r"})  # from init: their id is a stream's, never a command's
 
 _HEADER = struct.Struct("<IcI")
@@ -155,7 +155,7 @@ def pack_signal(number: int) -> bytes:
     return struct.pack("<i", number)
 
 
-def pack_door(address: str, port: int) -> bytes:
+def pack_address(address: str, port: int) -> bytes:
     return socket.inet_aton(address) + struct.pack("<H", port)
 
 

@@ -6,11 +6,11 @@
  *                  M memory that is no process's
  *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
  *                  P pong   M memory   Z the time of a job is over   ! refused
- *     doors        l listen  u shut all         c connection (from init)   e end (to init)
+ *     listeners    l listen  u close all        c connection (from init)   e end (to init)
  *                  b bytes  a taken  r reset    both ways
  *
  * docs/init-protocol.md says what each payload holds. Four rules carry the safety of it:
- * - an exit is told when the process ends (SIGCHLD), never when its pipes do: a daemon may hold those;
+ * - an exit is reported when the process ends (SIGCHLD), never when its pipes do: a daemon may hold those;
  * - nothing that a command does (not reading stdin, flooding stdout, leaving a daemon) blocks init;
  * - a job whose time is over is killed here too, whether the controller says so, sleeps or does not read;
  * - init cannot be read by what it runs (PR_SET_DUMPABLE 0) and, as process 1, not be killed by it.
@@ -51,10 +51,10 @@ enum {
     MAX_PROCESSES = 1 << 16,
     CHUNK = 1 << 16,
     STDIN_WINDOW = 1 << 16, /* the controller keeps at most this much unacknowledged */
-    MAX_DOORS = 64,
+    MAX_LISTENERS = 64,
     MAX_STREAMS = 64,
     STREAM_WINDOW = 1 << 16, /* likewise of a stream, and each way */
-    STREAM_BUFFER = 1 << 17, /* of a socket: or what nobody reads would be the kernel's to keep, by the megabyte */
+    STREAM_BUFFER = 1 << 17, /* of a socket: otherwise the kernel would keep megabytes of unread data */
     BACKLOG = 64,
     STRIKE_MS = 5,
     MAX_TIME_MS = 1 << 30,
@@ -73,20 +73,20 @@ struct job {
     bool ends_all; /* nothing outlives it: not even for as long as it takes to tell of its end */
 };
 
-/* A listening socket: whoever connects to it is passed on to the controller. */
-struct door {
+/* A listening socket: connections to it are passed on to the controller. */
+struct listener {
     int fd;
     uint32_t refused; /* connections that came while every stream was taken */
 };
 
-/* A connection to a door. It is forgotten when the controller has said its last word about it, so
+/* A connection to a listener. It is forgotten when the controller has said its last word about it, so
  * however many come and go, the controller hears of no more than it has room for. */
 struct stream {
     uint32_t id;         /* 0: free; never used again */
     int fd;              /* -1: the client is gone, the last word is not said yet */
-    uint32_t unanswered; /* bytes that were told and that nobody has taken yet */
-    bool heard_all;      /* the client will say no more, and that was told */
-    bool told_all;       /* nor will the other side */
+    uint32_t unanswered; /* bytes that were sent to the controller and not yet acknowledged */
+    bool heard_all;      /* the client will send no more, and the controller knows */
+    bool ended_all;       /* nor will the other side */
     bool over;           /* the last word is said: what is in `pending`, then the end */
     uint32_t waiting;    /* bytes in `pending` */
     char *pending;
@@ -109,8 +109,8 @@ static struct job jobs[MAX_JOBS];
 static int job_count;
 static int sinks[MAX_SINKS]; /* pipes of finished jobs that a daemon still holds: read to nowhere */
 static int sink_count;
-static struct door doors[MAX_DOORS];
-static int door_count;
+static struct listener listeners[MAX_LISTENERS];
+static int listener_count;
 static struct stream streams[MAX_STREAMS];
 static uint32_t last_stream;
 static int control_in, control_out, child_signals;
@@ -307,7 +307,7 @@ static void take_input(struct job *job, const char *data, uint32_t length) {
     if (job->input >= 0) pass_on_input(job);
 }
 
-/* ---- doors ---- */
+/* ---- listeners ---- */
 
 static void forget_stream(struct stream *stream) {
     shut(&stream->fd);
@@ -315,7 +315,7 @@ static void forget_stream(struct stream *stream) {
     *stream = (struct stream){.fd = -1};
 }
 
-/* A reset and no orderly end: whoever is behind the door is not there, and must not seem to be. */
+/* A reset and no orderly end: the host cannot be reached, and must not seem to be there. */
 static void shut_with_reset(int *fd) {
     const struct linger at_once = {1, 0};
     if (*fd >= 0) setsockopt(*fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -342,7 +342,7 @@ static int bound_to(const char *address, uint16_t port) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes); /* of a step before may be left TIME_WAITs */
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer); /* whoever is let in inherits both */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer); /* accepted connections inherit both */
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     if (bind(fd, (struct sockaddr *)&to, sizeof to) == 0 && listen(fd, BACKLOG) == 0) return fd;
     int error = errno;
@@ -351,33 +351,33 @@ static int bound_to(const char *address, uint16_t port) {
     return -1;
 }
 
-/* "4 bytes of address, u16 port": doors are numbered in the order in which they are opened. */
-static void open_door(uint32_t id, const char *payload, uint32_t length) {
+/* "4 bytes of address, u16 port": listeners are numbered in the order in which they are opened. */
+static void open_listener(uint32_t id, const char *payload, uint32_t length) {
     int32_t error = 0;
     uint16_t port;
     if (length != 6) {
         error = EINVAL;
-    } else if (door_count == MAX_DOORS) {
+    } else if (listener_count == MAX_LISTENERS) {
         error = EMFILE;
     } else {
         memcpy(&port, payload + 4, 2);
         int fd = bound_to(payload, port);
         if (fd < 0) error = errno;
-        else doors[door_count++] = (struct door){fd, 0};
+        else listeners[listener_count++] = (struct listener){fd, 0};
     }
     tell('l', id, &error, 4);
 }
 
-static void shut_doors(uint32_t id) {
-    uint32_t refused[MAX_DOORS];
-    const uint32_t count = (uint32_t)door_count;
+static void shut_listeners(uint32_t id) {
+    uint32_t refused[MAX_LISTENERS];
+    const uint32_t count = (uint32_t)listener_count;
     for (int i = 0; i < MAX_STREAMS; i++)
         if (streams[i].id) reset_stream(&streams[i]);
-    for (int i = 0; i < door_count; i++) {
-        refused[i] = doors[i].refused;
-        close(doors[i].fd);
+    for (int i = 0; i < listener_count; i++) {
+        refused[i] = listeners[i].refused;
+        close(listeners[i].fd);
     }
-    door_count = 0;
+    listener_count = 0;
     tell('u', id, refused, 4 * count);
 }
 
@@ -387,14 +387,14 @@ static struct stream *free_stream(void) {
     return NULL;
 }
 
-/* One a round for each door, so that a flood of connections holds up nothing else. */
-static void let_in(int door) {
-    int fd = accept4(doors[door].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+/* One a round for each listener, so that a flood of connections holds up nothing else. */
+static void let_in(int listener) {
+    int fd = accept4(listeners[listener].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     struct stream *stream = free_stream();
     char *pending = stream ? malloc(STREAM_WINDOW) : NULL;
     if (!pending) {
-        doors[door].refused += doors[door].refused < UINT32_MAX;
+        listeners[listener].refused += listeners[listener].refused < UINT32_MAX;
         shut_with_reset(&fd);
         return;
     }
@@ -402,7 +402,7 @@ static void let_in(int door) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); /* what came in pieces goes on in them */
     if (++last_stream == 0) last_stream = 1;
     *stream = (struct stream){.id = last_stream, .fd = fd, .pending = pending};
-    const uint32_t number = (uint32_t)door;
+    const uint32_t number = (uint32_t)listener;
     tell('c', stream->id, &number, 4);
 }
 
@@ -434,17 +434,17 @@ static void pass_on_to_client(struct stream *stream) {
     }
     if (stream->waiting > 0) return;
     if (stream->over) forget_stream(stream);
-    else if (stream->told_all) shutdown(stream->fd, SHUT_WR);
+    else if (stream->ended_all) shutdown(stream->fd, SHUT_WR);
 }
 
 static void take_for_client(struct stream *stream, const char *data, uint32_t length) {
-    if (stream->fd < 0 || stream->told_all) return; /* they crossed with our news that it is gone */
+    if (stream->fd < 0 || stream->ended_all) return; /* they crossed with our news that it is gone */
     if (stream->waiting + length > STREAM_WINDOW) {
         shut_with_reset(&stream->fd);
         lose_client(stream);
         return;
     }
-    if (length == 0) stream->told_all = true;
+    if (length == 0) stream->ended_all = true;
     memcpy(stream->pending + stream->waiting, data, length);
     stream->waiting += length;
     pass_on_to_client(stream);
@@ -458,7 +458,7 @@ static void take_answer(struct stream *stream, const char *payload, uint32_t len
 }
 
 static void end_stream(struct stream *stream) {
-    stream->told_all = stream->over = true;
+    stream->ended_all = stream->over = true;
     if (stream->fd < 0) forget_stream(stream);
     else pass_on_to_client(stream);
 }
@@ -476,7 +476,7 @@ static void obey_about_stream(char type, uint32_t id, const char *payload, uint3
     }
 }
 
-/* Nothing is asked of a client that nothing could be done about now: an end of its own would be told
+/* Nothing is asked of a client that nothing could be done about now: its end would be reported
  * again and again. */
 static struct pollfd wanted_of(const struct stream *stream) {
     short events = 0;
@@ -486,25 +486,25 @@ static struct pollfd wanted_of(const struct stream *stream) {
     return (struct pollfd){events ? stream->fd : -1, events, 0};
 }
 
-static int poll_doors(struct pollfd *polled) {
+static int poll_listeners(struct pollfd *polled) {
     int count = 0;
-    if (door_count == 0) return 0;
-    for (int i = 0; i < door_count; i++) polled[count++] = (struct pollfd){doors[i].fd, POLLIN, 0};
+    if (listener_count == 0) return 0;
+    for (int i = 0; i < listener_count; i++) polled[count++] = (struct pollfd){listeners[i].fd, POLLIN, 0};
     for (int i = 0; i < MAX_STREAMS; i++) polled[count++] = wanted_of(&streams[i]);
     return count;
 }
 
-/* Before anything else can open or shut a door: the places in `polled` are those of now. */
-static void serve_doors(const struct pollfd *polled, int count) {
+/* Before anything else can open or shut a listener: the places in `polled` are those of now. */
+static void serve_listeners(const struct pollfd *polled, int count) {
     if (count == 0) return;
     for (int i = 0; i < MAX_STREAMS; i++) {
-        const struct pollfd *of_stream = &polled[door_count + i];
+        const struct pollfd *of_stream = &polled[listener_count + i];
         if (!of_stream->revents) continue;
         if (of_stream->revents & ~POLLOUT && of_stream->events & POLLIN) pass_on_from_client(&streams[i]);
         if (of_stream->revents & ~POLLIN && of_stream->events & POLLOUT && streams[i].fd >= 0)
             pass_on_to_client(&streams[i]);
     }
-    for (int i = 0; i < door_count; i++)
+    for (int i = 0; i < listener_count; i++)
         if (polled[i].revents) let_in(i);
 }
 
@@ -633,7 +633,7 @@ static void start_job(uint32_t id, struct request *request) {
     job->input = pipes.in[1];
     job->output[0] = pipes.out[0];
     job->output[1] = pipes.err[0];
-    /* Only stdin: outputs are read when poll says that there is something, and by nobody else. */
+    /* Only stdin: outputs are read when poll says that there is something, and by no other code. */
     if (job->input >= 0) fcntl(job->input, F_SETFL, O_NONBLOCK);
     job_count++;
 }
@@ -764,7 +764,7 @@ static void kill_descendants(void) {
     } while (reap(WNOHANG));
 }
 
-/* ---- System V shared memory: it outlives whoever made it, and counts as nobody's ---- */
+/* ---- System V shared memory: it outlives its maker, and is charged to no process ---- */
 
 /* One byte of a file that must be read in large pieces; `chunk` is free while frames are obeyed. */
 static bool read_buffered(int fd, char *byte) {
@@ -887,8 +887,8 @@ static void obey(void) {
         case 'K': kill_everything(id); break;
         case 'P': tell('P', id, frame_in, length); break;
         case 'M': tell_memory(id); break;
-        case 'l': open_door(id, frame_in, length); break;
-        case 'u': shut_doors(id); break;
+        case 'l': open_listener(id, frame_in, length); break;
+        case 'u': shut_listeners(id); break;
         case 'b': case 'a': case 'e': case 'r': obey_about_stream(header[4], id, frame_in, length); break;
         default: refuse(header[4], id, "unknown frame");
     }
@@ -905,7 +905,7 @@ static void drain_sinks(const struct pollfd *polled) {
 }
 
 static _Noreturn void serve(void) {
-    static struct pollfd polled[2 + 3 * MAX_JOBS + MAX_SINKS + MAX_DOORS + MAX_STREAMS];
+    static struct pollfd polled[2 + 3 * MAX_JOBS + MAX_SINKS + MAX_LISTENERS + MAX_STREAMS];
     for (;;) {
         int count = 2, jobs_polled = job_count;
         polled[0] = (struct pollfd){control_in, POLLIN, 0};
@@ -917,8 +917,8 @@ static _Noreturn void serve(void) {
             polled[count++] = (struct pollfd){writing ? jobs[i].input : -1, POLLOUT, 0};
         }
         for (int i = 0; i < sink_count; i++) polled[count + i] = (struct pollfd){sinks[i], POLLIN, 0};
-        int sinks_end = count + sink_count, of_doors = poll_doors(&polled[sinks_end]);
-        if (poll(polled, (nfds_t)(sinks_end + of_doors), until_deadline_ms()) < 0) continue;
+        int sinks_end = count + sink_count, of_listeners = poll_listeners(&polled[sinks_end]);
+        if (poll(polled, (nfds_t)(sinks_end + of_listeners), until_deadline_ms()) < 0) continue;
         if (first_word_by_ms && !polled[0].revents && now_ms() >= first_word_by_ms) leave();
         if (end_expired()) continue; /* the jobs have moved about */
         for (int i = 0; i < jobs_polled; i++) {
@@ -927,7 +927,7 @@ static _Noreturn void serve(void) {
             if (of_job[1].revents) pass_on_output(&jobs[i], 1);
             if (of_job[2].revents) pass_on_input(&jobs[i]);
         }
-        serve_doors(&polled[sinks_end], of_doors);
+        serve_listeners(&polled[sinks_end], of_listeners);
         drain_sinks(&polled[count]);
         if (polled[1].revents) {
             struct signalfd_siginfo ignored;

@@ -4,8 +4,8 @@
                 Z before X: init ended it a moment after the deadline, since no T had come
     kill_all()  K, then D
 
-Any number of threads may run commands at once. There is no reader thread: whoever waits and finds nobody
-reading reads for all, so a lone command costs one send and one receive.
+Any number of threads may run commands at once. There is no reader thread: a waiting thread reads for all
+if no other thread reads, so a lone command costs one send and one receive.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Job:
         self.done = False
         self.timed_out = False
         self.fault: Exception | None = None  # of the caller's own on_output
-        self.sending = threading.Lock()  # whoever holds it sends this command's stdin
+        self.sending = threading.Lock()  # its holder sends this command's stdin
         self._exit: Exit | None = None
         self._not_started = ""
         self._wall_ns = 0
@@ -101,7 +101,7 @@ class Job:
         return self._room() > 0 and self.feed.has_news()
 
     def needs_a_sender(self) -> bool:
-        """Whoever is sending looks again when he is done."""
+        """The sending thread looks again when it is done."""
         return self.wants_to_send() and not self.sending.locked()
 
     def next_input(self) -> bytes | None:
@@ -164,7 +164,9 @@ class Wire:
         self._jobs: dict[int, Job] = {}
         self._answers: dict[int, bytes] = {}  # of K, T, P, l and u, by id
         self._hello: Hello | None = None
-        self.on_stream: Callable[[Frame], None] | None = None  # of doors; must not wait for anything
+        self.on_stream: Callable[[Frame], None] | None = (
+            None  # of connections to allowed hosts; must not wait for anything
+        )
         self._last_id = 0
         self.gone = False
         self.secrets = NO_SECRETS  # of every command that follows
@@ -219,7 +221,7 @@ class Wire:
         return frames.unpack_size(answer) if answer else 0
 
     def ask(self, kind: bytes, payload: bytes, timeout_s: float) -> bytes | None:
-        """Init's answer to a question about doors, or None."""
+        """Init's answer to a question about listeners, or None."""
         number = self._number()
         self._send(frames.pack(kind, number, payload))
         self._wait(lambda: number in self._answers, timeout_s)
@@ -229,7 +231,7 @@ class Wire:
         self._send(frames.pack(kind, number, payload))
 
     def attend(self, until: Callable[[], bool]) -> None:
-        """Read for everybody while nobody else does, or what comes unasked would have to wait for a command."""
+        """Read for all threads while no other thread reads; otherwise unrequested frames would wait for the next command."""
         self._wait(until, None)
 
     def signal(self, number: int, signal_number: signal.Signals) -> None:
@@ -240,7 +242,7 @@ class Wire:
         with contextlib.suppress(OSError):
             self._sock.shutdown(
                 socket.SHUT_RDWR
-            )  # wakes whoever reads; the number must not be reused under it
+            )  # wakes the reading thread; the number must not be reused under it
         with self._news:
             self._news.wait_for(lambda: not self._reading, timeout=5)
         self._lose()
@@ -274,7 +276,7 @@ class Wire:
     def _feed_input(self, number: int, job: Job) -> None:
         """Send what there is room for. From any thread; one that finds another at it leaves it to that one."""
         if not job.started or self._reader == threading.get_ident():
-            return  # in an on_output: whoever waits for the job looks for input when the reader is done
+            return  # in an on_output: the thread that waits for the job looks for input when the reader is done
         while job.wants_to_send() and job.sending.acquire(blocking=False):
             try:
                 while (data := job.next_input()) is not None:
@@ -316,7 +318,7 @@ class Wire:
                 self._stop_reading()
 
     def _wait(self, done: Callable[[], bool], timeout_s: float | None) -> None:
-        """Until `done`, the end of the connection, or the timeout; reads for everybody if nobody does."""
+        """Until `done`, the end of the connection, or the timeout; reads for all threads if no other thread does."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
             left = None if deadline is None else deadline - time.monotonic()

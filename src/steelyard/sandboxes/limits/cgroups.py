@@ -4,7 +4,7 @@
     v2   <a parent we may write, with the controllers>/steelyard-<owner tag>-<n>
 
 Found by doing: a group is made and a limit written, or there is none here. A group outlives its processes, so
-its name carries its owner's tag and whoever comes next removes those of the dead.
+its name contains the tag of its owner, and the next controller removes the groups of owners that are gone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Processes -> the memory that they hold, each shared page once: what a control group would charge them for.
 
-Three places hold memory beside a process's own pages: shared mappings, memory files that nobody mapped (memfd), and System V
+Three places hold memory beside a process's own pages: shared mappings, memory files without a mapping (memfd), and System V
 segments, of which only the sandbox's init can tell. The files of a tmpfs are not counted: its size bounds them.
 
     cheap    own pages + shared pages of every process + memory files      too much, never too little

@@ -1,4 +1,4 @@
-"""Process trees without a control group, folders without a quota -> the sandbox that takes too much is told so.
+"""Process trees without a control group, folders without a quota -> a call for each sandbox that exceeds its limit.
 
 One thread a controller, looking a few times a second. It sees the sum with everything that is shared, which no rlimit does,
 but late: what grows and shrinks between two looks stays unseen. A look that takes long is taken less often.

@@ -108,18 +108,20 @@ def installed_names(environment: Environment, interpreters: Iterable[str] = ()) 
         variables = {"workspace": workspace, "PYTHONDONTWRITEBYTECODE": "1"}
         with environment.backend.start(sandbox_spec) as sandbox:
             done = sandbox.run(Command(argv, cwd="/", env=variables, timeout_s=LOOK_S, keep_bytes=KEEP_BYTES))
-        (folder / "told").write_bytes(done.stdout.head + done.stdout.tail)
+        (folder / "names.txt").write_bytes(done.stdout.head + done.stdout.tail)
 
     said = json.dumps([*environment.identity, pythons, workspace, _LOOK, _PYTHON])
-    kept = environment.cache.build("names", hashlib.sha256(said.encode()).hexdigest(), look) / "told"
+    kept = (
+        environment.cache.build("module_names", hashlib.sha256(said.encode()).hexdigest(), look) / "names.txt"
+    )
     return read_names(kept.read_text(errors="surrogateescape"), workspace, environment.baseline)
 
 
-def read_names(told: str, workspace: str, baseline: Collection[str]) -> InstalledNames:
+def read_names(listing: str, workspace: str, baseline: Collection[str]) -> InstalledNames:
     """From what was printed. What the snapshot itself brings is the product's, and not installed."""
     modules, packages, roots = set[str](), set[str](), set[str]()
     own = own_names(baseline)
-    for line in told.splitlines():
+    for line in listing.splitlines():
         kind, _, rest = line.partition(" ")
         if kind == "n":
             packages.add(rest)

@@ -18,7 +18,7 @@ _TRAILING = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 
 
 def takes_a_name(name: str, old: bytes | None, new: bytes, packages: Collection[str]) -> bool:
-    """`name` is the file's base name. A file that nobody can read takes none: Node does not read it either."""
+    """`name` is the file's base name. An unreadable file takes none: Node does not read it either."""
     before, after = _object(old), _object(new)
     if name == "package.json":
         return _is_another(before, after, packages) or _redirects(before, after)

@@ -25,7 +25,7 @@ from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.filesystem.tree import is_within, prefixes
 
 # Of other versions than ours, of pytest and its plugins (which a verifier may install when it starts), and of what
-# starts with every interpreter. `test` is everybody's name.
+# starts with every interpreter. `test` is a common name.
 _OTHERS = [
     "pytest",
     "_pytest",
@@ -92,7 +92,7 @@ class Surroundings:
     roots: frozenset[str] = frozenset()  # where commands start, or have PYTHONPATH lead to
     verifiers: frozenset[str] = frozenset()  # modules that verifiers bring or install by themselves
     runners: frozenset[str] = frozenset()  # words of commands of checks and of package.json
-    # Of a whole system nobody knows where a verifier goes, and what is installed can be the work.
+    # In a whole system the verifier may go anywhere, and what is installed can be the work.
     is_system: bool = False
 
 

@@ -154,7 +154,7 @@ def _verifiers(contract: Contract) -> Iterator[Mapping[str, ContractFile]]:
 
 
 def _is_telling(name: str) -> bool:
-    """Whether nobody but the verifier would call a file so by chance."""
+    """Whether a file has a name that only the verifier would use."""
     return posixpath.basename(name).startswith("test_") or name.endswith(
         (".test.js", ".test.ts", "_test.py", "_test.go")
     )

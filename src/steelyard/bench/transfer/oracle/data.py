@@ -5,7 +5,7 @@
     expected.json, named by a test                     the tests', unless product code, brief or reference name it
     locale/de.json, named by a test and by product     the product's: carried, and a finding says so
 
-Whoever may rewrite what a test compares with needs no work. A contract says otherwise by `runner_files`.
+A change that may rewrite what a test compares with needs no work. A contract says otherwise by `runner_files`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ app/.git/config with a program to run                     left: a verifier that 
 etc/nginx/nginx.conf with exports: [/etc/nginx/**]        carried
 usr/local/bin/pytest with exports: [/usr/local/bin/*]     left: what steers is carried by its own name only
 
-Whoever is root of a container can change what grades it, so only work is carried, and work is what lies where no program
+Root of a container can change what grades it, so only work is carried over, and work is what lies where no program
 looks by itself. Nothing is silent: whatever stays behind is in a finding.
 """
 
@@ -55,7 +55,7 @@ OURS = (
     "*/.steelyard-*",  # of whichever HOME
     ".dockerenv",
 )
-# What a link into `KERNEL` may lead to: nothing that was somebody's work.
+# What a link into `KERNEL` may lead to: nothing that is work.
 _DEVICES = ("dev/null", "dev/zero", "dev/full", "dev/random", "dev/urandom", "dev/tty", "dev/std*")
 _HOMES = ("root/", "home/*/", "")
 _OF_SHELLS = (
@@ -141,16 +141,16 @@ class SystemPolicy:
             else:
                 overlays += _laid(entry, self.blobs)
         made = {above for one in overlays if one.kind != "gone" for above in prefixes(one.path)[:-1]}
-        told = [why for why, entry in left.items() if not (_is_new_folder(entry) and entry.path in made)]
+        reported = [why for why, entry in left.items() if not (_is_new_folder(entry) and entry.path in made)]
         carried = {one.path for one in overlays if one.kind == "file"}
         merged = {
             entry.path: one.instead
             for entry, one in steered.items()
             if one.instead is not None and entry.path in carried and f"/{entry.path}" not in self.exports
         }
-        told += [Left("steers_runner", path, MERGED) for path in merged]
+        reported += [Left("steers_runner", path, MERGED) for path in merged]
         return SystemChange(
-            tuple(sorted(overlays, key=lambda one: one.kind != "gone")), findings_of(told), merged
+            tuple(sorted(overlays, key=lambda one: one.kind != "gone")), findings_of(reported), merged
         )
 
     def _steered(self, entries: Collection[ChangeEntry]) -> dict[ChangeEntry, Steers]:

@@ -1,9 +1,9 @@
 """A path of a system -> whether work lies there, or something that programs read by themselves.
 
-srv/x, data/x, tmp/x, app/x, opt/x, home/ann/notes, the working folder   work: who reads it was told to
+srv/x, data/x, tmp/x, app/x, opt/x, home/ann/notes, the working folder   work: it is read only on request
 usr, etc, lib, run, var/lib, root/.config, opt/conda (on PATH)           the system's: whatever runs reads it unasked
 
-Whatever a verifier is written in, its interpreter looks into more places than anybody lists: libraries, name services,
+Whatever a verifier is written in, its interpreter looks into more places than any list has: libraries, name services,
 archives, start-up files, caches. So the list here is of places for work, and nothing else is.
 """
 
@@ -52,7 +52,7 @@ class Installed:
     programs: frozenset[str] = frozenset()  # by name, in those folders and the system's own
     needed: tuple[
         str, ...
-    ] = ()  # folders of interpreters that PATH leads to; what the linker and shells are told to read
+    ] = ()  # folders of interpreters that PATH leads to; what the linker and shells are configured to read
     others: tuple[str, ...] = ()  # folders of other interpreters, and of programs that PATH has links to
     homes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()  # where Python looks for modules

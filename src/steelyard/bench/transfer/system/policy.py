@@ -24,7 +24,7 @@ from steelyard.sandboxes.base import ROOT_HOME, Command
 
 LOOK_S = 60.0
 # p a program, d a folder of PATH by its real name, i an interpreter by its real name, l where a program is that is a link,
-# k what the linker and shells are told to read, x a folder with an interpreter in its bin, h a home, s where Python looks,
+# k what the linker and shells are configured to read, x a folder with an interpreter in its bin, h a home, s where Python looks,
 # f a file of the working folder.
 # With the shell's own means: an image need not have many others.
 _LOOK = """\
@@ -99,7 +99,7 @@ def _installed(environment: Environment) -> Installed:
             )
         if done.exit_code != 0:
             raise InfraFault(f"the programs of the image {sandbox_spec.image} could not be listed")
-        (folder / "told").write_bytes(done.stdout.head + done.stdout.tail)
+        (folder / "listing.txt").write_bytes(done.stdout.head + done.stdout.tail)
 
     said = json.dumps(
         [
@@ -110,7 +110,10 @@ def _installed(environment: Environment) -> Installed:
             _LOOK,
         ]
     )
-    kept = environment.cache.build("installed", hashlib.sha256(said.encode()).hexdigest(), look) / "told"
+    kept = (
+        environment.cache.build("system_listing", hashlib.sha256(said.encode()).hexdigest(), look)
+        / "listing.txt"
+    )
     return installed(kept.read_text(errors="surrogateescape"), folders, _homes(environment))
 
 
@@ -127,10 +130,10 @@ def _homes(environment: Environment) -> tuple[str, ...]:
     return (_plain({"HOME": ROOT_HOME, **environment.sandbox_spec().env}["HOME"]),)
 
 
-def installed(told: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> Installed:
+def installed(listing: str, folders: tuple[str, ...], homes: tuple[str, ...] = ()) -> Installed:
     """From what `_LOOK` printed."""
     found: dict[str, list[str]] = {kind: [] for kind in "pdilkxhsf"}
-    for line in told.splitlines():
+    for line in listing.splitlines():
         kind, _, value = line.partition(" ")
         if kind == "p" or (kind in found and value.startswith("/")):
             found[kind].append(value if kind == "p" else _plain(value))

@@ -8,7 +8,7 @@ a secret.
 Certain means: it runs whenever the test passes, and cannot hold then. So it is a statement of the body itself, or of
 a loop over a list that is written down and not empty; never under an `if`, in a `try` or a callback, nor after what
 may return early. A subtest that must fail makes the test around it fail. Where nothing is certain an assertion from
-anywhere in the body is changed all the same, and told apart.
+anywhere in the body is changed all the same, and recorded separately.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class _Reader:
         elif fails:
             self.changed[key] = True
         if self.seen[key] > 1 and key in self.changed:
-            self.changed[key] = False  # two tests of one name: nobody can tell which is which
+            self.changed[key] = False  # two tests of one name cannot be distinguished
         return fails
 
     def _reached(self, body: Node, *, certain: bool) -> Iterator[tuple[Node, bool, bool]]:

@@ -213,7 +213,7 @@ class Assertions:
         return Site(Strength.VALUE, Odds.CERTAIN, (tuple(changes),))
 
     def _row(self, values: Values, place: ast.expr, edit: Edit) -> tuple[str, str] | None:
-        """How the id of a row changes, as far as that can be told without running anything."""
+        """How the id of a row changes, as far as that is known without running anything."""
         if not values.in_ids:
             return None
         old, new = word_in_id(self.text.of(place)), word_in_id(self.text.changed(place, edit))

@@ -271,10 +271,10 @@ class Wrong:
                 yield Odds.CERTAIN, self._templates(template)
         if not _has_stars(node):
             values = [*node.args, *(one.value for one in node.keywords)]
-            told = [
+            leaves = [
                 one for one in values if isinstance(one, ast.List | ast.Dict | ast.JoinedStr) or _tells(one)
             ]
-            yield Odds.LIKELY, [edit for one in told[:_LEAVES] for edit in self._written(one)[:_PER_LEAF]]
+            yield Odds.LIKELY, [edit for one in leaves[:_LEAVES] for edit in self._written(one)[:_PER_LEAF]]
 
 
 def _tells(node: ast.expr) -> bool:

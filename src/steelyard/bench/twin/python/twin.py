@@ -5,8 +5,8 @@ a secret. Lines stay where they are.
 
 Certain means: when the test passes with an honest, deterministic candidate, its twin fails. So it is never a test that
 may end early, that runs under a decorator or a context manager we do not know, or that depends on the order of numbers
-(a time, a load). What equals everything, such as a matcher for tests, cannot be told from a cheat by looking at a
-file; whoever uses a twin asks a trusted tree before accusing anybody.
+(a time, a load). An object that equals everything, such as a matcher for tests, cannot be distinguished from a cheat by looking at a
+file; so a trusted tree is run before a change is accused.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _read(source: bytes) -> _Reading | None:
     names = names_of(text, tree)
     try:
         found = {one.key: _ways(text, names, one) for one in _tests(tree.body, (), certain=True)}
-    except RecursionError:  # an expression as deep as this is nobody's expectation
+    except RecursionError:  # no expectation is an expression as deep as this
         return None
     ways = {key: some for key, some in found.items() if some is not None}
     if not ways or not _is_sound(text, ways.values()):
@@ -122,7 +122,7 @@ def _ways(text: Text, names: Names, written: _Written) -> Ways | None:
     if b"yield" in text.source and any(
         isinstance(one, ast.Yield | ast.YieldFrom) for part in function.body for one in own_nodes(part)
     ):
-        return None  # a generator: nobody may ever run it
+        return None  # a generator: it may never run
     assertions = Assertions(text, names, cache(lambda: written_values(function)), text.of(function))
     reached = list(statements(function.body, names, certain=written.certain))
 
@@ -144,7 +144,7 @@ def _is_sound(text: Text, ways: Iterable[Ways]) -> bool:
 
 
 def _tests(body: list[ast.stmt], above: tuple[str, ...], *, certain: bool) -> Iterator[_Written]:
-    """The tests in a module or a class; of a name that is bound twice nobody knows which one runs."""
+    """The tests in a module or a class; of a name that is bound twice it is not known which one runs."""
     bound = [name for statement in body for name in _bound(statement)]
     for statement in body:
         if isinstance(statement, ast.ClassDef):

@@ -37,7 +37,7 @@ _WIDE = re.compile(r"\d{3}")
 
 
 class NoValueError(Exception):
-    """It cannot be told without running something."""
+    """It cannot be known without running something."""
 
 
 def value_of(node: ast.expr) -> Any:

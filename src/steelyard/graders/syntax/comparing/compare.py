@@ -132,7 +132,7 @@ def _was_called(unit: Unit, now: Unit) -> str:
 
 
 def _uncollected(gone: list[Unit], candidates: list[Unit], side: Side) -> Iterator[tuple[int, Unit]]:
-    """Tests that are still in the file under a name or in a place that nobody runs."""
+    """Tests that are still in the file under a name or in a place that no runner collects."""
     called = set().union(*(unit.bag.keys() for unit in side.tests)) if side.tests else set()
     idle = [unit for unit in candidates[:500] if unit.name not in called or unit.name.startswith("test")]
     for unit in gone[:500]:
@@ -243,7 +243,7 @@ def _said_elsewhere(row: Tokens, new: Unit, side: Side) -> bool:
 
 
 def _gone(unit: Unit, side: Side) -> list[Found]:
-    """A test that nobody recognises: its assertions may be in other tests now."""
+    """A test that is not recognised any more: its assertions may be in other tests now."""
     if not unit.live:
         said = {token for token in unit.bag if is_word(token)} - {unit.name}
         alive = not unit.calls or any(side.sayings.saying(said))

@@ -111,13 +111,13 @@ def _requested(links: Sequence[Link]) -> list[Claim]:
     subject = subject_tokens(links[:first])
     found = []
     for link in links[first:]:
-        told = [
+        arguments = [
             arg
             for arg in link.args or ()
             if not (arg.value in (("done",), ("cb",)) or "function" in arg.value)
         ]
-        if link.name == "expect" and told:
-            found.append(Claim("==", subject, _joined(told)))
+        if link.name == "expect" and arguments:
+            found.append(Claim("==", subject, _joined(arguments)))
     return found
 
 
@@ -149,7 +149,7 @@ def _fluent(links: Sequence[Link], grammar: Grammar) -> list[Claim]:
         return [Claim("vacuous", subject)]  # expect(x).toBe;
     if found or links[-1].args is None:
         return found
-    return [Claim("call", subject, (links[-1].name, *_joined(links[-1].args)))]  # somebody's own matcher
+    return [Claim("call", subject, (links[-1].name, *_joined(links[-1].args)))]  # a matcher of the project
 
 
 def _matcher(link: Link, grammar: Grammar) -> Link | None:

@@ -1,4 +1,4 @@
-"""Cases in a table: the rows of a list literal, whoever loops over it."""
+"""Cases in a table: the rows of a list literal, whatever loops over it."""
 
 from __future__ import annotations
 

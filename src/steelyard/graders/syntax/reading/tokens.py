@@ -118,5 +118,5 @@ def words(found: Tokens) -> Tokens:
 
 
 def is_literal(found: Tokens) -> bool:
-    """Only literals and the brackets around them: a value that nobody computes."""
+    """Only literals and the brackets around them: a value that is not computed."""
     return bool(found) and not words(found) and bool(literals(found) or found[0] in OPENERS)

@@ -1,0 +1,216 @@
+"""What a study adds to its trials, what a question to the index of a million runs costs, and grading over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import sqlalchemy as sa
+from aiohttp import ClientSession, UnixConnector, web
+
+from benchmarks.measure import Measured, Variant, measure, ratio, timed
+from benchmarks.sandbox import LIMITS
+from benchmarks.workshop import Workshop
+from steelyard.contract.contract import Contract
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.plan.order import draw_order
+from steelyard.plan.trial import Trial
+from steelyard.report.stored.open_store import entries_of, open_store
+from steelyard.sandboxes.base import Command, SandboxSpec
+from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
+from steelyard.service.access import Access
+from steelyard.service.grader import Grader
+from steelyard.service.server import Service
+from steelyard.store.query import Query
+from steelyard.store.schema import LINES, RUNS, TAGS
+from steelyard.store.store import Store
+from steelyard.study.engine import Engine
+from steelyard.study.protocol.folder import StudyFolder
+from steelyard.study.protocol.make_plan import Wish, make_plan
+from steelyard.study.protocol.run_study import Study, planned_trials
+
+JOBS = 2
+TRIALS = 30
+ROWS_OF_INDEX = 1_000_000
+_BATCH = 20_000
+
+
+def engine(workshop: Workshop) -> Iterator[Measured]:
+    """A study of trivial trials: plan, gate, sandboxes, trace, capture, check, grade, seal, index."""
+    contract = workshop.contract("trivial-study", {"README.md": "nothing\n"}, "true")
+    backend, box = BubblewrapBackend(), SandboxSpec(layers=(contract.snapshot.tree,), limits=LIMITS)
+    numbers = iter(range(1_000_000))
+
+    def study() -> None:
+        wish = Wish(
+            f"b{next(numbers)}", [(contract, contract.folder)], ["mine=command:true"], repeats=TRIALS // 2
+        )
+        plan = make_plan(wish).named("x.csv")
+        trials = list(planned_trials(plan, draw_order(plan), {contract.id: contract}))
+        out = workshop.folder / "studies" / plan.name
+        out.mkdir(parents=True)
+        with open_store(out) as store:
+            folder = StudyFolder.of(out, plan)
+            outcome = Study(
+                plan,
+                trials,
+                folder,
+                store,
+                entries_of,
+                lambda gate: Engine(out, JOBS, gate=gate),
+                forced=frozenset({"main"}),
+            ).run()
+        assert outcome.how == "complete", outcome
+
+    def two_sandboxes(_: int) -> None:
+        for _ in range(2):
+            with backend.start(box) as sandbox:
+                sandbox.run(Command(("/bin/sh", "-c", "true")))
+
+    def bare() -> None:
+        with ThreadPoolExecutor(JOBS) as pool:
+            list(pool.map(two_sandboxes, range(TRIALS)))
+
+    rounds = measure({"study": timed(study), "sandboxes": timed(bare)}, workshop.rounds(3), warm_up=1)
+    what = f"a study of {TRIALS} trivial trials, {JOBS} at a time, against their sandboxes and commands alone"
+    yield Measured.of("study", what, rounds, ratio("study", "sandboxes"), target=2)
+
+
+def index(workshop: Workshop) -> Iterator[Measured]:
+    """Each kind of question that a listing or a report asks."""
+    root = workshop.folder / "million"
+    root.mkdir()
+    with Store(root, _unread) as store:
+        fill(store, ROWS_OF_INDEX)
+        questions: dict[str, Callable[[], Any]] = {
+            "the newest 100": lambda: store.query(Query(descending=True, limit=100)),
+            "a page in the middle": lambda: store.query(Query(limit=100, offset=500_000)),
+            "by contract, agent pattern and verdict": lambda: store.query(
+                Query(contract="c17", agent="agent-*", verdicts=("pass",), limit=100)
+            ),
+            "by tag, dearest first": lambda: store.query(
+                Query(tag="flaky", sort="cost_usd", descending=True, limit=100)
+            ),
+            "a study's counts by agent and verdict": lambda: store.tally(
+                ("agent", "state"), Query(study="s3")
+            ),
+            "all counts by agent and verdict": lambda: store.tally(("agent", "state")),
+            "all counts by contract, agent and verdict": lambda: store.tally(("contract", "agent", "state")),
+            "the number of runs": store.count,
+        }
+        for name, question in questions.items():
+            assert question(), name
+            rounds = measure({"query": timed(question)}, workshop.rounds(5), warm_up=1)
+            what = f"index of {ROWS_OF_INDEX:,} runs, SQLite: {name}"
+            yield Measured.of("index", what, rounds, lambda one: 1000 * one["query"], target=1000, unit="ms")
+
+
+def fill(store: Store, rows: int) -> None:
+    """Rows as runs of 5 studies, 10 agents and 200 contracts would leave them; without folders."""
+    base = datetime(2026, 3, 7, tzinfo=UTC).timestamp()
+    line = orjson.dumps(
+        {"schema": "steelyard.result/1", "grades": [{"why": "exit 1, expected 0"}] * 5}
+    ).decode()
+    root = store._root_id  # noqa: SLF001  # as below
+    with store._engine.begin() as connection:  # noqa: SLF001  # rows without folders cannot be made otherwise
+        for start in range(0, rows, _BATCH):
+            numbers = range(start + 1, min(start + _BATCH, rows) + 1)
+            connection.execute(sa.insert(RUNS), [_row(number, base, root) for number in numbers])
+            connection.execute(sa.insert(LINES), [{"id": number, "line": line} for number in numbers])
+            tags = [{"root": root, "id": number, "tag": "flaky"} for number in numbers if number % 50 == 0]
+            connection.execute(sa.insert(TAGS), tags)
+
+
+def _row(number: int, base: float, root: int) -> dict[str, Any]:
+    agent, contract = number % 10, number // 10 % 200
+    return {
+        "id": number,
+        "root": root,
+        "run": f"{number:012d}-c{contract}-agent-{agent}",
+        "stamp": 1,
+        "state": ("pass", "fail", "fail", "error")[number % 4],
+        "started": base + number,
+        "contract": f"c{contract}",
+        "digest": f"{contract:064x}",
+        "agent": f"agent-{agent}",
+        "trial": f"t{number:016x}",
+        "repeat": number // 2000,
+        "attempt": 1,
+        "study": f"{number % 5:064x}",
+        "study_name": f"s{number % 5}",
+        "status": "scorable",
+        "termination": "completed",
+        "score": 0.5,
+        "cost_usd": number % 700 / 100,
+        "wall_s": 60.0,
+        "is_unsafe": False,
+    }
+
+
+def _unread(folder: RunFolder) -> Any:
+    raise AssertionError(folder)
+
+
+def serve(workshop: Workshop) -> Iterator[Measured]:
+    """Patches that differ, so that each is graded."""
+    contract = workshop.contract("served", {"a.txt": "a\n"}, "true")
+    numbers = iter(range(1_000_000))
+
+    def patches() -> list[str]:
+        return [_patch(next(numbers)) for _ in range(TRIALS)]
+
+    variants: dict[str, Variant] = {
+        "service": lambda: asyncio.run(_serve(workshop.folder, contract, patches())),
+        "engine": timed(lambda: _grade(workshop.folder, contract, patches())),
+    }
+    rounds = measure(variants, workshop.rounds(3), warm_up=1)
+    what = f"{TRIALS} patches graded through `serve`, {JOBS} at a time, against the local engine"
+    yield Measured.of("serve", what, rounds, ratio("service", "engine"), target=1.1)
+
+
+def _patch(number: int) -> str:
+    return f"diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b{number}\n"
+
+
+def _grade(folder: Path, contract: Contract, patches: list[str]) -> None:
+    files = folder / "patches"
+    files.mkdir(exist_ok=True)
+    trials = []
+    for number, patch in enumerate(patches):
+        (files / f"{number}.patch").write_text(patch)
+        trials.append(Trial(contract, f"patch:{files}/{number}.patch", number + 1))
+    results = list(Engine(folder / "graded", JOBS).run(trials))
+    assert all(one.record.verdict.verdict == "pass" for one in results)
+
+
+async def _serve(folder: Path, contract: Contract, patches: list[str]) -> float:
+    place = folder / "grader.sock"
+    place.unlink(missing_ok=True)
+    async with Grader(folder / "served-runs", jobs=JOBS) as grader:
+        service = Service.of(grader, [contract], Access(is_local=True), room=TRIALS)
+        runner = web.AppRunner(service.app())
+        await runner.setup()
+        await web.UnixSite(runner, str(place)).start()
+        async with ClientSession(connector=UnixConnector(str(place))) as session:
+
+            async def grade(patch: str) -> str:
+                async with session.post(
+                    "http://localhost/grade", json={"contract": contract.id, "patch": patch}
+                ) as one:
+                    return str((await one.json())["verdict"])
+
+            began = time.perf_counter()
+            verdicts = await asyncio.gather(*(grade(patch) for patch in patches))
+            took = time.perf_counter() - began
+        await runner.cleanup()
+    assert set(verdicts) == {"pass"}, verdicts
+    return took
+
+
+ROWS = {"study": engine, "index": index, "serve": serve}

@@ -1,0 +1,209 @@
+"""Write a study down before it runs: contracts, agents, repeats, order, budgets and stopping rules, hashed.
+
+The plan goes to --out (study.yaml) and its randomization plan beside it (study.csv). `noop` and `reference` are always in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.cli.console.output import print_json
+from steelyard.cli.options.agent_options import add_agent_options, agent_options, check_agents
+from steelyard.cli.options.runs_option import add_runs_option
+from steelyard.cli.options.store_option import add_store_option, synced_store
+from steelyard.cli.options.task_options import add_task_options, task_options
+from steelyard.contract.load import load_contract
+from steelyard.errors import OperatorFault
+from steelyard.evidence.folder.folder import write_atomic
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
+from steelyard.plan.trial import PROTOCOL_SEED
+from steelyard.report.studies.text import forecast_lines, plan_lines
+
+if TYPE_CHECKING:
+    from steelyard.contract.contract import Contract
+    from steelyard.plan.forecast import History
+    from steelyard.plan.study_plan import Tolerance
+    from steelyard.study.protocol.make_plan import Wish
+
+HELP = "write a study down before it runs"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "suites", nargs="+", type=Path, metavar="SUITE", help="contract folders, or suites of them"
+    )
+    parser.add_argument(
+        "--agent",
+        action="append",
+        required=True,
+        metavar="[NAME=]KIND[:ARG]",
+        help="as of `run`; may be repeated",
+    )
+    add_agent_options(parser)
+    parser.add_argument(
+        "--repeats", type=int, default=1, metavar="K", help="trials of each agent on each contract"
+    )
+    parser.add_argument("--name", default="", help="of the study (default: the name of --out)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("study.yaml"), metavar="FILE", help="default %(default)s"
+    )
+    parser.add_argument("--budget", type=float, metavar="USD", help="B_total: what the whole study may cost")
+    parser.add_argument(
+        "--task-budget", type=float, metavar="USD", help="B_task: what all runs of one contract may cost"
+    )
+    parser.add_argument(
+        "--run-budget",
+        type=float,
+        metavar="USD",
+        help="B_run: what one run may cost (default: the largest of the contracts)",
+    )
+    parser.add_argument(
+        "--baseline",
+        action="append",
+        default=[],
+        metavar="AGENT",
+        help="a further baseline, such as script:FILE",
+    )
+    parser.add_argument(
+        "--honeypot",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="CONTRACT",
+        help="a contract that cannot be satisfied: an agent that passes it cheated; may be repeated",
+    )
+    parser.add_argument(
+        "--noop-repeats",
+        type=int,
+        default=0,
+        metavar="N",
+        help="further repeats of noop, which show flaky checks",
+    )
+    parser.add_argument("--minimum-effect", type=float, default=0.1, metavar="D", help="default %(default)g")
+    parser.add_argument(
+        "--stop-after-violations",
+        type=int,
+        default=3,
+        metavar="N",
+        help="stop when N runs of agents failed the safety gate (default %(default)s; 0: never)",
+    )
+    parser.add_argument(
+        "--dominance",
+        type=float,
+        metavar="FRACTION",
+        help="stop a run that spent this part of its time without a change of its workspace",
+    )
+    parser.add_argument(
+        "--stop-when-decided",
+        action="store_true",
+        help="stop the main stage when the interval of a difference excludes the minimum effect; the same for all agents",
+    )
+    parser.add_argument(
+        "--flaky-tolerance", type=float, default=0.05, metavar="FRACTION", help="default %(default)g"
+    )
+    parser.add_argument(
+        "--invalid-tolerance", type=float, default=0.2, metavar="FRACTION", help="default %(default)g"
+    )
+    parser.add_argument(
+        "--minimum-power",
+        type=float,
+        default=0.8,
+        metavar="P",
+        help="the main stage begins only with this chance to detect the minimum effect (default %(default)g)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=PROTOCOL_SEED,
+        help=f"of the order (default {PROTOCOL_SEED}; another is a deviation)",
+    )
+    parser.add_argument(
+        "--sandbox", choices=["bubblewrap", "docker", "local"], help="instead of the contracts'"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="for the forecast of time")
+    parser.add_argument("--force", action="store_true", help="replace --out")
+    add_task_options(parser)
+    add_runs_option(parser)
+    add_store_option(parser)
+    parser.add_argument("--json", action="store_true", help="print the plan as one JSON line")
+
+
+def run(args: argparse.Namespace) -> int:
+    from steelyard.study.protocol.make_plan import make_plan  # noqa: PLC0415  # with pydantic and numpy
+
+    if args.out.exists() and not args.force:
+        raise OperatorFault(f"{args.out} exists; a plan is not replaced without --force")
+    options = agent_options(args)
+    check_agents(list(dict.fromkeys([*args.agent, *args.baseline])), options)
+    wish = _wish(args)
+    made = make_plan(wish, _history(args))
+    order = args.out.with_suffix(".csv")
+    plan = made.named(order.name)
+    write_atomic(order, made.order, durable=True)
+    write_atomic(args.out, plan.to_yaml().encode(), durable=True)
+    if args.json:
+        print_json(plan.model_dump(mode="json", by_alias=True))
+        return 0
+    for line in (*plan_lines(plan), *forecast_lines(plan.forecast or {})):
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.write(f"written to {args.out} and {order}; `steelyard study run {args.out}` runs it\n")
+    return 0
+
+
+def _contracts(paths: list[Path], args: argparse.Namespace) -> list[tuple[Contract, Path]]:
+    catalogue, tasks = installed_catalogue(), task_options(args)
+    folders = find_folders(paths)
+    made = [contract_at(path, tasks) for path in folders]
+    with name_faults_as_typed(dict(zip(made, folders, strict=True))):
+        return [(load_contract(path, catalogue), typed) for path, typed in zip(made, folders, strict=True)]
+
+
+def _wish(args: argparse.Namespace) -> Wish:
+    from steelyard.plan.study_plan import Dominance, Envelopes, Stages, Stopping  # noqa: PLC0415  # as above
+    from steelyard.study.protocol.make_plan import Wish  # noqa: PLC0415  # as above
+
+    return Wish(
+        name=args.name or args.out.stem,
+        contracts=_contracts(args.suites, args),
+        honeypots=_contracts(args.honeypot, args) if args.honeypot else [],
+        agents=args.agent,
+        baselines=args.baseline,
+        options=agent_options(args),
+        repeats=args.repeats,
+        noop_repeats=args.noop_repeats,
+        seed=args.seed,
+        minimum_effect=args.minimum_effect,
+        budget=Envelopes(total_usd=args.budget, task_usd=args.task_budget, run_usd=args.run_budget),
+        stages=Stages(tolerance=_tolerance(args)),
+        stopping=Stopping(
+            safety_violations=args.stop_after_violations or None,
+            efficacy="interval_excludes_minimum_effect" if args.stop_when_decided else "none",
+            dominance=None if args.dominance is None else Dominance(spent=args.dominance),
+        ),
+        sandbox=args.sandbox,
+        jobs=args.jobs,
+        out=args.out.parent,
+    )
+
+
+def _tolerance(args: argparse.Namespace) -> Tolerance:
+    from steelyard.plan.study_plan import Tolerance  # noqa: PLC0415  # as above
+
+    return Tolerance(flaky=args.flaky_tolerance, invalid=args.invalid_tolerance, power=args.minimum_power)
+
+
+def _history(args: argparse.Namespace) -> History:
+    """What earlier runs of this folder took."""
+    from steelyard.plan.forecast import Earlier, History  # noqa: PLC0415  # as above
+
+    found: dict[tuple[str, str], list[Earlier]] = {}
+    if args.runs.is_dir():
+        with synced_store(args.runs, args.store) as store:
+            for one in store.query():
+                if one.status is not None:
+                    found.setdefault((one.agent, one.contract), []).append(Earlier(one.cost_usd, one.wall_s))
+    return History(found)

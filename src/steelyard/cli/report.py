@@ -1,0 +1,64 @@
+"""Summarise a study or a folder of runs: rates with intervals, comparisons, failure modes, cost, deviations, disclosures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from steelyard.cli.console.output import console, print_json
+from steelyard.cli.options.runs_option import add_runs_option
+from steelyard.cli.options.store_option import add_store_option
+from steelyard.report.study_summary import ResultSet, read_results, summarise_study
+
+HELP = "summarise a study or a folder of runs: rates with intervals, comparisons, cost"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what",
+        nargs="?",
+        metavar="STUDY|RUNS",
+        help="a folder of runs, a file of result lines, or the name or digest of a study in --runs; "
+        "without it, all runs of --runs",
+    )
+    add_runs_option(parser)
+    add_store_option(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the whole summary as one JSON object")
+    form.add_argument("--markdown", action="store_true", help="the same tables in Markdown")
+    form.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="write one HTML file with plots, which loads nothing and prints well",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    summary = summarise_study(find_results(args.what, args.runs, args.store))
+    if args.json:
+        print_json(summary.to_json())
+    elif args.html is not None:
+        from steelyard.report.html.study_report import write_study_html  # noqa: PLC0415
+
+        write_study_html(summary, args.html)
+        sys.stdout.write(f"{args.html}\n")
+    elif args.markdown:
+        from steelyard.report.study_summary.render.markdown import study_markdown  # noqa: PLC0415
+
+        sys.stdout.write(study_markdown(summary))
+    else:
+        from steelyard.report.study_summary.render.terminal import print_study  # noqa: PLC0415
+
+        print_study(console(), summary)
+    return 0
+
+
+def find_results(what: str | None, runs: Path, store_url: str | None = None) -> ResultSet:
+    """A path is a folder or a file; any other word is a study in `runs`."""
+    if what is None:
+        return read_results(runs, store_url=store_url)
+    if Path(what).exists():
+        return read_results(Path(what), store_url=store_url)
+    return read_results(runs, study=what, store_url=store_url)

@@ -1,0 +1,346 @@
+"""Run a planned study, resume it, show its progress, list studies, remove a contract that turned out to be invalid.
+
+`run` and `resume` do the same: trials that have a result are not run again. A plan that was edited, or a contract or an agent that
+changed, is refused unless --accept-changes, which records a deviation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard.cli.console import RECEIVED
+from steelyard.cli.console.output import check_out, print_json
+from steelyard.cli.options.runs_option import add_runs_option
+from steelyard.cli.options.store_option import add_store_option, print_progress
+from steelyard.cli.options.task_options import add_task_options, task_options
+from steelyard.contract.load import load_contract
+from steelyard.errors import ContractFault, OperatorFault
+from steelyard.evidence.folder.signature import check_private_key
+from steelyard.graders.catalogue import installed_catalogue
+from steelyard.importers.direct import contract_at
+from steelyard.report.stored.open_store import entries_of, open_store
+from steelyard.report.studies.text import status_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steelyard.cli.console.study_display import StudyDisplay
+    from steelyard.contract.contract import Contract
+    from steelyard.plan.study_plan import StudyPlan
+    from steelyard.plan.trial import Trial
+    from steelyard.study.observer import TrialEngine
+    from steelyard.study.protocol.envelopes import EnvelopeGate
+    from steelyard.study.protocol.folder import StudyFolder
+    from steelyard.study.protocol.run_study import Outcome
+
+HELP = "run a planned study, resume it, show its progress"
+ACTIONS = ("run", "resume", "status", "list", "remove")
+RAY_JOBS = 64  # trials under way at a cluster, at least; Ray starts as many as there are resources
+CODES = {"complete": 0, "stopped": 1, "held": 1, "partial": 3}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=ACTIONS, help="remove: take a contract out, with --why")
+    parser.add_argument(
+        "plan", nargs="?", type=Path, metavar="STUDY", help="the file that `steelyard plan` wrote"
+    )
+    parser.add_argument("contract", nargs="?", metavar="CONTRACT", help="remove: the id of the contract")
+    parser.add_argument("--why", default="", help="remove: what makes the contract objectively invalid")
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=1, metavar="N", help="trials at the same time (default %(default)s)"
+    )
+    parser.add_argument("--engine", choices=["local", "ray"], default="local", help="default %(default)s")
+    parser.add_argument(
+        "--ray-address",
+        default="auto",
+        metavar="HOST:PORT",
+        help="of the cluster (default: the one of this machine)",
+    )
+    parser.add_argument(
+        "--blobs", metavar="URL", help="copy each sealed run there: s3://..., gs://..., file://..."
+    )
+    parser.add_argument(
+        "--stage", action="append", choices=["shakedown", "pilot", "main"], help="only this stage"
+    )
+    parser.add_argument(
+        "--force-stage",
+        action="append",
+        default=[],
+        choices=["shakedown", "pilot", "main"],
+        help="begin this stage although a criterion is not met; recorded as a deviation",
+    )
+    parser.add_argument(
+        "--accept-changes",
+        action="store_true",
+        help="go on with a changed plan, contract or agent; recorded as a deviation",
+    )
+    parser.add_argument(
+        "--sign", type=Path, metavar="KEY", help="ed25519 private key (PEM) that signs each seal"
+    )
+    parser.add_argument("--no-judge", action="store_true", help="ask no model, even if a key is set")
+    add_task_options(parser)
+    add_runs_option(parser)
+    add_store_option(parser)
+    parser.add_argument("--json", action="store_true", help="JSON lines: results of runs, or the status")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action == "list":
+        return _list(args)
+    if args.plan is None:
+        raise OperatorFault(f"study {args.action}: name the file that `steelyard plan` wrote")
+    if args.action == "status":
+        return _status(args)
+    if args.action == "remove":
+        return _remove(args)
+    return _run(args)
+
+
+class Opened:
+    """A plan with its folder, its contracts as they are now, and its trials."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        from steelyard.plan.study_plan import read_plan  # noqa: PLC0415  # with pydantic
+        from steelyard.study.protocol.folder import StudyFolder  # noqa: PLC0415  # as above
+
+        self.args = args
+        self.plan: StudyPlan = read_plan(args.plan)
+        args.sandbox = self.plan.sandbox  # tasks of Harbor are imported for one sandbox
+        self.folder: StudyFolder = StudyFolder.of(args.runs.absolute(), self.plan)
+        self.contracts: dict[str, Contract] = {}
+        self.lost: dict[str, str] = {}  # contracts that cannot be loaded, and why
+
+    def load(self) -> None:
+        """Contracts that are still in the study; one that cannot be loaded costs its own trials."""
+        removed = self.folder.removed()
+        catalogue, tasks = installed_catalogue(), task_options(self.args)
+        for one in self.plan.contracts:
+            if one.id in removed:
+                continue
+            try:
+                contract = load_contract(contract_at(self.args.plan.parent / one.path, tasks), catalogue)
+            except ContractFault as fault:
+                self.lost[one.id] = str(fault)
+                continue
+            self.contracts[one.id] = contract
+
+    def changes(self) -> list[str]:
+        """What is not as it was planned."""
+        from steelyard.study.protocol.make_plan import agent_identity  # noqa: PLC0415  # as above
+        from steelyard.study.protocol.run_study import check_identities  # noqa: PLC0415  # as above
+
+        found = []
+        if self.plan.is_edited:
+            found.append(f"{self.args.plan} was edited after it was written")
+        elif self.folder.is_begun and self.folder.plan().computed_digest() != self.plan.computed_digest():
+            found.append(f"{self.args.plan} is not the plan that this study began with")
+        first = next(iter(self.contracts.values()), None)
+        identities = {}
+        if first is not None:
+            options = self.plan.options.as_options()
+            identities = {one.name: agent_identity(one.agent, first, options) for one in self.plan.agents}
+        found += check_identities(self.plan, self.contracts, identities)
+        return [*found, *(f"contract {name} cannot be loaded: {why}" for name, why in self.lost.items())]
+
+    def trials(self) -> list[Trial]:
+        from steelyard.plan.order import draw_order, order_csv, read_order  # noqa: PLC0415  # with numpy
+        from steelyard.study.protocol.run_study import planned_trials  # noqa: PLC0415  # as above
+
+        file = self.args.plan.parent / self.plan.order.file if self.plan.order is not None else None
+        if file is not None and file.is_file():
+            slots = read_order(file.read_bytes(), self.plan)
+        else:
+            slots = draw_order(self.plan)
+            read_order(order_csv(slots), self.plan)  # the same order as was planned, or refused
+        return list(planned_trials(self.plan, slots, self.contracts))
+
+
+def _run(args: argparse.Namespace) -> int:
+    from steelyard.cli.console.study_display import StudyDisplay  # noqa: PLC0415  # as above
+    from steelyard.study.protocol.run_study import Study, refuse_changes  # noqa: PLC0415  # as above
+
+    if args.jobs < 1:
+        raise OperatorFault("--jobs is at least 1")
+    if args.sign:
+        check_private_key(args.sign)
+    check_out(args.runs)
+    opened = Opened(args)
+    if args.action == "resume" and not opened.folder.is_begun:
+        raise OperatorFault(f"{args.plan} has not begun in {args.runs}; `steelyard study run` begins it")
+    opened.load()
+    changes = opened.changes()
+    if not args.accept_changes:
+        refuse_changes(changes)
+    trials = opened.trials()
+    args.runs.mkdir(parents=True, exist_ok=True)
+    with open_store(args.runs, args.store) as store, StudyDisplay(args.jobs, as_json=args.json) as display:
+        study = Study(
+            opened.plan,
+            trials,
+            opened.folder,
+            store,
+            entries_of,
+            _engine(args, opened, display),
+            stages=tuple(args.stage) if args.stage else ("shakedown", "pilot", "main"),
+            forced=frozenset(args.force_stage),
+            on_notice=display.notice,
+            blobs=args.blobs if args.engine == "local" else None,  # workers of Ray copy their runs themselves
+        )
+        _record_changes(opened, changes)
+        outcome = study.run()
+        _conclude(args, opened, study.progress, outcome)
+    return CODES[outcome.how]
+
+
+def _record_changes(opened: Opened, changes: list[str]) -> None:
+    """Each change once, however often the study is resumed."""
+    opened.folder.begin(opened.plan)
+    known = {str(one.get("change")) for one in opened.folder.log()}
+    for change in changes:
+        if change not in known:
+            opened.folder.add("deviation", deviation="change", change=change)
+
+
+def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: Outcome) -> None:
+    from steelyard.study.protocol.status import status_of  # noqa: PLC0415  # as above
+
+    state = status_of(opened.plan, opened.folder, progress)
+    state |= {"state": outcome.how, "why": outcome.why}  # the lock is still held here
+    for line in () if args.json else status_lines(state):
+        sys.stdout.write(f"{line}\n")
+    if outcome.why and args.json:
+        sys.stderr.write(f"steelyard: {outcome.how}: {outcome.why}\n")
+
+
+def _engine(
+    args: argparse.Namespace, opened: Opened, display: StudyDisplay
+) -> Callable[[EnvelopeGate], TrialEngine]:
+    from steelyard.study.engine import Engine  # noqa: PLC0415  # with everything that runs agents
+    from steelyard.study.judging import judging_by  # noqa: PLC0415  # as above
+    from steelyard.study.protocol.dominance import DominanceWatch  # noqa: PLC0415  # as above
+    from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
+
+    def note(text: str) -> None:
+        sys.stderr.write(f"steelyard: {text}\n")
+
+    judging = judging_by(os.environ, note, is_off=args.no_judge)
+
+    def make(gate: EnvelopeGate) -> TrialEngine:
+        if args.engine == "ray":
+            return _ray_engine(args, opened, display, gate)
+        engine = Engine(
+            args.runs,
+            args.jobs,
+            opened.plan.sandbox,
+            args.sign,
+            judging=judging,
+            observer=display,
+            retry=RetryPolicy(runs=opened.plan.replay.attempts),
+            gate=gate,
+            interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
+        )
+        rule = opened.plan.stopping.dominance
+        return engine if rule is None else DominanceWatch(engine, rule.spent)
+
+    return make
+
+
+def _ray_engine(
+    args: argparse.Namespace, opened: Opened, display: StudyDisplay, gate: EnvelopeGate
+) -> TrialEngine:
+    from steelyard.study.ray_engine import RayEngine  # noqa: PLC0415  # only for this engine
+    from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
+
+    if opened.plan.stopping.dominance is not None:
+        raise OperatorFault(
+            "--engine ray does not watch runs for dominance; plan the study without --dominance"
+        )
+    return RayEngine(
+        args.runs,
+        args.ray_address,
+        jobs=max(args.jobs, RAY_JOBS),
+        sandbox=opened.plan.sandbox,
+        blobs=args.blobs,
+        observer=display,
+        retry=RetryPolicy(runs=opened.plan.replay.attempts),
+        gate=gate,
+        interrupted=lambda: RECEIVED[-1] if RECEIVED else "",
+    )
+
+
+def _status(args: argparse.Namespace) -> int:
+    opened = Opened(args)
+    opened.load()
+    state = _state_of(opened, args)
+    if args.json:
+        print_json(state)
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in status_lines(state)))
+    return 0
+
+
+def _state_of(opened: Opened, args: argparse.Namespace) -> dict[str, Any]:
+    from steelyard.store.query import Query  # noqa: PLC0415  # with SQLAlchemy
+    from steelyard.study.protocol.progress import Progress  # noqa: PLC0415  # as above
+    from steelyard.study.protocol.run_study import Caps  # noqa: PLC0415  # as above
+    from steelyard.study.protocol.status import status_of  # noqa: PLC0415  # as above
+
+    progress = Progress(opened.plan, opened.trials(), Caps())
+    if args.runs.is_dir():
+        with open_store(args.runs, args.store) as store:
+            store.sync(print_progress)
+            for entry in store.query(Query(study=opened.plan.identity)):
+                progress.add(entry)
+    return status_of(opened.plan, opened.folder, progress)
+
+
+def _list(args: argparse.Namespace) -> int:
+    """{"schema": "steelyard.studies/1", "name": "night", "digest": "...", "planned": 40, "runs": 52, "running": false}."""
+    from steelyard.plan.order import draw_order  # noqa: PLC0415  # with numpy
+    from steelyard.store.query import Query  # noqa: PLC0415  # with SQLAlchemy
+    from steelyard.study.protocol.folder import find_studies  # noqa: PLC0415  # as above
+
+    folders = find_studies(args.runs)
+    if not folders:
+        if not args.json:
+            sys.stdout.write(f"no studies in {args.runs} yet; `steelyard plan` writes one\n")
+        return 0
+    with open_store(args.runs, args.store) as store:
+        store.sync(print_progress)
+        for folder in folders:
+            plan = folder.plan()
+            line = {
+                "schema": "steelyard.studies/1",
+                "name": plan.name,
+                "digest": plan.identity,
+                "planned": len(draw_order(plan)),
+                "runs": store.count(Query(study=plan.identity)),
+                "running": folder.is_running,
+            }
+            if args.json:
+                print_json(line)
+            else:
+                word = "running" if line["running"] else ""
+                sys.stdout.write(
+                    f"{plan.identity[:16]}  {plan.name}  {line['runs']} runs of {line['planned']} trials  {word}".rstrip()
+                    + "\n"
+                )
+    return 0
+
+
+def _remove(args: argparse.Namespace) -> int:
+    """Logged with its reason; a removed contract is not replaced, and the runs that it has are kept."""
+    opened = Opened(args)
+    if args.contract is None or not args.why.strip():
+        raise OperatorFault("study remove STUDY CONTRACT --why TEXT: a removal needs its reason")
+    if args.contract not in {one.id for one in opened.plan.contracts}:
+        raise OperatorFault(f"{args.contract} is not in {args.plan}")
+    with opened.folder.hold():
+        opened.folder.begin(opened.plan)
+        if args.contract not in opened.folder.removed():
+            opened.folder.add("removal", contract=args.contract, why=args.why.strip())
+    return 0

@@ -1,0 +1,245 @@
+"""The files of a repository -> how a first contract for it builds and tests.
+
+The language is read from file names, the test runner from the project's own settings: a Python project that uses pytest
+gets pytest, a JavaScript project that uses jest gets jest. What setup has to install is written into the contract.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+UNFINISHED = "write tests of what must hold; `steelyard check --reference` then runs them on your solution"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """The paths of a repository's files, and the text of some."""
+
+    paths: frozenset[str] = frozenset()
+    read: Callable[[str], str] = lambda _path: ""
+
+    def has(self, *names: str) -> bool:
+        return any(name in self.paths for name in names)
+
+    def has_suffix(self, *suffixes: str) -> bool:
+        return any(path.endswith(suffixes) for path in self.paths)
+
+    def text(self, *names: str) -> str:
+        return "\n".join(self.read(name) for name in names if name in self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What one language puts into a contract."""
+
+    cmd: str
+    hidden: str  # the name of the hidden test in `hidden/`
+    dest: str  # its path in the tree
+    text: str
+    toolchain: tuple[str, str] | None = None  # name and release
+    setup: tuple[str, ...] = ()
+    build: str | None = None  # the command of a check `under: build`
+    runner: str | None = None
+    junit_xml: str | None = None
+    alternatives: str = ""  # other commands, for a comment
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    recipe: Callable[[Repository], Recipe]
+    is_used_by: Callable[[Repository], bool]
+    because: str = field(default="")  # which files say so
+
+
+_PYTHON_TEST = f"""\
+import unittest
+
+
+class Acceptance(unittest.TestCase):
+    def test_what_must_hold_once_the_task_is_done(self):
+        self.fail("{UNFINISHED}")
+"""
+_NODE_TEST = f"""\
+import assert from "node:assert";
+import test from "node:test";
+
+test("what must hold once the task is done", () => {{
+  assert.fail("{UNFINISHED}");
+}});
+"""
+_GLOBAL_TEST = f"""\
+test("what must hold once the task is done", () => {{
+  throw new Error("{UNFINISHED}");
+}});
+"""
+_VITEST_TEST = f"""\
+import {{ expect, test }} from "vitest";
+
+test("what must hold once the task is done", () => {{
+  expect.fail("{UNFINISHED}");
+}});
+"""
+_MOCHA_TEST = f"""\
+it("what must hold once the task is done", () => {{
+  throw new Error("{UNFINISHED}");
+}});
+"""
+_GO_TEST = f"""\
+package acceptance
+
+import "testing"
+
+func TestWhatMustHoldOnceTheTaskIsDone(t *testing.T) {{
+	t.Fatal("{UNFINISHED}")
+}}
+"""
+_RUST_TEST = f"""\
+#[test]
+fn what_must_hold_once_the_task_is_done() {{
+    panic!("{UNFINISHED}");
+}}
+"""
+_TAP_TEST = f"""\
+#!/bin/sh
+# Prints one line for each test (TAP): `ok 1 - NAME` or `not ok 1 - NAME`, after the number of tests.
+echo "1..1"
+make >build.log 2>&1 || {{ cat build.log >&2; echo "not ok 1 - it builds"; exit 1; }}
+# e.g.: if [ "$(./program input)" = "expected" ]; then echo "ok 1 - ..."; else echo "not ok 1 - ..."; fi
+echo "# {UNFINISHED.replace("`", "")}"
+echo "not ok 1 - what must hold once the task is done"
+exit 1
+"""
+HIDDEN_TESTS = (  # as they were written; `check` warns of a contract that still has one
+    *(_PYTHON_TEST, _NODE_TEST, _GLOBAL_TEST, _VITEST_TEST, _MOCHA_TEST),
+    *(_GO_TEST, _RUST_TEST, _TAP_TEST),
+)
+
+
+def _python(repository: Repository) -> Recipe:
+    settings = repository.text(
+        "pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt", "requirements-dev.txt"
+    )
+    test = ("test_acceptance.py", "tests/test_acceptance.py", _PYTHON_TEST)
+    toolchain = ("python", "3")
+    if "pytest" not in settings and not repository.has("pytest.ini", "conftest.py", "tests/conftest.py"):
+        other = "python3 -m pytest, once `setup` installs it"
+        return Recipe("python3 -m unittest tests/test_acceptance.py", *test, toolchain, alternatives=other)
+    is_package = repository.has("pyproject.toml", "setup.py")
+    packages = "pytest -e ." if is_package else "pytest"
+    if repository.has("requirements.txt"):
+        packages += " -r requirements.txt"
+    setup = ("python3 -m venv .venv", f".venv/bin/pip install {packages}")
+    return Recipe(".venv/bin/python -m pytest -q tests/test_acceptance.py", *test, toolchain, setup)
+
+
+_NODE_RUNNERS = {
+    "vitest": ("npx vitest run", "test/acceptance.test.{suffix}", _VITEST_TEST),
+    "jest": ("npx jest", "test/acceptance.test.{suffix}", _GLOBAL_TEST),
+    "mocha": ("npx mocha", "test/acceptance.test.{suffix}", _MOCHA_TEST),
+}
+
+
+def _package(repository: Repository) -> Mapping[str, Any]:
+    """package.json as far as it is one."""
+    try:
+        found = json.loads(repository.text("package.json"))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _npm_packages(repository: Repository) -> set[str]:
+    package = _package(repository)
+    groups = [package.get(key) for key in ("dependencies", "devDependencies")]
+    return {name for group in groups if isinstance(group, dict) for name in group}
+
+
+def _npm_setup(repository: Repository) -> tuple[str, ...]:
+    if not _npm_packages(repository):
+        return ()
+    return ("npm ci",) if repository.has("package-lock.json", "npm-shrinkwrap.json") else ("npm install",)
+
+
+def _javascript(repository: Repository, suffix: str = "js", compiler: str | None = None) -> Recipe:
+    packages, setup = _npm_packages(repository), _npm_setup(repository)
+    toolchain = ("node", "20")
+    for runner, (cmd, pattern, text) in _NODE_RUNNERS.items():
+        if runner in packages:
+            dest = pattern.format(suffix=suffix)
+            return Recipe(f"{cmd} {dest}", dest.split("/")[-1], dest, text, toolchain, setup, compiler)
+    test = ("acceptance.test.mjs", "test/acceptance.test.mjs", _NODE_TEST)
+    other = "npx jest, npx vitest run, npx mocha, once `setup` installs them"
+    if compiler is None:
+        return Recipe("node --test test/acceptance.test.mjs", *test, toolchain, setup, alternatives=other)
+    report = "--test-reporter=junit --test-reporter-destination=acceptance.xml"
+    cmd = f"npx tsc && node --test {report} test/acceptance.test.mjs"
+    return Recipe(cmd, *test, toolchain, setup, compiler, junit_xml="acceptance.xml", alternatives=other)
+
+
+def _typescript(repository: Repository) -> Recipe:
+    return _javascript(repository, "ts", "npx tsc --noEmit")
+
+
+def _go(repository: Repository) -> Recipe:
+    dest = "acceptance/acceptance_test.go"
+    setup = (
+        ("go mod download",) if repository.has("go.sum") and not repository.has("vendor/modules.txt") else ()
+    )
+    toolchain = ("go", "1")
+    return Recipe(
+        "go test ./acceptance/...", "acceptance_test.go", dest, _GO_TEST, toolchain, setup, "go build ./..."
+    )
+
+
+def _rust(repository: Repository) -> Recipe:
+    fetch = 'source = "registry' in repository.text("Cargo.lock") or not repository.has("Cargo.lock")
+    setup = ("cargo fetch",) if fetch and "dependencies]" in repository.text("Cargo.toml") else ()
+    dest, toolchain = "tests/acceptance.rs", ("rust", "1")
+    return Recipe(
+        "cargo test --test acceptance", "acceptance.rs", dest, _RUST_TEST, toolchain, setup, "cargo build"
+    )
+
+
+def _make(_repository: Repository) -> Recipe:
+    return Recipe(
+        *("sh tests/acceptance.sh", "acceptance.sh", "tests/acceptance.sh", _TAP_TEST),
+        build="make",
+        runner="tap",
+        alternatives="ctest, prove, bats; `type: command` compares only the exit code",
+    )
+
+
+LANGUAGES: dict[str, Language] = {
+    "python": Language(
+        _python,
+        lambda files: files.has("pyproject.toml", "setup.py", "setup.cfg"),
+        "pyproject.toml or setup.py",
+    ),
+    "rust": Language(_rust, lambda files: files.has("Cargo.toml"), "Cargo.toml"),
+    "go": Language(_go, lambda files: files.has("go.mod"), "go.mod"),
+    "typescript": Language(_typescript, lambda files: files.has("tsconfig.json"), "tsconfig.json"),
+    "javascript": Language(_javascript, lambda files: files.has("package.json"), "package.json"),
+    "c": Language(
+        _make,
+        lambda files: (
+            files.has("Makefile", "makefile", "GNUmakefile") and files.has_suffix(".c", ".cc", ".cpp", ".h")
+        ),
+        "Makefile and C sources",
+    ),
+}  # in the order in which they are tried
+
+_SUFFIXES = {"python": ".py", "javascript": (".js", ".mjs", ".cjs")}
+
+
+def detect(repository: Repository) -> tuple[str, str]:
+    """The language of a repository, and what says so."""
+    for name, language in LANGUAGES.items():
+        if language.is_used_by(repository):
+            return name, language.because
+    for name, suffix in _SUFFIXES.items():
+        if repository.has_suffix(*([suffix] if isinstance(suffix, str) else suffix)):
+            return name, "its files' names"
+    return "python", "no file names another language"

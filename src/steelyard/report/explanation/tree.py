@@ -1,0 +1,58 @@
+"""An explanation -> lines for a terminal: the reward first, below each number what it follows from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.text import Text
+
+from steelyard.report.explanation.explain import Explanation, Node
+from steelyard.report.plain import one_line
+
+INDENT = 2
+MOST_EVIDENCE = 4
+_COLOURS = {
+    "pass": "green",
+    "PASS": "green",
+    "fail": "red",
+    "FAIL": "red",
+    "error": "yellow",
+    "invalid": "yellow",
+}
+
+
+def explanation_lines(explanation: Explanation) -> Iterator[Text]:
+    yield from _lines(explanation.tree, 0)
+    if explanation.beside:
+        yield Text("\nbeside it, without effect on the reward:", "bold")
+    for node in explanation.beside:
+        yield from _lines(node, 1)
+    if not explanation.consistent:
+        yield Text("these numbers do not follow from each other: see `steelyard verify`", "bold red")
+
+
+def _lines(node: Node, depth: int) -> Iterator[Text]:
+    lead = " " * (INDENT * depth)
+    line = Text.assemble(lead, (one_line(node.what), "bold"))
+    if node.value is not None or node.what in ("reward", "score", "quality"):
+        line.append(f" {_value(node.value)}", _COLOURS.get(str(node.value), "cyan"))
+    if node.why:
+        line.append(f"  {one_line(node.why)}")
+    if node.evidence:
+        more = len(node.evidence) - MOST_EVIDENCE
+        named = ", ".join(one_line(one) for one in node.evidence[:MOST_EVIDENCE])
+        line.append(f"  [{named}{f' and {more} more' if more > 0 else ''}]", "dim")
+    yield line
+    if node.quote:
+        yield Text(f"{lead}{' ' * INDENT}| {one_line(node.quote)}", "dim")
+    for part in node.parts:
+        yield from _lines(part, depth + 1)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.4f}" if isinstance(value, float) else one_line(str(value))

@@ -1,0 +1,375 @@
+"""A study summary -> its plots. Nothing is computed here but places on a page.
+
+Each plot is a figure with a caption; the numbers that it draws stand in tables of the same report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from steelyard.report.html.element import Markup, tag
+from steelyard.report.html.svg import Scale, frame, legend, line, marker, path, plot, series, text, ticks
+from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Burn, Pareto, PowerCurve
+from steelyard.stats.estimate import Estimate
+
+WIDTH = 760
+ROW = 34
+LABEL = 24  # characters of a name beside a plot
+MOST_AGENTS, MOST_MODES, MOST_PAIRS = 40, 24, 40
+_SHARES = [(one / 100, f"{one}%") for one in (0, 20, 40, 60, 80, 100)]
+
+
+Ranks = Mapping[str, int]  # agent -> its colour, shape and dash, the same in every plot
+
+
+def ranks(agents: Sequence[AgentNumbers]) -> Ranks:
+    return {one.agent: at for at, one in enumerate(agents)}
+
+
+def figure(title: str, drawn: Markup, caption: str) -> Markup:
+    return tag("figure", tag("h3", title), drawn, tag("figcaption", caption))
+
+
+def short(name: str, most: int = LABEL) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def percent(value: float | None) -> str:
+    return "not known" if value is None else f"{100 * value:.0f}%"
+
+
+def interval_words(estimate: Estimate) -> str:
+    """`62% [48, 74]`, or why it is not known."""
+    if estimate.value is None:
+        return "not known"
+    if estimate.low is None or estimate.high is None:
+        return percent(estimate.value)
+    return f"{percent(estimate.value)} [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
+
+
+def success_plot(agents: Sequence[AgentNumbers]) -> Markup:
+    """A row for each agent: point and 95% interval, and as a thin line what undecided trials could make of it."""
+    shown = agents[:MOST_AGENTS]
+    height = 30 + ROW * len(shown)
+    x = Scale(0, 1, 180, WIDTH - 190)
+    y = Scale(0, 1, 10, height - 20)
+    rows = []
+    for at, agent in enumerate(shown):
+        place = 10 + ROW * (at + 0.5)
+        rows.append(text(172, place + 4, short(agent.agent), anchor="end"))
+        rows.append(text(WIDTH - 180, place + 4, f"{interval_words(agent.success)}, n={agent.success.n}"))
+        rows += _whisker(agent.success, x, place, at)
+        worst, best = agent.bounds.worst.value, agent.bounds.best.value
+        if worst is not None and best is not None and worst < best:
+            rows.append(line(x(worst), place + 9, x(best), place + 9, "axis thin"))
+    drawn = plot(
+        WIDTH,
+        height + 16,
+        frame(x, y, _SHARES, ()),
+        rows,
+        label="Success rate of each agent with its 95% interval",
+    )
+    return figure(
+        "Success",
+        drawn,
+        "Success over decided trials, with 95% intervals that treat contracts as clusters. A thin line below shows the bounds if every undecided trial had failed or had passed.",
+    )
+
+
+def _whisker(estimate: Estimate, x: Scale, place: float, number: int) -> list[Markup]:
+    if estimate.value is None:
+        return [text(x.start, place + 4, estimate.why or "not known", class_="quiet")]
+    found = []
+    if estimate.low is not None and estimate.high is not None:
+        low, high = max(x.low, estimate.low), min(x.high, estimate.high)
+        found.append(line(x(low), place, x(high), place, f"{series(number)} stroke wide"))
+        found += [
+            line(x(end), place - 5, x(end), place + 5, f"{series(number)} stroke") for end in (low, high)
+        ]
+    return [*found, marker(x(estimate.value), place, number)]
+
+
+def difference_plot(comparisons: Sequence[AgentComparison]) -> Markup | None:
+    """A row for each pair: how much more the second agent solves, in points, with its interval."""
+    shown = [one for one in comparisons if one.difference.value is not None][:MOST_PAIRS]
+    if not shown:
+        return None
+    ends = [
+        abs(end)
+        for one in shown
+        for end in (one.difference.low, one.difference.high, one.difference.value)
+        if end is not None
+    ]
+    reach = min(1.0, max([0.1, *ends]) * 1.05)
+    height = 30 + ROW * len(shown)
+    x, y = Scale(-reach, reach, 250, WIDTH - 130), Scale(0, 1, 10, height - 20)
+    marks = [(value, f"{100 * value:+.0f}" if value else "0") for value in ticks(-reach, reach, 6)]
+    rows = [line(x(0), 10, x(0), height - 20, "zero")]
+    for at, one in enumerate(shown):
+        place = 10 + ROW * (at + 0.5)
+        rows.append(
+            text(242, place + 4, f"{short(one.second, 17)} less {short(one.first, 17)}", anchor="end")
+        )
+        rows += _whisker(one.difference, x, place, at)
+        words = f"{100 * (one.difference.value or 0):+.0f} points" + (" (fragile)" if one.is_fragile else "")
+        rows.append(text(WIDTH - 120, place + 4, words))
+    drawn = plot(
+        WIDTH,
+        height + 34,
+        frame(x, y, marks, (), ("points of success", "")),
+        rows,
+        label="Paired differences in success between agents",
+    )
+    return figure(
+        "Paired differences",
+        drawn,
+        "Difference in success on shared contracts. An interval that does not touch 0 shows a difference.",
+    )
+
+
+def pareto_plot(pareto: Pareto, of: Ranks) -> Markup | None:
+    if not pareto.points:
+        return None
+    highest = max(one.cost_usd for one in pareto.points)
+    if highest <= 0:
+        return None
+    drawn_legend, needed = legend(
+        [(short(one.agent), of.get(one.agent, 0), False) for one in pareto.points], 20
+    )
+    top = 20 + needed + 20
+    height = top + 260
+    x, y = Scale(0, highest * 1.1, 60, WIDTH - 20), Scale(0, 1, height - 50, top)
+    x_marks = [(value, f"${value:g}") for value in ticks(0, highest * 1.1)]
+    points = []
+    for one in pareto.points:
+        if one.on_front:
+            points.append(tag("circle", cx=x(one.cost_usd), cy=y(one.success), r="10", class_="ring"))
+        points.append(marker(x(one.cost_usd), y(one.success), of.get(one.agent, 0)))
+    drawn = plot(
+        WIDTH,
+        height,
+        drawn_legend,
+        frame(x, y, x_marks, _SHARES, ("cost of a trial", "success")),
+        points,
+        label="Cost and success of each agent",
+    )
+    return figure(
+        "Cost and success",
+        drawn,
+        f"Cost and success on {pareto.contracts} contracts that all were tried on. A ring marks agents that no other beats in both.",
+    )
+
+
+def survival_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
+    shown = [one for one in agents if one.time_to_success.curve][:MOST_AGENTS]
+    longest = max((point[0] for one in shown for point in one.time_to_success.curve), default=0.0)
+    if longest <= 0:
+        return None
+    lines = [
+        Line(
+            one.agent,
+            of.get(one.agent, 0),
+            [(0.0, 0.0), *((point[0], point[1]) for point in one.time_to_success.curve)],
+        )
+        for one in shown
+    ]
+    return figure(
+        "Time to success",
+        _lines(
+            lines,
+            (longest, 1.0),
+            (_seconds_ticks(longest), _SHARES),
+            ("time since the start of the trial", "succeeded by then"),
+            label="Time to success",
+            stepped=True,
+        ),
+        "Share of trials that have succeeded by a time (Kaplan-Meier; a trial that ended without success is censored).",
+    )
+
+
+def _seconds_ticks(longest: float) -> list[tuple[float, str]]:
+    unit, name = (3600, "h") if longest > 7200 else (60, "min") if longest > 180 else (1, "s")
+    return [(value * unit, f"{value:g} {name}") for value in ticks(0, longest / unit)]
+
+
+def pass_k_plot(agents: Sequence[AgentNumbers], of: Ranks) -> Markup | None:
+    shown = [one for one in agents if len(one.pass_k) > 1 and not one.is_baseline][:MOST_AGENTS]
+    if not shown:
+        return None
+    most = max(point.k for one in shown for point in one.pass_k)
+    lines = []
+    for one in shown:
+        any_ = [
+            (float(point.k), point.at_least_one.value)
+            for point in one.pass_k
+            if point.at_least_one.value is not None
+        ]
+        all_ = [
+            (float(point.k), point.all_of_them.value)
+            for point in one.pass_k
+            if point.all_of_them.value is not None
+        ]
+        lines.append(Line(f"{short(one.agent, 16)} pass@k", of.get(one.agent, 0), any_))
+        lines.append(Line(f"{short(one.agent, 16)} pass^k", of.get(one.agent, 0), all_, is_dashed=True))
+    marks = (
+        [(float(k), str(k)) for k in range(1, most + 1)]
+        if most <= 12
+        else [(value, f"{value:g}") for value in ticks(1, most)]
+    )
+    return figure(
+        "Repeats",
+        _lines(lines, (float(most), 1.0), (marks, _SHARES), ("k", ""), label="pass@k and pass^k", least=1.0),
+        "pass@k: at least one of k repeats succeeds. pass^k: all of k repeats succeed.",
+    )
+
+
+def power_plot(curves: Sequence[PowerCurve]) -> Markup | None:
+    shown = [one for one in curves if len(one.points) > 1][:SERIES_SHOWN]
+    if not shown:
+        return None
+    most = max(float(point[0]) for one in shown for point in one.points)
+    lines = [
+        Line(
+            f"{short(one.second, 18)} against {short(one.first, 18)}",
+            at,
+            [(float(count), share) for count, share in one.points],
+        )
+        for at, one in enumerate(shown)
+    ]
+    marks = [(value, f"{value:g}") for value in ticks(0, most)]
+    assumed = "; ".join(shown[0].assumptions)
+    return figure(
+        "Power",
+        _lines(
+            lines, (most, 1.0), (marks, _SHARES), ("contracts", "power"), label="Power by number of contracts"
+        ),
+        f"Chance that a study with so many contracts shows the difference (paired test, 5%). Assumed: {assumed}.",
+    )
+
+
+SERIES_SHOWN = 8
+
+
+def burn_plot(burns: Sequence[Burn], of: Ranks) -> Markup | None:
+    shown = [one for one in burns if one.points and one.points[-1][1] > 0][:SERIES_SHOWN]
+    if not shown:
+        return None
+    trials = max(float(one.points[-1][0]) for one in shown)
+    spent = max(one.points[-1][1] for one in shown)
+    lines = [
+        Line(one.agent, of.get(one.agent, 0), [(float(count), usd) for count, usd in one.points])
+        for one in shown
+    ]
+    unknown = sum(one.unknown for one in burns)
+    x_marks, y_marks = (
+        [(value, f"{value:g}") for value in ticks(0, trials)],
+        [(value, f"${value:g}") for value in ticks(0, spent)],
+    )
+    more = f" {unknown} trials have no known cost and are not in it." if unknown else ""
+    return figure(
+        "Spending",
+        _lines(
+            lines,
+            (trials, spent),
+            (x_marks, y_marks),
+            ("trials", "spent"),
+            label="Money spent over the trials",
+        ),
+        f"What each agent had cost after so many trials.{more}",
+    )
+
+
+class Line(NamedTuple):
+    """One line of a plot; `number` is its colour and shape."""
+
+    name: str
+    number: int
+    points: Sequence[tuple[float, float]]
+    is_dashed: bool = False
+
+
+Marks = Sequence[tuple[float, str]]
+
+
+def _lines(  # noqa: PLR0913  # what a plot of lines consists of
+    lines: Sequence[Line],
+    most: tuple[float, float],
+    marks: tuple[Marks, Marks],
+    names: tuple[str, str],
+    *,
+    label: str,
+    least: float = 0.0,
+    stepped: bool = False,
+) -> Markup:
+    drawn_legend, needed = legend(
+        [(short(one.name, 34), one.number, one.is_dashed) for one in lines], 20, width=WIDTH
+    )
+    top = 20 + needed + 22
+    height = top + 270
+    x, y = Scale(least, most[0], 64, WIDTH - 20), Scale(0, most[1], height - 50, top)
+    drawn = []
+    for one in lines:
+        places = [(x(value), y(height_)) for value, height_ in one.points]
+        drawn.append(path(places, one.number, stepped=stepped, is_dashed=one.is_dashed))
+        drawn += [marker(*places[-1], one.number, 4)] if places else []
+    return plot(WIDTH, height, drawn_legend, frame(x, y, marks[0], marks[1], names), drawn, label=label)
+
+
+def mode_map(agents: Sequence[AgentNumbers]) -> Markup | None:
+    """Failure modes by agent: how many trials of how many; the shade follows the rate, the number says it."""
+    totals: dict[str, int] = {}
+    for agent in agents:
+        for tag_ in agent.tags:
+            totals[tag_.name] = totals.get(tag_.name, 0) + tag_.count
+    modes = [name for name, _ in sorted(totals.items(), key=lambda item: -item[1])][:MOST_MODES]
+    if not modes:
+        return None
+    shown = agents[:MOST_AGENTS]
+    cell, left = max(46, min(110, (WIDTH - 230) // max(1, len(shown)))), 220
+    width, height = left + cell * len(shown) + 10, 60 + 26 * len(modes)
+    drawn = [
+        text(
+            left + cell * (at + 0.5),
+            36 if at % 2 and len(shown) > 6 else 20,
+            short(agent.agent, cell // 4),
+            anchor="middle",
+            class_="quiet",
+        )
+        for at, agent in enumerate(shown)
+    ]
+    for row, mode in enumerate(modes):
+        place = 46 + 26 * row
+        drawn.append(text(left - 8, place + 17, short(mode, 30), anchor="end"))
+        for at, agent in enumerate(shown):
+            drawn += _mode_cell(agent, mode, left + cell * at, place, cell)
+    return figure(
+        "Failure modes by agent",
+        plot(max(width, 400), height, drawn, label="Failure modes by agent"),
+        "Trials with each failure mode, of all trials of the agent. A darker cell is a higher share.",
+    )
+
+
+def _mode_cell(agent: AgentNumbers, mode: str, x: float, y: float, size: float) -> list[Markup]:
+    found = next((one for one in agent.tags if one.name == mode), None)
+    share = 0.0 if found is None or found.rate.value is None else found.rate.value
+    shade = min(4, int(share * 5)) if found and found.count else 0
+    box = tag(
+        "rect",
+        x=x + 1,
+        y=y + 1,
+        width=size - 2,
+        height=24,
+        class_=f"heat h{shade if found and found.count else 'none'}",
+    )
+    words = f"{found.count}" if found and found.count else "0"
+    return [
+        box,
+        text(
+            x + size / 2,
+            y + 17,
+            words,
+            anchor="middle",
+            class_=f"heat-text t{shade if found and found.count else 'none'}",
+        ),
+    ]

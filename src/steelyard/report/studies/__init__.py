@@ -1,0 +1,1 @@
+"""What is shown of a study: its plan, its progress, its state."""

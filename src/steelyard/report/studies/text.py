@@ -1,0 +1,78 @@
+"""A plan, a forecast, the state of a study -> lines of text; every name is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from steelyard.report.plain import one_line
+
+if TYPE_CHECKING:
+    from steelyard.plan.study_plan import StudyPlan
+
+COUNTS = ("planned", "finished", "running", "invalid", "error", "waiting", "passed")
+_WIDEST = 40
+
+
+def plan_lines(plan: StudyPlan) -> Iterator[str]:
+    agents = [one.name for one in plan.agents if one.role == "agent"]
+    baselines = [one.name for one in plan.agents if one.role == "baseline"]
+    strata = sorted({one.stratum for one in plan.contracts})
+    yield f"study {plan.name}  {plan.identity[:16]}"
+    yield f"agents     {', '.join(one_line(name, _WIDEST) for name in agents) or '-'}"
+    yield f"baselines  {', '.join(one_line(name, _WIDEST) for name in baselines)}"
+    yield f"contracts  {len(plan.contracts)} in {len(strata)} strata: {one_line(', '.join(strata), 80)}"
+    budget = plan.budget
+    yield (
+        f"repeats    {plan.repeats} of each agent on each contract; seed {plan.seed}"
+        + ("" if not plan.deviations() else " (a protocol deviation)")
+    )
+    yield (
+        f"budget     B_total {_usd(budget.total_usd)}, B_task {_usd(budget.task_usd)}, B_run {_usd(budget.run_usd)}"
+    )
+
+
+def forecast_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    if not told:
+        return
+    usd, hours = told["usd"], told["hours"]
+    yield f"trials     {told['trials']}"
+    yield f"cost       {_spread(usd, 'USD')}"
+    yield f"time       {_spread(hours, 'hours')} with {told['jobs']} at a time; from {told['from']}"
+
+
+def _spread(one: Mapping[str, float | None], unit: str) -> str:
+    if one["expected"] is None:
+        return f"not known; at most {one['most']:.2f} {unit}"
+    return f"about {one['expected']:.2f} {unit} [{one['low']:.2f}, {one['high']:.2f}], at most {one['most']:.2f} {unit}"
+
+
+def _usd(amount: float | None) -> str:
+    return "unlimited" if amount is None else f"{amount:g} USD"
+
+
+def status_lines(state: Mapping[str, Any]) -> Iterator[str]:
+    """Of what `study status --json` prints."""
+    yield f"study {one_line(state['name'], _WIDEST)}  {state['digest'][:16]}  {state['state']}"
+    if state["why"]:
+        yield f"  {one_line(state['why'], 200)}"
+    rows: list[tuple[str, ...]] = [("agent", *COUNTS, "spent")]
+    rows += [_row(one) for one in state["agents"]]
+    rows.append(_row({**state["trials"], "name": "all", "spent_usd": state["spent_usd"]}))
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            row[0].ljust(widths[0]),
+            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+        ]
+        yield "  ".join(cells)
+    total = state["budget"]["total_usd"]
+    yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}"
+    for one in state["deviations"]:
+        yield f"deviation: {one_line(str(one), 200)}"
+    for name, why in state["removed"].items():
+        yield f"removed: {one_line(name, _WIDEST)}: {one_line(why, 160)}"
+
+
+def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    return (one_line(one["name"], _WIDEST), *(str(one[name]) for name in COUNTS), f"{one['spent_usd']:.2f}")

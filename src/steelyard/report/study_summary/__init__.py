@@ -1,0 +1,16 @@
+"""Result lines -> one computed summary of a study: every number that a renderer shows, with interval and denominator.
+
+    results = read_results(Path(".steelyard/runs"), study="9f3c")       run folders, or a file of JSON lines
+    summary = summarise_study(results)                                  -> StudySummary
+    summary.to_json()                                                   "schema": "steelyard.study_summary/1"
+
+Renderers (terminal, Markdown, HTML) format what is here; they never divide.
+"""
+
+from __future__ import annotations
+
+from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.read_results import ResultSet, read_results
+from steelyard.report.study_summary.summarise import summarise_study
+
+__all__ = ["ResultSet", "StudySummary", "read_results", "summarise_study"]

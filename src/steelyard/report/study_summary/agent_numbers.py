@@ -1,0 +1,174 @@
+"""The trials of one agent -> its rates, gates, failure modes, repeats, times and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from steelyard.report.study_summary.economics import economics, spread
+from steelyard.report.study_summary.model import AgentNumbers, Counted, PassK, Stratum, TimeToSuccess
+from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_contract, rate_of
+from steelyard.stats.bounded_mean import bounded_mean
+from steelyard.stats.clusters import Cluster
+from steelyard.stats.design.icc import icc_of_outcomes
+from steelyard.stats.estimate import Estimate, unknown
+from steelyard.stats.indeterminate import Counts, bounds, impute
+from steelyard.stats.passk import pass_at_k, pass_hat_k
+from steelyard.stats.proportion import wilson_rate
+from steelyard.stats.survival import Duration, Step, kaplan_meier, median_time, restricted_mean
+
+GATES = ("patch", "build", "acceptance", "safety")
+KS = (1, 2, 3, 5, 10)
+MOST_POINTS = 200  # of a curve
+
+
+def agent_numbers(
+    agent: str, records: Sequence[TrialRecord], trials: Trials, horizon: float | None
+) -> AgentNumbers:
+    decided = [one for one in records if one.is_decided]
+    scorable = [one for one in records if one.category != "invalid"]
+    counts = counts_by_contract(records)
+    clusters = [one.decided for one in counts.values() if one.decided.trials]
+    return AgentNumbers(
+        agent=agent,
+        is_baseline=agent in BASELINES,
+        trials=len(records),
+        runs_attempted=trials.attempted[agent],
+        contracts=len(counts),
+        success=rate_of(decided, lambda one: one.succeeded),
+        within_budget=rate_of(scorable, lambda one: one.succeeded),
+        bounds=bounds(list(counts.values())),
+        imputed=impute(list(counts.values())),
+        categories=_categories(records, scorable),
+        invalid_attempts=_invalid_attempts(agent, trials),
+        terminations=_shares(records, lambda one: (one.termination,)),
+        gates=_gates(scorable),
+        tags=_shares(records, lambda one: one.tags),
+        strata=_strata(records),
+        pass_k=_pass_k(clusters),
+        icc=icc_of_outcomes(clusters),
+        quality=_quality(records),
+        time_to_success=time_to_success(decided, horizon),
+        economics=economics(records),
+        versions=tuple(sorted({one.context.agent_version for one in records if one.context})),
+    )
+
+
+def counts_by_contract(records: Sequence[TrialRecord]) -> dict[str, Counts]:
+    """Successes, failures and undecided trials of each contract."""
+    return {
+        digest: Counts(
+            sum(one.category == "success" for one in each),
+            sum(one.category == "failure" for one in each),
+            sum(not one.is_decided for one in each),
+        )
+        for digest, each in by_contract(records).items()
+    }
+
+
+def _counted(name: str, records: Sequence[TrialRecord], holds: Callable[[TrialRecord], bool]) -> Counted:
+    return Counted(name, sum(map(holds, records)), len(records), rate_of(records, holds))
+
+
+def _is_category(one: TrialRecord, *, name: str) -> bool:
+    return one.category == name
+
+
+def _has_name(one: TrialRecord, *, name: str, names_of: Callable[[TrialRecord], Iterable[str]]) -> bool:
+    return name in names_of(one)
+
+
+def _passes_gate(one: TrialRecord, *, name: str) -> bool:
+    return (one.gates or {}).get(name) == "pass"
+
+
+def _categories(records: Sequence[TrialRecord], scorable: Sequence[TrialRecord]) -> tuple[Counted, ...]:
+    """Success, failure and errors over scorable trials; invalid over all trials."""
+    return (
+        *(
+            _counted(name, scorable, partial(_is_category, name=name))
+            for name in ("success", "failure", "acceptance_error", "ungraded")
+        ),
+        _counted("invalid", records, lambda one: one.category == "invalid"),
+    )
+
+
+def _invalid_attempts(agent: str, trials: Trials) -> Counted:
+    count, of = trials.invalid_attempts[agent], trials.attempted[agent]
+    return Counted("invalid runs", count, of, wilson_rate(count, of))
+
+
+def _shares(
+    records: Sequence[TrialRecord], names_of: Callable[[TrialRecord], Iterable[str]]
+) -> tuple[Counted, ...]:
+    names = {name for one in records for name in names_of(one)}
+    found = [
+        _counted(name, records, partial(_has_name, name=name, names_of=names_of)) for name in sorted(names)
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.count, one.name)))
+
+
+def _gates(scorable: Sequence[TrialRecord]) -> tuple[Counted, ...]:
+    gated = [one for one in scorable if one.gates is not None]
+    found = dict.fromkeys(name for one in gated for name in one.gates or ())
+    names = [*(name for name in GATES if name in found), *(name for name in found if name not in GATES)]
+    return tuple(_counted(name, gated, partial(_passes_gate, name=name)) for name in names)
+
+
+def _strata(records: Sequence[TrialRecord]) -> tuple[Stratum, ...]:
+    found: dict[str, list[TrialRecord]] = {}
+    for one in records:
+        found.setdefault(one.stratum, []).append(one)
+    return tuple(
+        Stratum(
+            name,
+            len(by_contract(each)),
+            rate_of([one for one in each if one.is_decided], lambda one: one.succeeded),
+            spread([one.cost_usd for one in each], each),
+        )
+        for name, each in sorted(found.items())
+    )
+
+
+def _pass_k(clusters: Sequence[Cluster]) -> tuple[PassK, ...]:
+    most = max((one.trials for one in clusters), default=0)
+    ks = [k for k in KS if k <= most] or [1]
+    return tuple(PassK(k, pass_at_k(clusters, k), pass_hat_k(clusters, k)) for k in ks)
+
+
+def _quality(records: Sequence[TrialRecord]) -> Estimate:
+    """Mean over contracts, only of trials that pass all gates and have a quality."""
+    passing = [one for one in records if one.passes_all_gates and one.quality is not None]
+    if not passing:
+        return unknown("no trial that passes all gates has a quality", method="mean over contracts")
+    means = [sum(one.quality or 0.0 for one in each) / len(each) for each in by_contract(passing).values()]
+    return bounded_mean(means, len(passing), "quality of trials that pass all gates")
+
+
+def durations_of(decided: Sequence[TrialRecord]) -> list[Duration]:
+    """The agent's working time where it is known, else the run's; a failure is censored when it ended."""
+    found = []
+    for one in decided:
+        seconds = one.working_s if one.working_s is not None else one.wall_s
+        if seconds is not None:
+            found.append(Duration(seconds, one.succeeded, one.digest))
+    return found
+
+
+def time_to_success(decided: Sequence[TrialRecord], horizon: float | None) -> TimeToSuccess:
+    durations = durations_of(decided)
+    steps = kaplan_meier(durations)
+    return TimeToSuccess(
+        curve=tuple((one.time, 1 - one.survival, 1 - one.high, 1 - one.low) for one in _thinned(steps)),
+        median_s=median_time(steps),
+        restricted_mean=restricted_mean(durations, horizon),
+        censored=sum(not one.succeeded for one in durations),
+        unknown=len(decided) - len(durations),
+    )
+
+
+def _thinned(steps: Sequence[Step]) -> Sequence[Step]:
+    if len(steps) <= MOST_POINTS:
+        return steps
+    last = len(steps) - 1
+    return [steps[round(at * last / (MOST_POINTS - 1))] for at in range(MOST_POINTS)]

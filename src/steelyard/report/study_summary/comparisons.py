@@ -1,0 +1,231 @@
+"""The trials of two agents -> their paired difference, what undecided trials could change, and whether they may be compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from steelyard.report.study_summary.agent_numbers import counts_by_contract, durations_of
+from steelyard.report.study_summary.model import AgentComparison, Difference, Flip
+from steelyard.report.study_summary.sentence import comparison_sentence
+from steelyard.report.study_summary.trial_record import TrialRecord, by_contract
+from steelyard.stats.bootstrap import Resampling
+from steelyard.stats.clusters import Cluster
+from steelyard.stats.compare.difference import (
+    bootstrap_difference,
+    mcnemar,
+    paired_difference,
+    permutation_test,
+)
+from steelyard.stats.compare.multiplicity import benjamini_hochberg, holm
+from steelyard.stats.compare.pairs import Pair, paired
+from steelyard.stats.design.power import contracts_to_decide
+from steelyard.stats.estimate import Estimate, unknown
+from steelyard.stats.indeterminate import Counts, conclusion, is_fragile
+from steelyard.stats.survival import log_rank
+
+NOT_COMPARABLE = "not comparable"
+MOST_NAMED = 5  # contracts that a difference names
+RESAMPLING = Resampling(2000)
+
+MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summary ({count}): Holm, and Benjamini-Hochberg"
+
+
+def compare_all(agents: dict[str, list[TrialRecord]], level: float = 0.95) -> tuple[AgentComparison, ...]:
+    """Every pair of agents, in order, with p-values that account for each other."""
+    found = [_only_comparable(compare_agents(agents, *pair, level=level)) for pair in combinations(agents, 2)]
+    return _adjusted(found)
+
+
+def _only_comparable(one: AgentComparison) -> AgentComparison:
+    """Without numbers where conditions differ: a report has no `--anyway`."""
+    if not one.differences:
+        return one
+    what = ", ".join(dict.fromkeys(each.what for each in one.differences))
+    nothing = unknown(f"conditions differ: {what}", clusters=one.contracts)
+    return replace(
+        one,
+        difference=nothing,
+        bootstrap=nothing,
+        worst=nothing,
+        best=nothing,
+        p=None,
+        mcnemar_p=None,
+        log_rank_p=None,
+        is_fragile=False,
+        conclusion=NOT_COMPARABLE,
+        flips=(),
+        more_contracts=None,
+        sentence=f"{one.second} and {one.first} are not compared: conditions differ ({what}); "
+        "`steelyard compare A B --anyway` compares them",
+    )
+
+
+def _adjusted(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
+    tested = [one.p for one in found if one.p is not None]
+    by_holm, by_hochberg = iter(holm(tested)), iter(benjamini_hochberg(tested))
+    return tuple(
+        one if one.p is None else replace(one, p_holm=next(by_holm), p_benjamini_hochberg=next(by_hochberg))
+        for one in found
+    )
+
+
+def compare_agents(
+    agents: dict[str, list[TrialRecord]], first: str, second: str, *, level: float = 0.95
+) -> AgentComparison:
+    """At a look before the end of a study `level` is higher: see `interim_level`."""
+    one, two = agents[first], agents[second]
+    counts = counts_by_contract(one), counts_by_contract(two)
+    decided = tuple({digest: each.decided for digest, each in side.items()} for side in counts)
+    pairs = paired(*decided)
+    difference = paired_difference(pairs, level)
+    worst, best = (paired_difference(_extreme(*counts, for_second=which), level) for which in (False, True))
+    test, exact = permutation_test(pairs), mcnemar(pairs)
+    undecided = sum(each.undecided for side in counts for each in side.values())
+    is_open = undecided > 0 and is_fragile(difference, worst, best)
+    return AgentComparison(
+        first=first,
+        second=second,
+        difference=difference,
+        p=test.p,
+        p_method=test.method,
+        p_holm=None,
+        p_benjamini_hochberg=None,
+        mcnemar_p=exact.p,
+        bootstrap=bootstrap_difference(pairs, RESAMPLING, level),
+        worst=worst,
+        best=best,
+        undecided=undecided,
+        is_fragile=is_open,
+        conclusion=conclusion(difference),
+        log_rank_p=log_rank(*(durations_of([each for each in side if each.is_decided]) for side in (one, two))).p,
+        contracts=len(pairs),
+        only_first=_missing(one, decided[0], decided[1]),
+        only_second=_missing(two, decided[1], decided[0]),
+        flips=flips(one, two),
+        differences=differences(one, two),
+        more_contracts=_more(difference, pairs),
+        sentence=comparison_sentence(
+            first, second, difference, pairs, undecided, is_fragile=is_open, more=_more(difference, pairs)
+        ),
+    )  # fmt: skip
+
+
+def _extreme(first: dict[str, Counts], second: dict[str, Counts], *, for_second: bool) -> list[Pair]:
+    """The pairs if every undecided trial had been decided for the second agent, or against it."""
+
+    def completed(one: Counts, *, succeed: bool) -> Cluster:
+        return Cluster(one.successes + (one.undecided if succeed else 0), sum(one))
+
+    return paired(
+        {digest: completed(one, succeed=not for_second) for digest, one in first.items()},
+        {digest: completed(one, succeed=for_second) for digest, one in second.items()},
+    )
+
+
+def _missing(
+    records: Sequence[TrialRecord], own: dict[str, Cluster], other: dict[str, Cluster]
+) -> tuple[str, ...]:
+    names = {one.digest: one.contract for one in records}
+    found = [names[digest] for digest, each in own.items() if each.trials and not _tried(other, digest)]
+    return tuple(sorted(found))
+
+
+def _tried(clusters: dict[str, Cluster], digest: str) -> bool:
+    return digest in clusters and clusters[digest].trials > 0
+
+
+def _more(difference: Estimate, pairs: Sequence[Pair]) -> int | None:
+    """Contracts that are missing until the interval would exclude 0; None if it does already, or never would."""
+    if conclusion(difference) != "undecided" or len(pairs) < 2 or not difference.value:
+        return None
+    values = [float(pair.difference) for pair in pairs]
+    squares = math.fsum((value - difference.value) ** 2 for value in values)
+    return contracts_to_decide(difference.value, math.sqrt(squares / (len(values) - 1)), len(values))
+
+
+def flips(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> tuple[Flip, ...]:
+    """Contracts whose rates differ, the largest differences first."""
+    first, second = (by_contract([each for each in side if each.is_decided]) for side in (one, two))
+    found = []
+    for digest in first:
+        if digest not in second:
+            continue
+        left, right = first[digest], second[digest]
+        won = [sum(each.succeeded for each in side) for side in (left, right)]
+        gap = won[1] / len(right) - won[0] / len(left)
+        if gap:
+            found.append(
+                Flip(
+                    left[0].contract,
+                    digest,
+                    f"{won[0]} of {len(left)}",
+                    f"{won[1]} of {len(right)}",
+                    gap,
+                    _runs(left),
+                    _runs(right),
+                )
+            )
+    return tuple(sorted(found, key=lambda flip: (-abs(flip.difference), flip.contract)))
+
+
+def _runs(records: Sequence[TrialRecord]) -> tuple[str, ...]:
+    return tuple(one.folder or one.run or "?" for one in records)
+
+
+def differences(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> tuple[Difference, ...]:
+    """Conditions that are not the same on a contract that both agents were tried on, and agents of several versions."""
+    first, second = by_contract(one), by_contract(two)
+    where: dict[tuple[str, str, str], list[str]] = {}
+    for digest in first:
+        if digest in second:
+            for what, left, right in _unlike(first[digest], second[digest]):
+                where.setdefault((what, left, right), []).append(first[digest][0].contract)
+    found = [Difference(*key, tuple(sorted(names)[:MOST_NAMED])) for key, names in where.items()]
+    for side in (one, two):
+        versions = sorted({each.context.agent_version for each in side if each.context})
+        if len(versions) > 1:
+            found.append(Difference(f"version of {side[0].agent}", versions[0], ", ".join(versions[1:])))
+    found += _other_versions(one, two)
+    return tuple(found)
+
+
+def _unlike(left: Sequence[TrialRecord], right: Sequence[TrialRecord]) -> list[tuple[str, str, str]]:
+    sides = [_conditions(side) for side in (left, right)]
+    if not all(sides):
+        return []
+    names = sorted({name for side in sides for name in side})
+    pairs = [
+        (name, *(", ".join(sorted(side.get(name, {"not recorded"}))) for side in sides)) for name in names
+    ]
+    return [(name, one, two) for name, one, two in pairs if one != two]
+
+
+def _conditions(records: Sequence[TrialRecord]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for one in records:
+        if one.context is None:
+            continue
+        for name, value in one.context.conditions.items():
+            found.setdefault(name, set()).add(value[:16])
+        found.setdefault("judge models", set()).add(", ".join(one.judge) or "none")
+    return found
+
+
+def _other_versions(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> list[Difference]:
+    """A contract that has one digest for the first agent and another for the second: no pair, and no comparison."""
+    sides = []
+    for records in (one, two):
+        versions: dict[str, set[str]] = {}
+        for each in records:
+            versions.setdefault(each.contract, set()).add(each.digest[:16])
+        sides.append(versions)
+    return [
+        Difference(
+            "contract digest", ", ".join(sorted(sides[0][name])), ", ".join(sorted(sides[1][name])), (name,)
+        )
+        for name in sorted(sides[0])
+        if name in sides[1] and sides[0][name] != sides[1][name]
+    ]

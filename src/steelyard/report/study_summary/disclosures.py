@@ -1,0 +1,217 @@
+"""Trials -> the four minimum disclosures of every study, deviations from the protocol, and what makes numbers provisional."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from steelyard.report.study_summary.model import (
+    AgentNumbers,
+    Counted,
+    Deviation,
+    Disclosures,
+    Discovery,
+    LabelErrorRow,
+    Precision,
+)
+from steelyard.report.study_summary.trial_record import TrialRecord, rate_of
+from steelyard.stats.labels import Labelled, label_errors
+
+NOT_MEASURED = "not measured: no run of these has a decision by people (`steelyard review` records one)"
+MODEL = (
+    "indeterminate trials are left out of the success rate; its bounds count all of them as failures and as successes, "
+    "multiple imputation draws them, and times of trials without success are censored (Kaplan-Meier)"
+)
+SHOWN = (
+    "agent configuration",
+    "harness",
+    "container images",
+    "systems",
+    "toolchains",
+    "lock files",
+    "content roots",
+)
+NO_MODE = "no failure mode"
+
+
+def disclose(records: Sequence[TrialRecord], agents: Sequence[AgentNumbers]) -> Disclosures:
+    labels = label_errors(_labelled(records))
+    return Disclosures(
+        label_errors=tuple(LabelErrorRow(*one) for one in labels),
+        label_errors_why="" if labels else NOT_MEASURED,
+        indeterminate=_counted("indeterminate", records, _is_indeterminate),
+        indeterminate_by_reason=tuple(
+            found
+            for reason in ("acceptance_error", "invalid", "ungraded", "resource", "disputed by reviewers")
+            if (found := _counted(reason, records, partial(_has_reason, reason=reason))).count
+        ),
+        indeterminate_model=MODEL,
+        cost_by_phase=_by_phase(records),
+        discoveries=discoveries(records),
+        precision=tuple(row for one in agents if not one.is_baseline for row in precision(one)),
+        reproducibility=_artefacts(records),
+    )
+
+
+def _counted(name: str, records: Sequence[TrialRecord], holds: Callable[[TrialRecord], bool]) -> Counted:
+    return Counted(name, sum(map(holds, records)), len(records), rate_of(records, holds))
+
+
+def _has_reason(one: TrialRecord, *, reason: str) -> bool:
+    return reason in _reasons(one)
+
+
+def _reasons(one: TrialRecord) -> tuple[str, ...]:
+    """Why the harness could not tell whether the work is correct: one trial may have several reasons."""
+    found: list[str] = [] if one.is_decided else [one.category]
+    found += ["resource"] if one.category == "failure" and one.termination_class == "resource" else []
+    found += ["disputed by reviewers"] if one.people == "disputed" else []
+    return tuple(found)
+
+
+def _is_indeterminate(one: TrialRecord) -> bool:
+    return bool(_reasons(one))
+
+
+def _labelled(records: Iterable[TrialRecord]) -> list[Labelled]:
+    """A run under each of its failure modes; a run without one under `no failure mode`."""
+    return [
+        Labelled(mode, accepted=one.succeeded, correct=one.people == "pass")
+        for one in records
+        if one.is_decided and one.people in {"pass", "fail"}
+        for mode in (one.tags or (NO_MODE,))
+    ]
+
+
+def _by_phase(records: Sequence[TrialRecord]) -> dict[str, dict[str, float | None]]:
+    """Totals of what is known, with the number of trials of which it is not."""
+    return {
+        "inference": {
+            **_total("tokens", [one.tokens for one in records]),
+            **_total("usd", [one.cost_usd for one in records]),
+        },
+        "agent": _total("seconds", [one.working_s for one in records]),
+        "checks": _total("seconds", [one.acceptance_s for one in records]),
+        "sandbox provisioning": _total("seconds", [_rest(one) for one in records]),
+        "human adjudication": _total(
+            "minutes", [one.context.human_minutes if one.context else None for one in records]
+        ),
+    }
+
+
+def _rest(one: TrialRecord) -> float | None:
+    if one.wall_s is None or one.working_s is None or one.acceptance_s is None:
+        return None
+    return max(0.0, one.wall_s - one.working_s - one.acceptance_s)
+
+
+def _total(unit: str, values: Sequence[float | None]) -> dict[str, float | None]:
+    known = [value for value in values if value is not None]
+    return {
+        unit: math.fsum(known) if known else None,
+        f"{unit}_unknown_trials": float(len(values) - len(known)),
+    }
+
+
+def discoveries(records: Sequence[TrialRecord]) -> tuple[Discovery, ...]:
+    """Each failure mode with the trial that showed it first: the cost of finding one more."""
+    seen: set[str] = set()
+    found, spent = [], 0.0
+    for number, one in enumerate(records, 1):
+        spent = math.nan if one.cost_usd is None else spent + one.cost_usd
+        for tag in one.tags:
+            if tag not in seen:
+                seen.add(tag)
+                found.append(Discovery(tag, number, None if math.isnan(spent) else spent, one.run))
+    return tuple(found)
+
+
+def precision(agent: AgentNumbers) -> list[Precision]:
+    """Half the width of the success interval with half, the same, twice and four times the contracts."""
+    success, cost = agent.success, agent.economics.cost_usd.mean.value
+    if success.low is None or success.high is None or agent.contracts < 2:
+        return []
+    half = (success.high - success.low) / 2
+    each = None if cost is None else cost * agent.trials / agent.contracts
+    counts = [max(1, round(agent.contracts * factor)) for factor in (0.5, 1, 2, 4)]
+    return [
+        Precision(
+            agent.agent,
+            count,
+            half * math.sqrt(agent.contracts / count),
+            None if each is None else each * count,
+        )
+        for count in counts
+    ]
+
+
+def _artefacts(records: Sequence[TrialRecord]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {name: {} for name in SHOWN}
+    for one in records:
+        context = one.context
+        if context is None:
+            continue
+        parameters = ", ".join(f"{key}={value}" for key, value in sorted(context.agent_parameters.items()))
+        found["agent configuration"][
+            f"{one.agent} {context.agent_version} ({parameters or 'no parameters'})"
+        ] = None
+        found["harness"][f"steelyard {context.harness}"] = None
+        for name, values in (
+            ("container images", (context.image,)),
+            ("systems", (context.system,)),
+            ("toolchains", context.toolchains),
+            ("lock files", context.lock_files),
+            ("content roots", (f"{one.contract} {(context.content_root or '')[:16]}",)),
+        ):
+            found[name].update(dict.fromkeys(value for value in values if value))
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def deviations_of(
+    records: Sequence[TrialRecord], of_study: Sequence[Mapping[str, object]] = ()
+) -> tuple[Deviation, ...]:
+    """What the study and its runs report as departures from the protocol, each once, with how many runs have it."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for one in records:
+        for each in one.context.deviations if one.context else ():
+            found.setdefault(_deviation(each), []).append(one.run or "?")
+    rows = [Deviation(*key, runs=len(runs), example=runs[0]) for key, runs in found.items()]
+    rows += [
+        Deviation(
+            *_deviation(each),
+            runs=len({one.run for one in records}),
+            example=str(each.get("why") or "the study"),
+        )
+        for each in of_study
+    ]
+    return tuple(sorted(rows, key=lambda one: (-one.runs, one.what)))
+
+
+def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
+    if each.get("what") == "deviation":  # of a study from its plan
+        rest = {key: value for key, value in each.items() if key not in {"what", "at", "deviation"}}
+        observed = "; ".join(f"{key} {_shown(value)}" for key, value in rest.items())
+        return f"study: {each.get('deviation')}", "as planned", observed
+    detail = each.get("limit") or each.get("check")
+    what = str(each.get("what")) + (f" {detail}" if detail else "")
+    return what, _shown(each.get("planned")), _shown(each.get("observed"))
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def provisional_reasons(records: Sequence[TrialRecord], deviations: Sequence[Deviation]) -> tuple[str, ...]:
+    """Deviations other than that nothing was drawn at random, and seeds of more than one kind."""
+    reasons = [
+        f"{one.what}: planned {one.planned}, observed {one.observed} ({one.runs} runs)"
+        for one in deviations
+        if not (one.what == "framework" and one.observed == "none")
+    ]
+    seeds = sorted({one.context.seed for one in records if one.context and one.context.seed is not None})
+    if len(seeds) > 1:
+        reasons.append(f"runs have several protocol seeds: {', '.join(map(str, seeds))}")
+    return tuple(reasons)

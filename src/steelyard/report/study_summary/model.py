@@ -1,0 +1,290 @@
+"""What a summary consists of. Every rate is an `Estimate`: value, interval, method, denominators, assumptions."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.stats.estimate import Estimate
+from steelyard.stats.indeterminate import Bounds
+
+SCHEMA = "steelyard.study_summary/1"
+
+
+def to_json(value: Any) -> Any:  # noqa: PLR0911  # one for each kind of value
+    """Dataclasses and named tuples as objects; what JSON cannot say (NaN, infinity) as null."""
+    if isinstance(value, Estimate | Bounds):
+        return value.to_json()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: to_json(one) for name, one in value._asdict().items()}
+    if isinstance(value, Mapping):
+        return {str(name): to_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_json(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Something that was counted: how often, of how many, and the rate with its interval."""
+
+    name: str
+    count: int
+    of: int
+    rate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class PassK:
+    k: int
+    at_least_one: Estimate  # pass@k
+    all_of_them: Estimate  # pass^k
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A distribution: mean with interval, median and quartiles; `unknown` values are left out and counted."""
+
+    mean: Estimate
+    median: float | None
+    low_quartile: float | None
+    high_quartile: float | None
+    total: float | None
+    known: int
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimeToSuccess:
+    """Kaplan-Meier: `curve` has (seconds, share that succeeded by then, low, high)."""
+
+    curve: tuple[tuple[float, float, float, float], ...]
+    median_s: float | None
+    restricted_mean: Estimate
+    censored: int
+    unknown: int  # trials without a time
+
+
+@dataclass(frozen=True, slots=True)
+class Economics:
+    cost_usd: Spread  # of a trial
+    cost_per_success: Estimate
+    tokens: Spread  # of a trial, in and out
+    wall_s_success: Spread
+    wall_s_failure: Spread
+    working_s: Spread  # the agent's part
+    acceptance_s: Spread  # the checks' part
+    overhead_s: Spread  # sandbox provisioning, capture and sealing: the rest
+    human_minutes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    name: str
+    contracts: int
+    success: Estimate
+    cost_usd: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class AgentNumbers:
+    """One agent. `success` is over decided trials; `categories` are over scorable trials, invalid over all attempts."""
+
+    agent: str
+    is_baseline: bool
+    trials: int
+    runs_attempted: int
+    contracts: int
+    success: Estimate
+    within_budget: (
+        Estimate  # primary endpoint over scorable trials: acceptance errors and budget stops count 0
+    )
+    bounds: Bounds
+    imputed: Estimate
+    categories: tuple[Counted, ...]
+    invalid_attempts: Counted
+    terminations: tuple[Counted, ...]
+    gates: tuple[Counted, ...]
+    tags: tuple[Counted, ...]
+    strata: tuple[Stratum, ...]
+    pass_k: tuple[PassK, ...]
+    icc: Estimate
+    quality: Estimate  # over trials that pass all gates
+    time_to_success: TimeToSuccess
+    economics: Economics
+    versions: tuple[str, ...]  # digests of the agent's configuration
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A contract on which two agents differ, with the runs to look at."""
+
+    contract: str
+    digest: str
+    first: str  # "2 of 3"
+    second: str
+    difference: float
+    first_runs: tuple[str, ...]
+    second_runs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A condition that is not the same for both agents of a comparison."""
+
+    what: str
+    first: str
+    second: str
+    contracts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentComparison:
+    """`second` less `first`, on the contracts that both were tried on."""
+
+    first: str
+    second: str
+    difference: Estimate
+    p: float | None  # exact paired permutation test
+    p_method: str
+    p_holm: float | None  # over the comparisons of this summary
+    p_benjamini_hochberg: float | None
+    mcnemar_p: float | None
+    bootstrap: Estimate
+    worst: Estimate  # every undecided trial decided against the second agent
+    best: Estimate
+    undecided: int
+    is_fragile: bool
+    conclusion: str  # better, worse, undecided
+    log_rank_p: float | None
+    contracts: int
+    only_first: tuple[str, ...]  # contracts that only one of them has decided trials on
+    only_second: tuple[str, ...]
+    flips: tuple[Flip, ...]
+    differences: tuple[Difference, ...]
+    more_contracts: int | None  # until the interval would exclude 0, if nothing changes
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParetoPoint:
+    agent: str
+    cost_usd: float  # of a trial, over the shared contracts
+    success: float
+    on_front: bool
+    probability: float | None
+    cost: Estimate  # the same with intervals
+    rate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Pareto:
+    points: tuple[ParetoPoint, ...]
+    contracts: int
+    method: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    what: str
+    planned: str
+    observed: str
+    runs: int
+    example: str  # a run
+
+
+@dataclass(frozen=True, slots=True)
+class LabelErrorRow:
+    mode: str
+    false_positive: Estimate
+    false_negative: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The run that showed a failure mode first: after how many trials, and at which cost."""
+
+    mode: str
+    trials: int
+    cost_usd: float | None
+    run: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How wide the interval would be with so many contracts, and what that would cost."""
+
+    agent: str
+    contracts: int
+    half_width: float | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosures:
+    """The four minimum disclosures: label errors, indeterminate outcomes, itemised cost, reproducibility."""
+
+    label_errors: tuple[LabelErrorRow, ...]
+    label_errors_why: str  # "not measured: ..." where there are no labels
+    indeterminate: Counted
+    indeterminate_by_reason: tuple[Counted, ...]
+    indeterminate_model: str
+    cost_by_phase: Mapping[str, Mapping[str, float | None]]
+    discoveries: tuple[Discovery, ...]
+    precision: tuple[Precision, ...]
+    reproducibility: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Burn:
+    """What an agent had cost after so many of its trials; `unknown` trials have no known cost and are not in the sum."""
+
+    agent: str
+    points: tuple[tuple[int, float], ...]
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCurve:
+    """(contracts, chance that the paired test shows the difference), under these assumptions."""
+
+    first: str
+    second: str
+    contracts: int  # of the study
+    points: tuple[tuple[int, float], ...]
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudySummary:
+    source: str
+    study: Mapping[str, Any] | None  # digest, name; None outside a study
+    trials: int
+    runs: int
+    contracts: int
+    agents: tuple[AgentNumbers, ...]
+    comparisons: tuple[AgentComparison, ...]
+    multiplicity: str
+    pareto: Pareto
+    deviations: tuple[Deviation, ...]
+    provisional: tuple[str, ...]  # why these numbers are provisional; empty where they are not
+    disclosures: Disclosures
+    without_result: Mapping[str, int]
+    notes: tuple[str, ...]
+    versions: Mapping[str, tuple[str, ...]]  # contracts with more than one version
+    run_ids: tuple[str, ...]
+    burn: tuple[Burn, ...] = ()
+    power: tuple[PowerCurve, ...] = ()
+    schema: str = SCHEMA
+
+    def to_json(self) -> dict[str, Any]:
+        made: dict[str, Any] = to_json(self)
+        return {"schema": made.pop("schema"), **made}

@@ -1,0 +1,168 @@
+"""A folder of runs, a study in it, or a file of JSON lines -> the result lines that a summary is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from steelyard.errors import OperatorFault
+from steelyard.report.result import SCHEMA, VERDICTS
+from steelyard.report.stored.open_store import open_store
+from steelyard.report.study_summary.run_context import RunContext, read_context
+from steelyard.stats.design.sequential import boundaries
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSet:
+    """Result lines in order of their runs, the context of each, and how many runs have no line and why."""
+
+    source: str
+    lines: tuple[Line, ...]
+    contexts: tuple[RunContext | None, ...]
+    without_result: Mapping[str, int] = field(
+        default_factory=dict
+    )  # running, interrupted, not graded, altered
+    planned_trials: int | None = None  # of the study's plan
+    stopping_rule: str | None = None  # for looks before the end, of the study's plan
+    plan_note: str = ""  # how far the plan of the study was carried out; "" where it is complete
+    study_deviations: tuple[Mapping[str, Any], ...] = ()  # of the plan, and of the study from its plan
+
+    def interim_level(self, done: int) -> float:
+        """The confidence level of a comparison: 0.95 at the end, higher at a look before it (alpha spending)."""
+        if self.planned_trials is None or self.stopping_rule is None or not 0 < done < self.planned_trials:
+            return 0.95
+        fractions = [done / self.planned_trials, 1.0]
+        if self.stopping_rule == "pocock":
+            return 1 - boundaries("pocock", fractions)[0].nominal
+        return 1 - boundaries("obrien_fleming", fractions)[0].nominal
+
+    def filtered(self, keep: set[str]) -> ResultSet:
+        """Only the lines of these agents."""
+        pairs = [
+            (line, context)
+            for line, context in zip(self.lines, self.contexts, strict=True)
+            if str(line.get("agent")) in keep
+        ]
+        return ResultSet(
+            self.source,
+            tuple(line for line, _ in pairs),
+            tuple(one for _, one in pairs),
+            self.without_result,
+            self.planned_trials,
+            self.stopping_rule,
+            self.plan_note,
+            self.study_deviations,
+        )
+
+
+def read_results(source: Path, *, study: str | None = None, store_url: str | None = None) -> ResultSet:
+    """`source` is a folder of runs or a file with one result line a line; `study` is a name or the start of a digest."""
+    if source.is_dir():
+        return _of_folder(source, study, store_url)
+    if not source.exists():
+        raise OperatorFault(f"{source}: there is no such folder of runs and no such file of result lines")
+    return _of_file(source, study)
+
+
+def of_lines(source: str, lines: list[Line], **more: Any) -> ResultSet:
+    """Lines that are in memory already."""
+    for number, line in enumerate(lines, 1):
+        check_line(line, f"{source}:{number}")
+    return ResultSet(source, tuple(lines), tuple(read_context(line.get("folder")) for line in lines), **more)
+
+
+def _of_folder(folder: Path, study: str | None, store_url: str | None) -> ResultSet:
+    from steelyard.store.query import Query  # noqa: PLC0415  # SQLAlchemy takes as long as the rest of the command
+
+    with open_store(folder, store_url) as store:
+        store.sync()
+        lines: list[Line] = list(store.results(study=study))
+        states = Counter(entry.state for entry in store.query(Query(study=study)))
+    without = {state: count for state, count in sorted(states.items()) if state not in VERDICTS}
+    source = str(folder) if study is None else f"{folder}, study {study}"
+    return of_lines(source, lines, without_result=without, **_plan_of(folder, lines))
+
+
+def _plan_of(folder: Path, lines: list[Line]) -> dict[str, Any]:
+    """How many trials the plan of these lines has, while the study has not ended; nothing outside a study."""
+    from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # few folders have studies
+    from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
+
+    digests = {str(_study_of(line).get("digest")) for line in lines}
+    if len(digests) != 1 or digests == {"None"}:
+        return {}
+    study = StudyFolder(folder / STUDIES / next(iter(digests))[:DIGITS])
+    try:
+        if not study.is_begun:
+            return {}
+        log, plan = study.log(), study.plan()
+    except (OSError, ValueError):
+        return {}
+    planned = sum(plan.repeats + agent.extra_repeats for agent in plan.agents) * len(plan.contracts)
+    end: Mapping[str, Any] = next(
+        (entry for entry in reversed(log) if entry.get("what") in {"start", "end"}), {}
+    )
+    told = {"plan_note": _plan_note(planned, lines, end), "study_deviations": tuple(deviations_of(plan, log))}
+    if end.get("what") == "end":
+        return told
+    rule = None if plan.stopping.efficacy == "none" else "obrien_fleming"
+    return {**told, "planned_trials": planned, "stopping_rule": rule}
+
+
+def _plan_note(planned: int, lines: list[Line], end: Mapping[str, Any]) -> str:
+    if end.get("how") == "complete":
+        return ""
+    done = len({line.get("trial") for line in lines})
+    how = f"the study ended: {end.get('how')}" if end.get("what") == "end" else "the study has not ended"
+    why = f" ({end.get('why')})" if end.get("why") else ""
+    return f"{done} of {planned} planned trials have a result; {how}{why}"
+
+
+def _study_of(line: Line) -> Mapping[str, Any]:
+    study = line.get("study")
+    return study if isinstance(study, dict) else {}
+
+
+def _of_file(path: Path, study: str | None) -> ResultSet:
+    lines: list[Line] = []
+    try:
+        rows = path.read_bytes().splitlines()
+    except OSError as error:
+        raise OperatorFault(f"{path} cannot be read: {error.strerror or error}") from None
+    for number, row in enumerate(rows, 1):
+        if not row.strip():
+            continue
+        try:
+            line = orjson.loads(row)
+        except ValueError:
+            raise OperatorFault(
+                f"{path}:{number}: this is not JSON; `steelyard run --json` prints result lines"
+            ) from None
+        lines.append(check_line(line, f"{path}:{number}"))
+    if study is not None:
+        lines = [line for line in lines if _is_of_study(line, study)]
+    return of_lines(str(path), lines)
+
+
+def check_line(line: Any, where: str) -> Line:
+    """Refuse what is no result line, with the key that is missing."""
+    if not isinstance(line, dict) or line.get("schema") != SCHEMA:
+        raise OperatorFault(f"{where}: this is not a result line ({SCHEMA})")
+    contract = line.get("contract")
+    if line.get("verdict") not in VERDICTS:
+        raise OperatorFault(f"{where}: `verdict` is one of {', '.join(VERDICTS)}")
+    if not isinstance(contract, dict) or not isinstance(contract.get("digest"), str):
+        raise OperatorFault(f"{where}: `contract.digest` is missing")
+    return line
+
+
+def _is_of_study(line: Line, study: str) -> bool:
+    of = _study_of(line)
+    return of.get("name") == study or str(of.get("digest", "")).startswith(study)

@@ -1,0 +1,1 @@
+"""`StudySummary` -> text for a terminal or Markdown. Nothing here computes a rate."""

@@ -1,0 +1,88 @@
+"""`TwoAgents` -> a terminal: conditions that differ first, then the sentence, both rates, flips with their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from steelyard.report.plain import one_line
+from steelyard.report.study_summary.model import AgentComparison, Flip
+from steelyard.report.study_summary.render.bars import Leaderboard
+from steelyard.report.study_summary.render.tables import MOST_FLIPS, Section, significance, unlike
+from steelyard.report.study_summary.render.terminal import print_section
+from steelyard.report.study_summary.render.words import p_value
+from steelyard.report.study_summary.sentence import points
+from steelyard.report.study_summary.two_agents import TwoAgents
+
+ANYWAY = "NOT COMPARABLE, compared anyway: these conditions differ"
+
+
+def print_two_agents(console: Console, found: TwoAgents) -> None:
+    for text in _warnings(found):
+        console.print(text)
+    console.print(Text(one_line(found.comparison.sentence, 600), "bold"))
+    if found.gate is not None:
+        style = "bold red" if found.gate.failed else "bold green"
+        word = "regression gate failed" if found.gate.failed else "regression gate passed"
+        console.print(Text(f"{word}: {one_line(found.gate.why, 300)}", style))
+    console.print()
+    console.print(Leaderboard((found.first, found.second)))
+    for section in sections(found.comparison):
+        console.print()
+        print_section(console, section)
+
+
+def _warnings(found: TwoAgents) -> Iterator[Text]:
+    if found.anyway:
+        yield Text(ANYWAY, "bold yellow")
+        yield from (Text(f"  {one_line(text, 300)}", "yellow") for text in unlike(found.comparison))
+    for why in found.provisional:
+        yield Text(f"PROVISIONAL: {one_line(why, 300)}", "bold yellow")
+    if found.unchecked:
+        yield Text(
+            f"conditions of {found.unchecked} runs are not known: their folders are not on this machine",
+            "yellow",
+        )
+
+
+def sections(one: AgentComparison) -> Iterator[Section]:
+    more = [("paired permutation", significance(one))]
+    if one.mcnemar_p is not None:
+        more.append(("McNemar, one trial each", p_value(one.mcnemar_p)))
+    if one.log_rank_p is not None:
+        more.append(("time to success, log-rank", p_value(one.log_rank_p)))
+    more.append(("difference, bootstrap", points(one.bootstrap)))
+    if one.undecided:
+        more.append(("if undecided trials count against it", points(one.worst)))
+        more.append(("if undecided trials count for it", points(one.best)))
+    yield Section("How sure", ("what", "result"), tuple(more))
+    if one.flips:
+        yield _flips(one)
+    for name, missing in ((one.first, one.only_first), (one.second, one.only_second)):
+        if missing:
+            yield Section(f"Only {name} has decided trials on", lines=(", ".join(missing),))
+
+
+def _flips(one: AgentComparison) -> Section:
+    rows = tuple(
+        (flip.contract, flip.first, flip.second, f"{100 * flip.difference:+.0f}", _runs(flip))
+        for flip in one.flips[:MOST_FLIPS]
+    )
+    left = len(one.flips) - len(rows)
+    lines = (f"{left} more contracts differ; --json lists all",) if left else ()
+    return Section(
+        "Contracts that differ", ("contract", one.first, one.second, "points", "runs"), rows, lines
+    )
+
+
+def _runs(flip: Flip) -> str:
+    """The first run of each agent, as a path that `steelyard show` takes."""
+    return " ".join(_shown(runs[0]) for runs in (flip.first_runs, flip.second_runs) if runs)
+
+
+def _shown(folder: str) -> str:
+    path, here = Path(folder), Path.cwd()
+    return str(path.relative_to(here)) if path.is_absolute() and path.is_relative_to(here) else folder

@@ -1,0 +1,285 @@
+"""`StudySummary` -> titled tables and lines, the same for a terminal and for Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, StudySummary
+from steelyard.report.study_summary.render.words import (
+    counted,
+    dollars,
+    mean_count,
+    mean_money,
+    mean_time,
+    money,
+    p_value,
+    percent,
+    rate,
+    time_estimate,
+)
+from steelyard.report.terminal import seconds
+
+MOST_MODES = 12  # failure modes of a table
+MOST_FLIPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, a table (its last column may move below the row) and lines under it."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+def sections(summary: StudySummary) -> Iterator[Section]:
+    """Everything below the leaderboard, in order of what a decision needs."""
+    yield from _comparisons(summary)
+    yield _outcomes(summary.agents)
+    yield from _undecided(summary.agents)
+    yield from _pass_k(summary.agents)
+    yield from _strata(summary.agents)
+    yield from _gates(summary.agents)
+    yield from _modes(summary.agents)
+    yield from _endings(summary.agents)
+    yield _cost(summary.agents)
+    yield _time(summary.agents)
+    yield from _pareto(summary)
+    yield from _deviations(summary)
+    yield from disclosures(summary)
+    yield Section("Notes", lines=summary.notes)
+
+
+def _comparisons(summary: StudySummary) -> Iterator[Section]:
+    if not summary.comparisons:
+        return
+    lines = []
+    for one in summary.comparisons:
+        lines.append(one.sentence)
+        lines.append(f"  {significance(one)}")
+        lines += [f"  not the same: {text}" for text in unlike(one)]
+    yield Section("Comparisons", lines=(*lines, summary.multiplicity))
+
+
+def significance(one: AgentComparison) -> str:
+    adjusted = "" if one.p_holm is None else f", Holm {p_value(one.p_holm)}"
+    return f"{one.p_method}: {p_value(one.p)}{adjusted}"
+
+
+def unlike(one: AgentComparison) -> list[str]:
+    """Conditions that differ between the two agents."""
+    return [
+        f"{each.what}: {each.first} and {each.second}"
+        + (f" ({', '.join(each.contracts)})" if each.contracts else "")
+        for each in one.differences
+    ]
+
+
+def _outcomes(agents: Sequence[AgentNumbers]) -> Section:
+    names = [one.name for one in agents[0].categories]
+    return Section(
+        "Outcomes (of scorable trials; invalid: of all trials, and of all runs with retries)",
+        ("agent", *(name.replace("_", " ") for name in names), "invalid runs"),
+        tuple(
+            (one.agent, *(counted(each) for each in one.categories), counted(one.invalid_attempts))
+            for one in agents
+        ),
+    )
+
+
+def _undecided(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    rows = tuple(
+        (
+            one.agent,
+            f"{one.bounds.undecided} of {one.bounds.trials}",
+            f"{percent(one.bounds.worst.value)} to {percent(one.bounds.best.value)}",
+            rate(one.imputed),
+        )
+        for one in agents
+        if one.bounds.undecided
+    )
+    if rows:
+        yield Section(
+            "Undecided trials: the success rate if all had failed or succeeded, and with imputed outcomes",
+            ("agent", "undecided", "bounds", "imputed"),
+            rows,
+        )
+
+
+def _pass_k(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    rows = tuple(
+        (one.agent, str(each.k), rate(each.at_least_one), rate(each.all_of_them))
+        for one in agents
+        for each in one.pass_k
+        if each.k > 1
+    )
+    if rows:
+        yield Section(
+            "Repeats: the chance that at least one of k trials succeeds, and that all do",
+            ("agent", "k", "pass@k", "pass^k"),
+            rows,
+        )
+
+
+def _strata(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    if max(len(one.strata) for one in agents) < 2:
+        return
+    rows = tuple(
+        (stratum.name, one.agent, str(stratum.contracts), rate(stratum.success), mean_money(stratum.cost_usd))
+        for one in agents
+        for stratum in one.strata
+    )
+    columns = ("stratum", "agent", "contracts", "success", "cost of a trial")
+    yield Section("Strata", columns, tuple(sorted(rows)))
+
+
+def _gates(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    names = list(dict.fromkeys(gate.name for one in agents for gate in one.gates))
+    if not names:
+        return
+    rows = []
+    for one in agents:
+        found = {gate.name: counted(gate) for gate in one.gates}
+        quality = rate(one.quality) if one.quality.is_known else "-"
+        rows.append((one.agent, *(found.get(name, "-") for name in names), quality))
+    title = "Gates passed (of scorable trials), and quality over trials that pass all gates"
+    yield Section(title, ("agent", *names, "quality"), tuple(rows))
+
+
+def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    rows = tuple(
+        (one.agent, each.name, counted(each), rate(each.rate))
+        for one in agents
+        for each in one.tags[:MOST_MODES]
+    )
+    if rows:
+        yield Section("Failure modes (of all trials)", ("agent", "mode", "trials", "rate"), rows)
+
+
+def _endings(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    rows = tuple(
+        (one.agent, each.name, counted(each))
+        for one in agents
+        for each in one.terminations
+        if each.name != "completed"
+    )
+    if rows:
+        yield Section("How runs ended, other than completed", ("agent", "ending", "trials"), rows)
+
+
+def _cost(agents: Sequence[AgentNumbers]) -> Section:
+    rows = tuple(
+        (
+            one.agent,
+            mean_money(one.economics.cost_usd),
+            mean_count(one.economics.tokens),
+            money(one.economics.cost_per_success),
+        )
+        for one in agents
+    )
+    return Section("Cost", ("agent", "cost of a trial", "tokens of a trial", "cost of a success"), rows)
+
+
+def _time(agents: Sequence[AgentNumbers]) -> Section:
+    rows = tuple(
+        (
+            one.agent,
+            mean_time(one.economics.wall_s_success),
+            mean_time(one.economics.wall_s_failure),
+            seconds(one.time_to_success.median_s),
+            time_estimate(one.time_to_success.restricted_mean),
+        )
+        for one in agents
+    )
+    columns = ("agent", "run that succeeds", "run that fails", "median to success", "restricted mean")
+    note = "times to success are Kaplan-Meier estimates of the agent's own time; trials without success are censored"
+    return Section("Time", columns, rows, (note,))
+
+
+def _pareto(summary: StudySummary) -> Iterator[Section]:
+    front = summary.pareto
+    if len(front.points) < 2:
+        return
+    rows = tuple(
+        (
+            one.agent,
+            money(one.cost),
+            rate(one.rate),
+            "yes" if one.on_front else "no",
+            percent(one.probability),
+        )
+        for one in front.points
+    )
+    columns = ("agent", "cost of a trial", "success", "on the front", "share of resamples on it")
+    lines = (f"over {front.contracts} shared contracts; {front.method}", *([front.why] if front.why else ()))
+    yield Section("Cost against success: agents that no other agent beats in both", columns, rows, lines)
+
+
+def _deviations(summary: StudySummary) -> Iterator[Section]:
+    if summary.deviations:
+        rows = tuple(
+            (one.what, one.planned, one.observed, str(one.runs), one.example) for one in summary.deviations
+        )
+        yield Section(
+            "Deviations from the protocol", ("what", "planned", "observed", "runs", "for example"), rows
+        )
+
+
+def disclosures(summary: StudySummary) -> Iterator[Section]:
+    """The four minimum disclosures."""
+    told = summary.disclosures
+    rows = tuple((one.mode, rate(one.false_positive), rate(one.false_negative)) for one in told.label_errors)
+    columns = ("failure mode", "correct work rejected", "defects accepted") if rows else ()
+    why = (told.label_errors_why,) if told.label_errors_why else ()
+    yield Section("Disclosure 1: errors of the automatic verdict, by failure mode", columns, rows, why)
+    reasons = ", ".join(f"{one.name.replace('_', ' ')} {one.count}" for one in told.indeterminate_by_reason)
+    share = f"{counted(told.indeterminate)} trials, {rate(told.indeterminate.rate)}"
+    yield Section(
+        "Disclosure 2: indeterminate outcomes",
+        lines=(share + (f" ({reasons})" if reasons else ""), told.indeterminate_model),
+    )
+    yield Section("Disclosure 3: cost by phase", ("phase", "total"), tuple(_phases(told.cost_by_phase)))
+    yield from _found_modes(summary)
+    yield Section(
+        "Disclosure 4: what it takes to repeat this study",
+        ("what", "which"),
+        tuple((name, "; ".join(values) or "none recorded") for name, values in told.reproducibility.items()),
+    )
+
+
+def _found_modes(summary: StudySummary) -> Iterator[Section]:
+    told = summary.disclosures
+    if told.discoveries:
+        rows = tuple(
+            (one.mode, str(one.trials), dollars(one.cost_usd), one.run or "-") for one in told.discoveries
+        )
+        columns = ("failure mode", "seen after trials", "cost until then", "run")
+        yield Section("Cost of finding one more failure mode", columns, rows)
+    if told.precision:
+        rows = tuple(
+            (one.agent, str(one.contracts), f"+-{percent(one.half_width)}", dollars(one.cost_usd))
+            for one in told.precision
+        )
+        columns = ("agent", "contracts", "expected interval", "cost")
+        yield Section("Cost of precision (projected from these trials)", columns, rows)
+
+
+def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
+    for phase, parts in phases.items():
+        said = []
+        for unit, value in parts.items():
+            if unit.endswith("_unknown_trials"):
+                said += [f"({value:.0f} trials unknown)"] if value else []
+            else:
+                said.append(_amount(unit, value))
+        yield phase, " ".join(said)
+
+
+def _amount(unit: str, value: float | None) -> str:
+    if value is None:
+        return f"{unit} unknown"
+    if unit == "usd":
+        return dollars(value)
+    return seconds(value) if unit == "seconds" else f"{value:,.0f} {unit}"

@@ -1,0 +1,87 @@
+"""Numbers of a summary -> words: `62% [48%, 74%]`, `$0.12`, `unknown`. A number that is not known has no digits."""
+
+from __future__ import annotations
+
+import math
+
+from steelyard.report.study_summary.model import Counted, Spread
+from steelyard.report.terminal import seconds
+from steelyard.stats.estimate import Estimate
+
+
+def percent(value: float | None) -> str:
+    """`62%`; with one decimal below 1% and above 99%, where whole numbers would say never and always."""
+    if value is None:
+        return "unknown"
+    is_extreme = 0 < value < 0.01 or 0.99 < value < 1
+    return f"{value:.1%}" if is_extreme else f"{value:.0%}"
+
+
+def rate(estimate: Estimate) -> str:
+    """`62% [48%, 74%]`."""
+    if estimate.value is None:
+        return "unknown"
+    if estimate.low is None or estimate.high is None:
+        return f"{percent(estimate.value)} [no interval]"
+    return f"{percent(estimate.value)} [{percent(estimate.low)}, {percent(estimate.high)}]"
+
+
+def counted(one: Counted) -> str:
+    """`3 of 40`."""
+    return f"{one.count} of {one.of}"
+
+
+def dollars(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    if math.isinf(value):
+        return "no limit"
+    return f"${value:,.2f}" if value >= 0.1 or value == 0 else f"${value:.4f}"
+
+
+def money(estimate: Estimate) -> str:
+    """`$0.42 [$0.30, $0.71]`; an interval without an upper end says so."""
+    if estimate.value is None:
+        return f"unknown ({estimate.why})" if estimate.why else "unknown"
+    if estimate.low is None or estimate.high is None:
+        return f"{dollars(estimate.value)} [no interval]"
+    return f"{dollars(estimate.value)} [{dollars(estimate.low)}, {dollars(estimate.high)}]"
+
+
+def mean_money(spread: Spread) -> str:
+    return money(spread.mean) + _unknown(spread)
+
+
+def mean_time(spread: Spread) -> str:
+    """`12s [10s, 15s], median 11s`."""
+    mean = spread.mean
+    if mean.value is None:
+        return "unknown"
+    ends = "" if mean.low is None or mean.high is None else f" [{seconds(mean.low)}, {seconds(mean.high)}]"
+    return f"{seconds(mean.value)}{ends}, median {seconds(spread.median)}{_unknown(spread)}"
+
+
+def mean_count(spread: Spread) -> str:
+    mean = spread.mean
+    if mean.value is None:
+        return "unknown"
+    ends = "" if mean.low is None or mean.high is None else f" [{mean.low:,.0f}, {mean.high:,.0f}]"
+    return f"{mean.value:,.0f}{ends}{_unknown(spread)}"
+
+
+def _unknown(spread: Spread) -> str:
+    return f", {spread.unknown} unknown" if spread.unknown else ""
+
+
+def time_estimate(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "unknown"
+    if estimate.low is None or estimate.high is None:
+        return seconds(estimate.value)
+    return f"{seconds(estimate.value)} [{seconds(estimate.low)}, {seconds(estimate.high)}]"
+
+
+def p_value(p: float | None) -> str:
+    if p is None:
+        return "not tested"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

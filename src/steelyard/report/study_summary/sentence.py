@@ -1,0 +1,84 @@
+"""A comparison -> the one sentence that a decision needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from steelyard.stats.compare.pairs import Pair
+from steelyard.stats.estimate import Estimate
+from steelyard.stats.indeterminate import conclusion
+
+USUAL = 0.95
+
+
+def comparison_sentence(  # noqa: PLR0913  # each part of the sentence
+    first: str,
+    second: str,
+    difference: Estimate,
+    pairs: Sequence[Pair],
+    undecided: int,
+    *,
+    is_fragile: bool,
+    more: int | None,
+) -> str:
+    """`B solves more than A: +9 points [2, 16], 40 contracts, 3 repeats; 4 undecided trials would not change this`."""
+    if difference.value is None:
+        return f"cannot tell: {difference.why}" + (
+            f"; {undecided} trials have no decision" if undecided else ""
+        )
+    size = f"{points(difference)}, {_count(len(pairs), 'contract')}, {_repeats(pairs)}"
+    found = conclusion(difference)
+    if found == "better":
+        head = f"{second} solves more than {first}: {size}"
+    elif found == "worse":
+        head = f"{second} solves less than {first}: {size}"
+    else:
+        head = f"cannot tell {second} from {first} yet: {size}{_missing(pairs, more)}"
+    return head + _undecided(undecided, found, is_fragile=is_fragile)
+
+
+def points(difference: Estimate) -> str:
+    """`+9 points [2, 16]`."""
+    if difference.value is None:
+        return "unknown"
+    if difference.low is None or difference.high is None:
+        return f"{100 * difference.value:+.0f} points [no interval]"
+    low, high = (_whole(100 * end) for end in (difference.low, difference.high))
+    level = (
+        "" if difference.level == USUAL else f" (look before the end: {100 * difference.level:.4g}% interval)"
+    )
+    return f"{100 * difference.value:+.0f} points [{low}, {high}]{level}"
+
+
+def _whole(value: float) -> str:
+    text = f"{value:.0f}"
+    return "0" if text == "-0" else text
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _repeats(pairs: Sequence[Pair]) -> str:
+    sizes = {one.trials for pair in pairs for one in pair}
+    least, most = min(sizes), max(sizes)
+    return _count(most, "repeat") if least == most else f"{least} to {most} repeats"
+
+
+def _missing(pairs: Sequence[Pair], more: int | None) -> str:
+    if len(pairs) < 2:
+        return "; one contract says nothing about others"
+    if more is None:
+        return "; no difference that more trials could show"
+    trials = sum(one.trials for pair in pairs for one in pair)
+    needed = max(1, round(more * trials / len(pairs)))
+    return f"; about {needed:,} more trials ({_count(more, 'more contract')}) would decide if the difference stays so"
+
+
+def _undecided(undecided: int, found: str, *, is_fragile: bool) -> str:
+    if not undecided:
+        return ""
+    said = _count(undecided, "undecided trial")
+    if is_fragile:
+        return f"; fragile: {said} could change this"
+    return f"; {said} would not change this" if found != "undecided" else f"; {said} would not settle it"

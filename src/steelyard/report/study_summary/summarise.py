@@ -1,0 +1,136 @@
+"""A `ResultSet` -> `StudySummary`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.errors import OperatorFault
+from steelyard.report.study_summary.agent_numbers import agent_numbers, durations_of
+from steelyard.report.study_summary.comparisons import MULTIPLICITY, compare_all
+from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
+from steelyard.report.study_summary.economics import pareto_of
+from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.projections import burn_of, power_of
+from steelyard.report.study_summary.read_results import ResultSet
+from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_agent, trials_of
+from steelyard.stats.design.sequential import PeekingRefused, require_rule
+
+MOST_COMPARED = 12  # agents; more make hundreds of pairs
+
+ERRORS_APART = (
+    "acceptance errors are neither successes nor failures: the success rate is over decided trials, and its bounds "
+    "show what undecided ones could change"
+)
+SCOPE = (
+    "these numbers hold for these contracts, languages and dates: a failure shows a gap, a success does not show that "
+    "there is none"
+)
+
+
+def summarise_study(results: ResultSet) -> StudySummary:
+    """Raises OperatorFault where there is no result at all."""
+    if not results.lines:
+        raise OperatorFault(_nothing(results))
+    trials = trials_of(results)
+    records = trials.records
+    agents = by_agent(records)
+    horizon = _horizon(agents)
+    numbers = tuple(agent_numbers(name, each, trials, horizon) for name, each in agents.items())
+    numbers = tuple(
+        sorted(numbers, key=lambda one: (one.is_baseline, -(one.success.value or 0.0), one.agent))
+    )
+    compared = {name: each for name, each in agents.items() if name not in BASELINES}
+    refused = _refused(results, trials)
+    level = results.interim_level(len(records))
+    comparisons = compare_all(compared, level) if len(compared) <= MOST_COMPARED and not refused else ()
+    deviations = deviations_of(records, results.study_deviations)
+    return StudySummary(
+        source=results.source,
+        study=_study(results),
+        trials=len(records),
+        runs=len(results.lines),
+        contracts=len({one.digest for one in records}),
+        agents=numbers,
+        comparisons=comparisons,
+        multiplicity=MULTIPLICITY.format(count=len(comparisons)) if comparisons else "",
+        pareto=pareto_of(compared or agents),
+        deviations=deviations,
+        provisional=(*refused, *_incomplete(results), *provisional_reasons(records, deviations)),
+        disclosures=disclose(records, numbers),
+        without_result=results.without_result,
+        notes=tuple(_notes(results, trials, len(compared))),
+        versions=_versions(records),
+        run_ids=tuple(one.run for one in records if one.run),
+        burn=burn_of(records),
+        power=power_of(numbers, comparisons),
+    )
+
+
+def _refused(results: ResultSet, trials: Trials) -> tuple[str, ...]:
+    """Why agents are not compared yet."""
+    if results.planned_trials is None:
+        return ()
+    try:
+        require_rule(len(trials.records), results.planned_trials, results.stopping_rule)
+    except PeekingRefused as refused:
+        return (f"agents are not compared: {refused}",)
+    return ()
+
+
+def _incomplete(results: ResultSet) -> tuple[str, ...]:
+    return (results.plan_note,) if results.plan_note else ()
+
+
+def _nothing(results: ResultSet) -> str:
+    left = ", ".join(f"{count} {state}" for state, count in results.without_result.items())
+    return f"{results.source} has no result to summarise" + (f" ({left})" if left else "")
+
+
+def _horizon(agents: dict[str, list[TrialRecord]]) -> float | None:
+    """The longest time that some trial of every agent lasted, so that restricted means are of the same span."""
+    longest = []
+    for each in agents.values():
+        durations = durations_of([one for one in each if one.is_decided])
+        if durations:
+            longest.append(max(one.seconds for one in durations))
+    return min(longest) if longest else None
+
+
+def _study(results: ResultSet) -> dict[str, Any] | None:
+    found = {
+        (str(one.get("digest")), str(one.get("name")))
+        for line in results.lines
+        if isinstance(one := line.get("study"), dict)
+    }
+    if len(found) != 1:
+        return None
+    digest, name = next(iter(found))
+    return {"digest": digest, "name": name}
+
+
+def _versions(records: Sequence[TrialRecord]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {}
+    for one in records:
+        found.setdefault(one.contract, set()).add(one.digest[:12])
+    return {name: tuple(sorted(digests)) for name, digests in sorted(found.items()) if len(digests) > 1}
+
+
+def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:
+    notes = [ERRORS_APART, SCOPE]
+    if trials.repeated:
+        notes.append(f"{trials.repeated} trials were run more than once; each run counts as one more repeat")
+    without = sum(context is None for context in results.contexts)
+    if without:
+        notes.append(
+            f"{without} of {len(results.lines)} runs have no folder on this machine: their conditions, tokens and "
+            "reviews are not known"
+        )
+    if results.without_result:
+        left = ", ".join(f"{count} {state}" for state, count in results.without_result.items())
+        notes.append(f"runs without a result are not in these numbers: {left}")
+    if compared > MOST_COMPARED:
+        notes.append(f"{compared} agents: `steelyard compare A B` compares two of them")
+    if versions := _versions(trials.records):
+        notes.append(f"contracts with several versions count as several contracts: {', '.join(versions)}")
+    return notes

@@ -1,0 +1,189 @@
+"""Result lines -> trials: of several attempts at one trial the last counts, and all count as attempted runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.report.study_summary.read_results import Line, ResultSet
+from steelyard.report.study_summary.run_context import RunContext
+from steelyard.stats.clusters import Cluster, rate_over_contracts
+from steelyard.stats.estimate import Estimate
+
+Category = Literal["success", "failure", "acceptance_error", "invalid", "ungraded"]
+CATEGORY: dict[str, Category] = {
+    "pass": "success",
+    "fail": "failure",
+    "error": "acceptance_error",
+    "invalid": "invalid",
+    "ungraded": "ungraded",
+}
+DECIDED = frozenset({"success", "failure"})
+BASELINES = frozenset({"noop", "reference"})
+NO_STRATUM = "-"
+LARGEST = 1e12  # dollars or seconds; what claims to be more is not believed
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """One trial: its last run, as far as a summary needs it. None is what is not known."""
+
+    agent: str
+    contract: str  # id
+    digest: str
+    run: str | None
+    folder: str | None
+    category: Category
+    termination: str
+    gates: dict[str, str] | None
+    tags: tuple[str, ...]
+    stratum: str
+    cost_usd: float | None
+    wall_s: float | None
+    working_s: float | None
+    acceptance_s: float | None
+    quality: float | None  # only where all gates pass
+    context: RunContext | None
+    tokens: float | None = None  # in and out
+    people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
+    judge: tuple[str, ...] = ()  # the models that were asked
+    reason: str = ""
+
+    @property
+    def is_decided(self) -> bool:
+        return self.category in DECIDED
+
+    @property
+    def succeeded(self) -> bool:
+        return self.category == "success"
+
+    @property
+    def termination_class(self) -> str:
+        return CLASS_OF.get(self.termination, self.termination)
+
+    @property
+    def passes_all_gates(self) -> bool:
+        return self.gates is not None and all(outcome == "pass" for outcome in self.gates.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    records: tuple[TrialRecord, ...]
+    attempted: dict[str, int]  # agent -> runs, retries included
+    invalid_attempts: dict[str, int]
+    repeated: int  # trials that were run again although they had a result; each counts as one more repeat
+
+
+def trials_of(results: ResultSet) -> Trials:
+    """Lines are in order of time. A further attempt replaces the attempt before; another first attempt is a repeat."""
+    kept: list[TrialRecord | None] = []
+    last: dict[str, tuple[int, int]] = {}  # trial -> (place in kept, attempt)
+    attempted: dict[str, int] = {}
+    invalid: dict[str, int] = {}
+    repeated = 0
+    for line, context in zip(results.lines, results.contexts, strict=True):
+        record = record_of(line, context)
+        attempted[record.agent] = attempted.get(record.agent, 0) + 1
+        invalid[record.agent] = invalid.get(record.agent, 0) + (record.category == "invalid")
+        trial, attempt = line.get("trial"), _attempt(line.get("attempt"))
+        if isinstance(trial, str) and trial in last:
+            place, before = last[trial]
+            if attempt > before:
+                kept[place] = None
+            else:
+                repeated += 1
+        if isinstance(trial, str):
+            last[trial] = (len(kept), attempt)
+        kept.append(record)
+    return Trials(tuple(one for one in kept if one is not None), attempted, invalid, repeated)
+
+
+def record_of(line: Line, context: RunContext | None) -> TrialRecord:
+    durations, study = _object(line.get("durations")), _object(line.get("study"))
+    gates = line.get("gates")
+    tags = line.get("tags")
+    return TrialRecord(
+        agent=str(line.get("agent")),
+        contract=str(line["contract"].get("id") or line["contract"]["digest"][:12]),
+        digest=line["contract"]["digest"],
+        run=line.get("run"),
+        folder=line.get("folder"),
+        category=CATEGORY[line["verdict"]],
+        termination=str(line.get("termination") or "not run"),
+        gates={str(name): str(outcome) for name, outcome in gates.items()}
+        if isinstance(gates, dict)
+        else None,
+        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+        stratum=str(study.get("stratum") or NO_STRATUM),
+        cost_usd=_number(_object(line.get("cost")).get("usd")),
+        wall_s=_number(durations.get("wall_s")),
+        working_s=_number(durations.get("working_s")),
+        acceptance_s=_number(durations.get("acceptance_s")),
+        quality=_number(_object(line.get("quality")).get("score")),
+        context=context,
+        tokens=_tokens(line, context),
+        people=str(_object(line.get("review")).get("decision") or (context.people if context else "none")),
+        judge=_models(line),
+        reason=str(line.get("reason") or ""),
+    )
+
+
+def _tokens(line: Line, context: RunContext | None) -> float | None:
+    """What the line says, or else the run's report."""
+    usage = _object(line.get("usage"))
+    parts = [_number(usage.get(name)) for name in ("tokens_in", "tokens_out")]
+    if None in parts and context is not None:
+        parts = [_number(context.tokens_in), _number(context.tokens_out)]
+    known = [one for one in parts if one is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _models(line: Line) -> tuple[str, ...]:
+    opinions = _object(line.get("judge")).get("opinions")
+    found = (
+        {str(one.get("model")) for one in opinions if isinstance(one, dict)}
+        if isinstance(opinions, list)
+        else set()
+    )
+    return tuple(sorted(found))
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any) -> float | None:
+    """Numbers that are none (NaN, a text, negative, infinite) are unknown, and unknown is never zero."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= LARGEST else None
+
+
+def _attempt(value: Any) -> int:
+    return value if isinstance(value, int) and value >= 1 else 1
+
+
+def by_agent(records: Sequence[TrialRecord]) -> dict[str, list[TrialRecord]]:
+    """In order of first appearance."""
+    found: dict[str, list[TrialRecord]] = {}
+    for record in records:
+        found.setdefault(record.agent, []).append(record)
+    return found
+
+
+def by_contract(records: Sequence[TrialRecord]) -> dict[str, list[TrialRecord]]:
+    """By digest: another version is another contract."""
+    found: dict[str, list[TrialRecord]] = {}
+    for record in records:
+        found.setdefault(record.digest, []).append(record)
+    return found
+
+
+def rate_of(records: Iterable[TrialRecord], holds: Callable[[TrialRecord], bool]) -> Estimate:
+    """The share of trials for which something holds; contracts are the clusters."""
+    counts: dict[str, list[bool]] = {}
+    for one in records:
+        counts.setdefault(one.digest, []).append(holds(one))
+    return rate_over_contracts(Cluster(sum(each), len(each)) for each in counts.values())

@@ -1,0 +1,1 @@
+"""Grading as a service: patches -> result lines, for programs that train or rank."""

@@ -1,0 +1,1 @@
+"""Two or more agents on the same contracts."""

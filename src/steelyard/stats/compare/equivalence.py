@@ -1,0 +1,64 @@
+"""Pairs and a margin -> whether two agents are equivalent, or the second is not worse (pure)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scipy import special
+
+from steelyard.stats.compare.pairs import Pair
+
+
+class MarginTest(NamedTuple):
+    """The p-value of a claim about a margin; None and `why` where it cannot be tested."""
+
+    claim: str
+    margin: float
+    p: float | None
+    method: str
+    contracts: int
+    why: str = ""
+
+    def holds(self, alpha: float = 0.05) -> bool:
+        return self.p is not None and self.p <= alpha
+
+
+def equivalence(pairs: Sequence[Pair], margin: float) -> MarginTest:
+    """Two one-sided t-tests (Schuirmann 1987): |D| < margin if both D > -margin and D < margin hold; p is the larger one."""
+    above, below = _one_sided(pairs, margin)
+    method = "TOST, paired t over contracts"
+    if above is None or below is None:
+        return MarginTest("equivalent", margin, None, method, len(pairs), _TOO_FEW)
+    return MarginTest("equivalent", margin, max(above, below), method, len(pairs))
+
+
+def non_inferiority(pairs: Sequence[Pair], margin: float) -> MarginTest:
+    """One-sided t-test of D > -margin: the second agent is worse by less than the margin."""
+    above, _below = _one_sided(pairs, margin)
+    method = "non-inferiority, one-sided paired t over contracts"
+    return MarginTest("not worse", margin, above, method, len(pairs), "" if above is not None else _TOO_FEW)
+
+
+_TOO_FEW = "a test over contracts needs at least 2 shared contracts whose differences vary"
+
+
+def _one_sided(pairs: Sequence[Pair], margin: float) -> tuple[float | None, float | None]:
+    """The p-values of D > -margin and of D < margin."""
+    if not (math.isfinite(margin) and margin > 0):
+        raise ValueError(f"a margin is above 0, not {margin}")
+    contracts = len(pairs)
+    if contracts < 2:
+        return None, None
+    differences = [float(pair.difference) for pair in pairs]
+    mean = math.fsum(differences) / contracts
+    squares = math.fsum((one - mean) ** 2 for one in differences)
+    if squares <= 1e-24:
+        return None, None
+    error = math.sqrt(squares / (contracts - 1) / contracts)
+    degrees = contracts - 1
+    return (
+        float(special.stdtr(degrees, -(mean + margin) / error)),
+        float(special.stdtr(degrees, (mean - margin) / error)),
+    )

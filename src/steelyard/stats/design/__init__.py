@@ -1,0 +1,1 @@
+"""How many contracts and repeats a study needs, and when it may stop."""

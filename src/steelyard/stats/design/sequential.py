@@ -1,0 +1,145 @@
+"""When a study may be looked at before its end: alpha spending, or an interval that is valid at every look (pure).
+
+A look at unfinished results that was not planned raises the chance of a false claim. So a comparison of an unfinished study
+needs a rule that was registered before, and `require_rule` refuses in words where there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from steelyard.stats.estimate import Estimate, check_level, unknown
+
+Spending = Literal["obrien_fleming", "pocock"]
+RULES = ("obrien_fleming", "pocock")
+_NODES = 400  # of the Gauss-Legendre rule on each continuation region
+_WIDEST = 10.0  # standard deviations; the normal density beyond is below 1e-22
+
+
+def spent_alpha(rule: Spending, fraction: float, alpha: float = 0.05) -> float:
+    """Two-sided alpha that may be spent when `fraction` of the information is there (Lan and DeMets 1983).
+
+    O'Brien-Fleming type: 4 - 4 ndtr(z_{a/4} / sqrt(f)), which is a/2 on each side; Pocock type: a * log(1 + (e - 1) f).
+    """
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"an information fraction is between 0 and 1, not {fraction}")
+    if fraction == 0:
+        return 0.0
+    if rule == "obrien_fleming":
+        return float(4 * special.ndtr(special.ndtri(alpha / 4) / math.sqrt(fraction)))
+    return alpha * math.log(1 + (math.e - 1) * fraction)
+
+
+class Look(NamedTuple):
+    """One planned look: how much information there is, the limit of |z|, and alpha spent up to it."""
+
+    fraction: float
+    limit: float
+    spent: float
+    nominal: float  # two-sided p-value that this look has to be below
+
+
+def boundaries(rule: Spending, fractions: Sequence[float], alpha: float = 0.05) -> list[Look]:
+    """The limit of |z| at each look, so that all looks together spend `alpha`.
+
+    Recursive integration of Armitage, McPherson and Rowe (1969): the density of the score process among studies that
+    have not stopped, carried from look to look on Gauss-Legendre nodes.
+    """
+    if not fractions or any(b <= a for a, b in pairwise(fractions)):
+        raise ValueError("information fractions increase from look to look")
+    points, weights = np.polynomial.legendre.leggauss(_NODES)
+    looks: list[Look] = []
+    nodes, density, spent, before = np.zeros(1), np.ones(1), 0.0, 0.0
+    for fraction in fractions:
+        target = spent_alpha(rule, fraction, alpha)
+        step = math.sqrt(fraction - before)
+        limit = _limit(nodes, density, step, math.sqrt(fraction), target - spent)
+        looks.append(Look(fraction, limit, target, float(2 * special.ndtr(-limit))))
+        edge = limit * math.sqrt(fraction)
+        fresh = points * edge
+        carried = np.exp(-(((fresh[:, None] - nodes) / step) ** 2) / 2) / (step * math.sqrt(2 * math.pi))
+        nodes, density = fresh, (carried @ density) * weights * edge
+        spent, before = target, fraction
+    return looks
+
+
+def look_quantile(rule: Spending, look: int, looks: int, alpha: float = 0.05) -> float:
+    """The probability whose quantile bounds the interval of one of several equally spaced looks, such as 0.9992.
+
+    An interval at that quantile, at every look, is wrong at any of them with probability `alpha` at most.
+    """
+    if not 1 <= look <= looks:
+        raise ValueError(f"look {look} of {looks}")
+    planned = boundaries(rule, [number / looks for number in range(1, looks + 1)], alpha)
+    return 1 - planned[look - 1].nominal / 2
+
+
+def _limit(nodes: np.ndarray, density: np.ndarray, step: float, scale: float, to_spend: float) -> float:
+    """|z| beyond which exactly `to_spend` of the studies that go on will be."""
+    low, high = 0.0, _WIDEST
+    for _ in range(100):
+        middle = (low + high) / 2
+        beyond = special.ndtr((nodes - middle * scale) / step) + special.ndtr(
+            (-nodes - middle * scale) / step
+        )
+        low, high = (middle, high) if float(beyond @ density) > to_spend else (low, middle)
+    return (low + high) / 2
+
+
+def anytime_interval(
+    values: Sequence[float], level: float = 0.95, span: tuple[float, float] = (-1, 1)
+) -> Estimate:
+    """A confidence sequence: valid at every look at once, however often and whenever one looks.
+
+    Predictable plug-in empirical Bernstein (Waudby-Smith and Ramdas 2024, theorem 2) over contracts in the order in which
+    they finished. `values` are the contracts' differences, within `span`.
+    """
+    method = "anytime-valid empirical Bernstein confidence sequence"
+    bottom, width = span[0], span[1] - span[0]
+    if not values:
+        return unknown("there is no finished contract", method=method)
+    scaled = (np.asarray(values, dtype=float) - bottom) / width
+    if not np.isfinite(scaled).all() or scaled.min() < 0 or scaled.max() > 1:
+        return unknown(f"a value is missing or outside {span[0]}..{span[1]}", method=method, n=len(values))
+    low, high = _bernstein_ends(scaled, 1 - check_level(level))
+    ends = (bottom + width * max(0.0, low), bottom + width * min(1.0, high))
+    return Estimate(
+        float(np.mean(values)), *ends, method, len(values), len(values),
+        ("contracts finish in an order that does not depend on their results",), level,
+    )  # fmt: skip
+
+
+def _bernstein_ends(scaled: np.ndarray, alpha: float) -> tuple[float, float]:
+    """The ends after the last value, each the best of all looks so far."""
+    count = np.arange(1, len(scaled) + 1)
+    mean = (0.5 + np.cumsum(scaled)) / (count + 1)
+    variance = (0.25 + np.cumsum((scaled - mean) ** 2)) / (count + 1)
+    mean_before = np.concatenate([[0.5], mean[:-1]])
+    variance_before = np.concatenate([[0.25], variance[:-1]])
+    bet = np.minimum(np.sqrt(2 * math.log(2 / alpha) / (variance_before * count * np.log(count + 1))), 0.5)
+    spread = 4 * (scaled - mean_before) ** 2 * (-np.log(1 - bet) - bet) / 4
+    total = np.cumsum(bet)
+    centre = np.cumsum(bet * scaled) / total
+    half = (math.log(2 / alpha) + np.cumsum(spread)) / total
+    return float((centre - half).max()), float((centre + half).min())
+
+
+class PeekingRefused(ValueError):
+    """A comparison of an unfinished study without a stopping rule."""
+
+
+def require_rule(done: int, planned: int, rule: str | None) -> None:
+    """Refuse to conclude from an unfinished study whose plan has no rule for looking early."""
+    if done >= planned or rule in RULES:
+        return
+    raise PeekingRefused(
+        f"{done} of {planned} planned trials are finished, and the plan has no rule for looking early: "
+        "a conclusion now would be wrong more often than its level says. Finish the study; the next one can be planned "
+        "with a rule (`steelyard plan --stop-when-decided`)"
+    )

@@ -1,0 +1,208 @@
+"""Times, some of them censored -> Kaplan-Meier curve, restricted mean, log-rank test (pure).
+
+A run that did not succeed is censored when it ended: success would have taken longer than that, as far as is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from steelyard.stats.estimate import Estimate, check_level, count_missing, unknown
+
+Floats = npt.NDArray[np.float64]
+
+
+class Duration(NamedTuple):
+    """How long one run took, and whether it ended in success; `cluster` is its contract."""
+
+    seconds: float
+    succeeded: bool
+    cluster: str = ""
+
+
+class Step(NamedTuple):
+    """At `time`: the share that has not succeeded by then, with its pointwise interval."""
+
+    time: float
+    survival: float
+    low: float
+    high: float
+    at_risk: int
+    events: int
+
+
+def kaplan_meier(durations: Sequence[Duration], level: float = 0.95) -> list[Step]:
+    """S(t) = prod(1 - d_i / n_i); Greenwood's variance; log(-log S) interval (Kalbfleisch and Prentice 1980)."""
+    z = float(special.ndtri(0.5 + check_level(level) / 2))
+    survival, hazard, steps = 1.0, 0.0, []
+    for time, events, at_risk in _risk_table(durations):
+        if not events:
+            continue
+        survival *= 1 - events / at_risk
+        if at_risk > events:
+            hazard += events / (at_risk * (at_risk - events))
+        low, high = _log_log(survival, hazard, z)
+        steps.append(Step(time, survival, low, high, at_risk, events))
+    return steps
+
+
+def _risk_table(durations: Sequence[Duration]) -> list[tuple[float, int, int]]:
+    """(time, events, at risk just before), for each distinct time."""
+    ordered = sorted(durations)
+    table, at_risk, start = [], len(ordered), 0
+    while start < len(ordered):
+        end = start
+        while end < len(ordered) and ordered[end].seconds == ordered[start].seconds:
+            end += 1
+        table.append((ordered[start].seconds, sum(one.succeeded for one in ordered[start:end]), at_risk))
+        at_risk -= end - start
+        start = end
+    return table
+
+
+def _log_log(survival: float, hazard: float, z: float) -> tuple[float, float]:
+    if survival <= 0:
+        return 0.0, 0.0
+    spread = z * math.sqrt(hazard) / math.log(survival)
+    ends = (survival ** math.exp(-spread), survival ** math.exp(spread))
+    return min(ends), max(ends)
+
+
+def median_time(steps: Sequence[Step]) -> float | None:
+    """The first time at which at most half have not succeeded; None if more than half never succeed."""
+    return next((step.time for step in steps if step.survival <= 0.5), None)
+
+
+def restricted_mean(
+    durations: Sequence[Duration], horizon: float | None = None, level: float = 0.95
+) -> Estimate:
+    """The area under the curve up to `horizon`: the mean time to success, counted at most to there (Royston, Parmar 2013).
+
+    Variance: sum over events of (area from t to the horizon)^2 * d / (n * (n - d)). With several contracts it is the
+    jackknife over contracts, with a t quantile. Without a horizon it is the longest time observed.
+    """
+    method = "restricted mean time to success (Kaplan-Meier)"
+    if not durations:
+        return unknown("there is no time", method=method)
+    if count_missing(one.seconds for one in durations) or min(one.seconds for one in durations) < 0:
+        return unknown("a time is missing, not finite or negative", method=method, n=len(durations))
+    longest = max(one.seconds for one in durations)
+    limit = longest if horizon is None else horizon
+    if limit > longest:
+        return unknown(
+            f"no run lasted {limit:g} s; the longest took {longest:g} s", method=method, n=len(durations)
+        )
+    if not any(one.succeeded for one in durations):
+        return unknown("no run succeeded, so no time to success is known", method=method, n=len(durations))
+    clusters = sorted({one.cluster for one in durations})
+    value = area(durations, limit)
+    if len(clusters) > 1:
+        half = _jackknife_half(durations, clusters, limit, level)
+        method += ", jackknife over contracts"
+    else:
+        half = float(special.ndtri(0.5 + check_level(level) / 2)) * math.sqrt(
+            _area_variance(durations, limit)
+        )
+    ends = max(0.0, value - half), min(limit, value + half)
+    assumptions = (
+        f"times are counted up to {limit:g} s",
+        "a run that ends without success tells nothing but that",
+    )
+    return Estimate(value, *ends, method, len(durations), len(clusters), assumptions, level)
+
+
+def area(durations: Sequence[Duration], limit: float) -> float:
+    """Under the Kaplan-Meier curve between 0 and `limit`."""
+    seconds, succeeded = _arrays(durations)
+    return _area(seconds, succeeded, limit)
+
+
+def _arrays(durations: Sequence[Duration]) -> tuple[Floats, Floats]:
+    table = np.array([(one.seconds, one.succeeded) for one in durations], dtype=float).reshape(-1, 2)
+    table = table[table[:, 0].argsort(kind="stable")]
+    return table[:, 0], table[:, 1]
+
+
+def _area(seconds: Floats, succeeded: Floats, limit: float) -> float:
+    """`seconds` are sorted."""
+    times, first = np.unique(seconds, return_index=True)
+    events = np.add.reduceat(succeeded, first) if len(first) else np.zeros(0)
+    survival = np.cumprod(1 - events / (len(seconds) - first))
+    inside = times < limit
+    ends = np.concatenate([[0.0], times[inside], [limit]])
+    return float((np.concatenate([[1.0], survival[inside]]) * np.diff(ends)).sum())
+
+
+def _area_variance(durations: Sequence[Duration], limit: float) -> float:
+    steps = [step for step in kaplan_meier(durations) if step.time < limit]
+    total, rest = 0.0, 0.0
+    for at in range(len(steps) - 1, -1, -1):
+        step = steps[at]
+        until = steps[at + 1].time if at + 1 < len(steps) else limit
+        rest += step.survival * (until - step.time)
+        if step.at_risk > step.events:
+            total += rest**2 * step.events / (step.at_risk * (step.at_risk - step.events))
+    return total
+
+
+def _jackknife_half(
+    durations: Sequence[Duration], clusters: Sequence[str], limit: float, level: float
+) -> float:
+    count = len(clusters)
+    ordered = sorted(durations)
+    seconds, succeeded = _arrays(ordered)
+    numbers = {name: number for number, name in enumerate(clusters)}
+    of = np.array([numbers[one.cluster] for one in ordered])
+    left_out = []
+    for number in range(count):
+        kept = of != number
+        left_out.append(_area(seconds[kept], succeeded[kept], limit))
+    mean = math.fsum(left_out) / count
+    variance = (count - 1) / count * math.fsum((one - mean) ** 2 for one in left_out)
+    return float(special.stdtrit(count - 1, 0.5 + check_level(level) / 2)) * math.sqrt(variance)
+
+
+class LogRank(NamedTuple):
+    statistic: float | None
+    p: float | None
+    n: int
+    why: str = ""
+
+
+def log_rank(first: Sequence[Duration], second: Sequence[Duration]) -> LogRank:
+    """Mantel's test (1966) that both have the same curve: (O - E)^2 / V, chi-squared with 1 degree of freedom.
+
+    Runs count as independent; with repeats of few contracts the p-value is too small.
+    """
+    everyone = [*first, *second]
+    if not first or not second:
+        return LogRank(None, None, len(everyone), "one of the agents has no time")
+    if count_missing(one.seconds for one in everyone):
+        return LogRank(None, None, len(everyone), "a time is missing or not finite")
+    (one, one_succeeded), (two, two_succeeded) = _arrays(first), _arrays(second)
+    times = np.unique(np.concatenate([one[one_succeeded > 0], two[two_succeeded > 0]]))
+    risk_one, risk_two = (len(each) - np.searchsorted(each, times) for each in (one, two))
+    died_one, died_two = _died(one, one_succeeded, times), _died(two, two_succeeded, times)
+    risk, died = risk_one + risk_two, died_one + died_two
+    share = risk_one / risk
+    difference = float((died_one - died * share).sum())
+    parts = died * share * (1 - share) * (risk - died) / np.maximum(risk - 1, 1)
+    variance = float(parts.sum())
+    if variance == 0:
+        return LogRank(None, None, len(everyone), "no agent succeeds while both still run")
+    statistic = difference**2 / variance
+    return LogRank(statistic, float(special.chdtrc(1, statistic)), len(everyone))
+
+
+def _died(seconds: Floats, succeeded: Floats, times: Floats) -> Floats:
+    """How many succeed at each of the times."""
+    died: Floats = np.bincount(np.searchsorted(times, seconds[succeeded > 0]), minlength=len(times)).astype(
+        float
+    )
+    return died

@@ -1,0 +1,63 @@
+"""A study and a PostgreSQL store -> a lock across machines: one controller for each study.
+
+The lock belongs to a connection. When the server restarts, the lock is gone with the connection, and `renew` takes it again;
+if another controller has it by then, this one has to stop. Without PostgreSQL there is one machine, and the lock of the study's
+folder is enough.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import sqlalchemy as sa
+
+from steelyard.errors import InfraFault, OperatorFault
+
+WAIT_S = 60.0  # for a server that restarts
+_HELD = "this study is being run by another process, on this store"
+
+
+class StudyLock:
+    """`take` before the study starts, `renew` now and then, `release` at its end."""
+
+    def __init__(self, engine: sa.Engine, study: str) -> None:
+        self._engine = engine
+        self._key = int(study[:15], 16)  # 60 bits: PostgreSQL's keys are signed 64-bit numbers
+        self._connection: sa.Connection | None = None
+
+    def take(self) -> None:
+        if self._engine.dialect.name != "postgresql":
+            return
+        self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        lock = sa.select(sa.func.pg_try_advisory_lock(self._key))
+        if not self._connection.execute(lock).scalar():
+            self.release()
+            raise OperatorFault(_HELD)
+
+    def renew(self) -> None:
+        """Raises OperatorFault when another controller has taken over, InfraFault when the server stays away."""
+        if self._connection is None:
+            return
+        with suppress(sa.exc.DBAPIError):
+            self._connection.execute(sa.select(1))
+            return
+        self.release()
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            try:
+                self.take()
+            except sa.exc.DBAPIError as error:
+                if time.monotonic() > deadline:
+                    raise InfraFault(f"the store does not answer any more: {error.orig}") from error
+                time.sleep(0.5)
+            else:
+                return
+
+    def release(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sa.exc.DBAPIError):
+                connection.invalidate()  # closed, not pooled: the lock ends with it
+            with suppress(sa.exc.DBAPIError):
+                connection.close()

@@ -1,0 +1,180 @@
+"""Contracts, agents and limits -> a `StudyPlan` with its order and its forecast; nothing runs yet."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+from pydantic import ValidationError
+
+from steelyard.agents.base import Agent
+from steelyard.agents.catalogue import agent_for
+from steelyard.contract.contract import Contract
+from steelyard.errors import OperatorFault
+from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
+from steelyard.plan.forecast import Cap, History, forecast
+from steelyard.plan.order import REFERENCE, draw_order, order_csv
+from steelyard.plan.study_plan import (
+    HONEYPOT,
+    Envelopes,
+    Options,
+    Order,
+    PlannedAgent,
+    PlannedContract,
+    Stages,
+    Stopping,
+    StudyPlan,
+)
+from steelyard.plan.trial import PROTOCOL_SEED
+
+NOOP = "noop"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a study is asked to do. Contracts come with the folder that the operator typed."""
+
+    name: str
+    contracts: Sequence[tuple[Contract, Path]]
+    agents: Sequence[str]
+    baselines: Sequence[str] = ()
+    honeypots: Sequence[tuple[Contract, Path]] = ()
+    options: AgentOptions = NO_OPTIONS
+    repeats: int = 1
+    noop_repeats: int = 0
+    seed: int = PROTOCOL_SEED
+    minimum_effect: float = 0.1
+    budget: Envelopes = field(default_factory=Envelopes)
+    stages: Stages = field(default_factory=Stages)
+    stopping: Stopping = field(default_factory=Stopping)
+    sandbox: str | None = None
+    jobs: int = 1
+    out: Path = Path()  # contracts are named relative to this folder
+
+
+class MadePlan(NamedTuple):
+    plan: StudyPlan  # without the name of its order's file, and without a digest
+    order: bytes
+
+    def named(self, file: str) -> StudyPlan:
+        """The plan as it is written: with the hash of its order, and its own digest."""
+        order = Order(file=file, sha256=hashlib.sha256(self.order).hexdigest())
+        plan = self.plan.model_copy(update={"order": order})
+        return plan.model_copy(update={"digest": plan.computed_digest()})
+
+
+def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
+    """Raises OperatorFault for limits that contradict each other or the contracts."""
+    everything = [*wish.contracts, *wish.honeypots]
+    most_usd = max(contract.spec.budget.cost_usd for contract, _ in everything)
+    budget = wish.budget
+    if budget.run_usd is None:
+        budget = budget.model_copy(update={"run_usd": most_usd})
+    _check_budget(budget, everything)
+    honeypots = {contract.id for contract, _ in wish.honeypots}
+    try:
+        plan = StudyPlan(
+            name=wish.name,
+            seed=wish.seed,
+            minimum_effect=wish.minimum_effect,
+            repeats=wish.repeats,
+            budget=budget,
+            stages=wish.stages,
+            stopping=wish.stopping,
+            options=Options(env=wish.options.env, hosts=wish.options.hosts, paths=wish.options.paths),
+            sandbox=wish.sandbox,
+            agents=tuple(_agents(wish, everything[0][0])),
+            contracts=tuple(
+                PlannedContract(
+                    id=contract.id,
+                    digest=contract.digest,
+                    stratum=HONEYPOT if contract.id in honeypots else stratum_of(contract),
+                    path=os.path.relpath(path.absolute(), wish.out.absolute()),
+                    has_reference=has_reference(contract),
+                )
+                for contract, path in everything
+            ),
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise OperatorFault(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    slots = draw_order(plan)
+    caps = {
+        (agent.name, contract.id): _cap(agent.agent, contract, wish.options)
+        for agent in plan.agents
+        for contract, _ in everything
+    }
+    told = forecast(slots, history or History(), caps, jobs=wish.jobs, seed=wish.seed)
+    return MadePlan(plan.model_copy(update={"forecast": told}), order_csv(slots))
+
+
+def _check_budget(budget: Envelopes, contracts: Sequence[tuple[Contract, Path]]) -> None:
+    """A run may spend what its contract allows, and that is enforced in the run; so no contract allows more than B_run."""
+    run_usd = budget.run_usd or 0.0
+    for contract, _ in contracts:
+        if contract.spec.budget.cost_usd > run_usd:
+            raise OperatorFault(
+                f"{contract.id} allows {contract.spec.budget.cost_usd:g} USD a run, more than --run-budget {run_usd:g}; "
+                "lower its `budget.cost_usd`, or raise --run-budget"
+            )
+    for name, envelope in (("--task-budget", budget.task_usd), ("--budget", budget.total_usd)):
+        if envelope is not None and envelope < run_usd:
+            raise OperatorFault(f"{name} {envelope:g} is less than one run may cost, {run_usd:g} USD")
+
+
+def _agents(wish: Wish, contract: Contract) -> list[PlannedAgent]:
+    """Those under test, then the baselines: noop and reference always, each once."""
+    baselines = dict.fromkeys([NOOP, REFERENCE, *wish.baselines])
+    texts = [*dict.fromkeys(one for one in wish.agents if one not in baselines), *baselines]
+    return [
+        PlannedAgent(
+            agent=text,
+            name=agent_for(text, contract, wish.options).name,
+            role="baseline" if text in baselines else "agent",
+            identity=agent_identity(text, contract, wish.options),
+            extra_repeats=wish.noop_repeats if text == NOOP else 0,
+        )
+        for text in texts
+    ]
+
+
+def agent_identity(text: str, contract: Contract, options: AgentOptions) -> str:
+    """A digest that changes with what the agent is: its name, its parameters, what it may reach.
+
+    The reference belongs to each contract, and its identity is its name alone.
+    """
+    agent = agent_for(text, contract, options)
+    parameters = {} if text == REFERENCE else dict(agent.parameters())
+    hosts = sorted(str(host) for host in agent.resources.hosts)
+    material = [agent.name, parameters, hosts]
+    return hashlib.sha256(orjson.dumps(material, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def stratum_of(contract: Contract) -> str:
+    """What its author says, else its language and kind."""
+    metadata = contract.spec.metadata
+    return "/".join(metadata.strata or filter(None, (metadata.language, metadata.kind))) or "all"
+
+
+def has_reference(contract: Contract) -> bool:
+    return contract.spec.oracle.reference is not None or any(step.reference for step in contract.steps)
+
+
+def may_spend(agent: Agent, contract: Contract) -> bool:
+    """Whether a run can cost money: the agent is a process that can reach a host or a model."""
+    own = agent.resources
+    reach = own.hosts or own.providers or contract.spec.environment.network != "none"
+    return agent.in_sandbox and bool(reach)
+
+
+def _cap(text: str, contract: Contract, options: AgentOptions) -> Cap:
+    budget = contract.spec.budget
+    if text == REFERENCE and not has_reference(contract):
+        return Cap(0.0, 0.0)
+    spends = may_spend(agent_for(text, contract, options), contract)
+    return Cap(budget.cost_usd if spends else 0.0, budget.wall_s)

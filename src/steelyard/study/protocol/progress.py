@@ -1,0 +1,118 @@
+"""A plan and the runs that it has so far -> which trials have ended, and what was spent.
+
+A trial has ended when one of its runs is graded and neither the operator nor the machine ended it, or when the machine has
+spoiled as many of its runs as the plan allows: then it is invalid. A run whose record was altered, or whose process was killed,
+counts for nothing, but what it may have cost is charged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from steelyard.plan.study_plan import StudyPlan
+from steelyard.plan.trial import Trial
+from steelyard.store.entry import ALTERED, RUNNING, UNFINISHED, Entry
+
+_NOT_FINAL = frozenset({"operator", "infrastructure"})
+
+Fate = Literal["waiting", "running", "finished", "invalid"]
+
+
+def is_final(entry: Entry) -> bool:
+    """Whether this run is the result of its trial."""
+    return entry.state not in UNFINISHED and entry.state != ALTERED and entry.termination not in _NOT_FINAL
+
+
+def is_spoiled(entry: Entry) -> bool:
+    """Whether the machine ended this run."""
+    return entry.termination == "infrastructure"
+
+
+@dataclass(slots=True)
+class TrialRuns:
+    """The runs of one trial, oldest first."""
+
+    trial: Trial
+    entries: list[Entry] = field(default_factory=list)
+    fault: str = ""  # why it has no run; of this command, for the next one tries again
+
+    @property
+    def final(self) -> Entry | None:
+        """The first run that counts: a later one would be a second chance."""
+        return next((one for one in self.entries if is_final(one)), None)
+
+    def fate(self, attempts: int) -> Fate:
+        if self.final is not None:
+            return "finished"
+        spoiled = [one for one in self.entries if is_spoiled(one)]
+        if len(spoiled) >= attempts:
+            return "invalid"
+        return "running" if any(one.state == RUNNING for one in self.entries) else "waiting"
+
+
+class Progress:
+    """`cap_of` has what a run may cost; it is charged where a record does not say the cost."""
+
+    def __init__(self, plan: StudyPlan, trials: Iterable[Trial], cap_of: Callable[[Trial], float]) -> None:
+        self.plan = plan
+        self._cap_of = cap_of
+        self.trials: dict[str, TrialRuns] = {one.id: TrialRuns(one) for one in trials}
+        self.strangers = 0  # runs of the study that the plan does not have, of contracts that changed
+        self.unsafe: dict[str, Entry] = {}  # by run: agents under test that failed the safety gate
+        self._under_test = {one.agent for one in plan.agents if one.role == "agent"}
+
+    def add(self, entry: Entry) -> None:
+        """A run that is known by name already is replaced."""
+        runs = self.trials.get(entry.trial or "")
+        if runs is None:
+            self.strangers += 1
+            return
+        if entry.is_unsafe and runs.trial.agent in self._under_test:
+            self.unsafe[entry.run] = entry
+        runs.entries = sorted(
+            [*(one for one in runs.entries if one.run != entry.run), entry], key=lambda one: one.run
+        )
+
+    def cost_of(self, entry: Entry) -> float:
+        runs = self.trials.get(entry.trial or "")
+        if entry.cost_usd is not None and entry.state not in UNFINISHED:
+            return entry.cost_usd
+        return 0.0 if runs is None else self._cap_of(runs.trial)
+
+    def of_stage(self, stage: str) -> list[TrialRuns]:
+        return [
+            one
+            for one in self.trials.values()
+            if one.trial.place is not None and one.trial.place.stage == stage
+        ]
+
+    def waiting(self, stage: str) -> list[Trial]:
+        """Trials of a stage that have to be run, in the plan's order."""
+        attempts = self.plan.replay.attempts
+        return [one.trial for one in self.of_stage(stage) if one.fate(attempts) in {"waiting", "running"}]
+
+    @property
+    def finished(self) -> list[tuple[Trial, Entry]]:
+        return [(one.trial, final) for one in self.trials.values() if (final := one.final) is not None]
+
+    def fates(self, trials: Sequence[TrialRuns] | None = None) -> Counter[str]:
+        """How many trials are finished, running, waiting, invalid, or faulty."""
+        attempts = self.plan.replay.attempts
+        counts: Counter[str] = Counter()
+        for one in self.trials.values() if trials is None else trials:
+            fate = one.fate(attempts)
+            counts["error" if fate == "waiting" and one.fault else fate] += 1
+        return counts
+
+    @property
+    def spent_usd(self) -> float:
+        return sum(self.cost_of(entry) for one in self.trials.values() for entry in one.entries)
+
+    def by_agent(self) -> Mapping[str, list[TrialRuns]]:
+        found: dict[str, list[TrialRuns]] = {}
+        for one in self.trials.values():
+            found.setdefault(one.trial.agent, []).append(one)
+        return found

@@ -1,0 +1,290 @@
+"""A plan -> its trials, stage by stage, with nothing lost and nothing run twice.
+
+    what has ended is read from the run folders -> entry criteria -> trials of the stage that wait -> exit criteria -> next stage
+
+A study may be killed at any moment: only runs under way are lost, and the next call continues with the trials that have no
+result. The index may fail or be rebuilt meanwhile: what counts is what each run left when it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from steelyard.agents.catalogue import agent_for
+from steelyard.contract.contract import Contract
+from steelyard.errors import InfraFault, OperatorFault
+from steelyard.plan.order import Slot
+from steelyard.plan.study_plan import STAGES, Stage, StudyPlan
+from steelyard.plan.trial import StudyPlace, Trial
+from steelyard.store.blobs import put_run
+from steelyard.store.entry import Entry
+from steelyard.study.gate import Withheld
+from steelyard.study.observer import TrialEngine, TrialResult
+from steelyard.study.protocol.criteria import Criterion, entry_criteria, exit_criteria
+from steelyard.study.protocol.envelopes import TOTAL, EnvelopeGate
+from steelyard.study.protocol.folder import StudyFolder
+from steelyard.study.protocol.make_plan import may_spend
+from steelyard.study.protocol.progress import Progress, is_spoiled
+from steelyard.study.protocol.stopping import MachineFaults, stop_for_efficacy, stop_for_safety
+
+if TYPE_CHECKING:
+    from steelyard.store.store import Store
+
+How = Literal["complete", "stopped", "held", "partial"]
+
+
+class Outcome(NamedTuple):
+    """How a call of `run_study` ended: all done, stopped by a rule, held by a criterion, or with trials left."""
+
+    how: How
+    why: str = ""
+
+
+class Notice(NamedTuple):
+    """Something that a display shows: a stage began or ended, a rule stopped the study, a trial ended."""
+
+    kind: Literal["stage", "criterion", "stop", "trial", "note"]
+    text: str
+    result: TrialResult | None = None
+    entries: tuple[Entry, ...] = ()
+
+
+def planned_trials(
+    plan: StudyPlan, slots: Sequence[Slot], contracts: Mapping[str, Contract]
+) -> Iterator[Trial]:
+    """The trials of a plan in its order; `contracts` has those that are loaded, by id. Removed contracts are not in it."""
+    typed = {one.name: one.agent for one in plan.agents}
+    for slot in slots:
+        contract = contracts.get(slot.task)
+        if contract is not None:
+            place = StudyPlace(plan.identity, plan.name, slot.stage, slot.stratum, plan.seed)
+            yield Trial(contract, typed[slot.agent], slot.repeat, plan.options.as_options(), place)
+
+
+class Caps:
+    """What one run of a trial may cost: its contract's cap for an agent that can spend, else nothing."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], float] = {}
+
+    def __call__(self, trial: Trial) -> float:
+        key = trial.contract.digest, trial.agent
+        if key not in self._known:
+            agent = agent_for(trial.agent, trial.contract, trial.options)
+            self._known[key] = (
+                trial.contract.spec.budget.cost_usd if may_spend(agent, trial.contract) else 0.0
+            )
+        return self._known[key]
+
+
+@dataclass
+class Study:
+    """One study at one store; `make_engine` is given the gate that each attempt passes."""
+
+    plan: StudyPlan
+    trials: Sequence[Trial]
+    folder: StudyFolder
+    store: Store
+    read: Callable[[TrialResult], tuple[Entry, ...]]
+    make_engine: Callable[[EnvelopeGate], TrialEngine]
+    stages: Sequence[Stage] = STAGES
+    forced: frozenset[str] = frozenset()  # stages that begin although a criterion is not met: a deviation
+    on_notice: Callable[[Notice, Progress, EnvelopeGate], None] = lambda *_: None
+    blobs: str | None = None  # a URL that each sealed run is copied to
+    progress: Progress = field(init=False)
+    gate: EnvelopeGate = field(init=False)
+    _unindexed: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        caps = Caps()
+        self.progress = Progress(self.plan, self.trials, caps)
+        self.gate = EnvelopeGate(self.plan.budget, caps)
+
+    def run(self) -> Outcome:
+        with self.folder.hold(), self._locked():
+            self.folder.begin(self.plan)
+            self._load()
+            self.folder.add(
+                "start",
+                trials=len(self.trials),
+                waiting=sum(len(self.progress.waiting(one)) for one in STAGES),
+            )
+            try:
+                outcome = self._stages()
+            except KeyboardInterrupt:
+                self.folder.add("interrupted")
+                raise
+            self.folder.add("end", how=outcome.how, why=outcome.why, spent_usd=self.gate.spent_usd)
+            if self._unindexed:
+                self._sync()
+            return outcome
+
+    def _load(self) -> None:
+        """What the folders say of earlier runs, and what those cost."""
+        self.store.sync()
+        from steelyard.store.query import Query  # noqa: PLC0415  # SQLAlchemy is loaded with the store
+
+        for entry in self.store.query(Query(study=self.plan.identity)):
+            self.progress.add(replace(entry, line=None))
+            self.gate.charge(entry.digest or "", self.progress.cost_of(entry))
+
+    def _stages(self) -> Outcome:
+        for stage in self.stages:
+            if not self.progress.of_stage(stage):
+                continue
+            waiting = self.progress.waiting(stage)
+            if waiting:
+                held = self._criteria(stage, "entry", entry_criteria(stage, self.progress))
+                if held and stage not in self.forced:
+                    return Outcome("held", f"{stage} does not begin: {'; '.join(one.why for one in held)}")
+                if held:
+                    self.folder.add(
+                        "deviation", deviation="stage", stage=stage, unmet=[one.name for one in held]
+                    )
+                stopped = self._run_stage(stage, waiting)
+                if stopped:
+                    self._tell(Notice("stop", stopped))
+                    return Outcome("stopped", stopped)
+            self._criteria(stage, "exit", exit_criteria(stage, self.progress))
+        left = sum(len(self.progress.waiting(stage)) for stage in STAGES)
+        return Outcome("partial", f"{left} trials have no result") if left else Outcome("complete")
+
+    def _criteria(self, stage: str, when: str, criteria: list[Criterion]) -> list[Criterion]:
+        """Log all of them; returns those that are not met."""
+        unmet = [one for one in criteria if not one.is_met]
+        self.folder.add(
+            "stage", stage=stage, when=when, met=not unmet, criteria=[one.to_json() for one in criteria]
+        )
+        for one in criteria:
+            self._tell(
+                Notice(
+                    "criterion", f"{stage} {when}: {one.name} {'met' if one.is_met else 'NOT met'}: {one.why}"
+                )
+            )
+        return unmet
+
+    def _run_stage(self, stage: Stage, waiting: list[Trial]) -> str:
+        """Why the study stops here, or nothing."""
+        self._tell(Notice("stage", f"{stage}: {len(waiting)} trials"))
+        engine = self.make_engine(self.gate)
+        faults = MachineFaults()
+        withheld = ""
+        for result in engine.run(self._until_closed(waiting)):
+            entries = self._keep(result)
+            if isinstance(result.fault, Withheld):
+                withheld = withheld or str(result.fault)
+            elif result.fault is not None:
+                self.progress.trials[result.trial.id].fault = str(result.fault)
+                self.folder.add("fault", trial=result.trial.id, why=str(result.fault)[:2000])
+            self._tell(Notice("trial", "", result, entries))
+            why = faults.add(_machine_fault(result, entries)) or stop_for_safety(self.progress)
+            if stage == "main" and not why and self._ends_repeat(result.trial):
+                why = stop_for_efficacy(self.progress)
+            if why and not self.gate.closed:
+                self.folder.add("stop", why=why)
+                self.gate.close(why)
+            if isinstance(result.fault, Withheld) and str(result.fault).startswith(TOTAL):
+                self.gate.close(str(result.fault))
+        if withheld and not self.gate.closed:
+            self.folder.add("withheld", stage=stage, why=withheld)
+            self._tell(Notice("note", withheld))
+        return self.gate.closed
+
+    def _until_closed(self, trials: list[Trial]) -> Iterator[Trial]:
+        for trial in trials:
+            if self.gate.closed:
+                return
+            yield trial
+
+    def _ends_repeat(self, trial: Trial) -> bool:
+        """Whether the last trial of this repeat has ended; asked only where the plan stops for efficacy."""
+        if self.plan.stopping.efficacy == "none":
+            return False
+        attempts = self.plan.replay.attempts
+        same = (one for one in self.progress.of_stage("main") if one.trial.repeat == trial.repeat)
+        return all(one.fate(attempts) in {"finished", "invalid"} for one in same)
+
+    def _keep(self, result: TrialResult) -> tuple[Entry, ...]:
+        """The runs of a result; the index gets them too, now or at the end."""
+        entries = self.read(result)
+        for entry in entries:
+            self.progress.add(replace(entry, line=None))
+            self._index(entry)
+        for path in result.folders if self.blobs is not None else ():
+            self._copy(path)
+        return entries
+
+    def _copy(self, path: Path) -> None:
+        """A copy that fails costs no result: the run folder is here, and the log says what is missing."""
+        try:
+            put_run(self.blobs or "", path)
+        except InfraFault as fault:
+            self.folder.add("not_copied", run=path.name, why=str(fault))
+            self._tell(Notice("note", str(fault)))
+
+    def _index(self, entry: Entry) -> None:
+        import sqlalchemy as sa  # noqa: PLC0415  # loaded with the store
+
+        try:
+            self._lock.renew()
+            self.store.put(entry)
+        except (sa.exc.DBAPIError, InfraFault, OSError):
+            self._unindexed = True  # the folder is the truth; the index is brought up to date at the end
+
+    def _sync(self) -> None:
+        import sqlalchemy as sa  # noqa: PLC0415  # loaded with the store
+
+        try:
+            self.store.sync()
+        except (sa.exc.DBAPIError, InfraFault, OSError):
+            self._tell(
+                Notice("note", "the index could not be written; `steelyard store rebuild` makes it again")
+            )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._lock = self.store.lock_study(self.plan.identity)
+        self._lock.take()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _tell(self, notice: Notice) -> None:
+        self.on_notice(notice, self.progress, self.gate)
+
+
+def _machine_fault(result: TrialResult, entries: Sequence[Entry]) -> str:
+    """How the machine ended a trial, or nothing."""
+    if isinstance(result.fault, InfraFault):
+        return str(result.fault)
+    return "its last run was spoiled" if entries and is_spoiled(entries[-1]) else ""
+
+
+def check_identities(
+    plan: StudyPlan, contracts: Mapping[str, Contract], identities: Mapping[str, str]
+) -> list[str]:
+    """What is not as it was planned: contracts with another digest, agents with another identity."""
+    changed = [
+        f"contract {one.id} has digest {contracts[one.id].digest[:12]}, planned was {one.digest[:12]}"
+        for one in plan.contracts
+        if one.id in contracts and contracts[one.id].digest != one.digest
+    ]
+    changed += [
+        f"agent {one.name} is not the one that was planned: its program, file or parameters changed"
+        for one in plan.agents
+        if identities.get(one.name, one.identity) != one.identity
+    ]
+    return changed
+
+
+def refuse_changes(changes: Sequence[str]) -> None:
+    if changes:
+        more = f" (and {len(changes) - 3} more)" if len(changes) > 3 else ""
+        raise OperatorFault(
+            f"{'; '.join(changes[:3])}{more}; --accept-changes goes on and records a deviation"
+        )

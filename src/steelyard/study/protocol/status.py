@@ -1,0 +1,70 @@
+"""The folder of a study and its progress -> its state, as `study status --json` prints it.
+
+{"schema": "steelyard.study_status/1", "name": "night", "digest": "...", "state": "running", "why": "", "stage": "pilot",
+ "trials": {"planned": 40, "finished": 12, "running": 2, "invalid": 0, "error": 0, "waiting": 26, "passed": 7},
+ "spent_usd": 3.1, "budget": {...}, "agents": [...], "deviations": [...], "removed": {...}, "criteria": [...]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from steelyard.plan.study_plan import StudyPlan
+from steelyard.study.protocol.folder import StudyFolder
+from steelyard.study.protocol.progress import Progress, TrialRuns
+
+SCHEMA = "steelyard.study_status/1"
+COUNTED = ("finished", "running", "invalid", "error", "waiting")
+
+
+def status_of(plan: StudyPlan, folder: StudyFolder, progress: Progress) -> dict[str, Any]:
+    log = folder.log()
+    by_agent = progress.by_agent()
+    return {
+        "schema": SCHEMA,
+        "name": plan.name,
+        "digest": plan.identity,
+        **_state(folder, log, progress),
+        "trials": _counts(progress, list(progress.trials.values())),
+        "spent_usd": round(progress.spent_usd, 6),
+        "budget": plan.budget.model_dump(mode="json"),
+        "agents": [
+            {"name": one.name, "role": one.role, **_agent(progress, by_agent.get(one.agent, []))}
+            for one in plan.agents
+        ],
+        "deviations": deviations_of(plan, log),
+        "removed": folder.removed(),
+        "criteria": [one for one in log if one.get("what") == "stage"],
+        "runs_of_other_versions": progress.strangers,
+    }
+
+
+def deviations_of(plan: StudyPlan, log: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of the plan from the protocol, and of the study from its plan."""
+    return [*plan.deviations(), *(one for one in log if one.get("what") == "deviation")]
+
+
+def _state(folder: StudyFolder, log: Sequence[dict[str, Any]], progress: Progress) -> dict[str, Any]:
+    if folder.is_running:
+        return {"state": "running", "why": ""}
+    fates = progress.fates()
+    if not fates["waiting"] and not fates["running"] and not fates["error"]:
+        return {"state": "complete", "why": ""}
+    last = next((one for one in reversed(log) if one.get("what") in {"start", "end", "interrupted"}), None)
+    if last is None:
+        return {"state": "planned", "why": ""}
+    if last["what"] == "end":
+        return {"state": str(last.get("how")), "why": str(last.get("why"))}
+    return {"state": "interrupted", "why": "`steelyard study resume` continues it"}
+
+
+def _counts(progress: Progress, trials: list[TrialRuns]) -> dict[str, int]:
+    fates = progress.fates(trials)
+    passed = sum((final := one.final) is not None and final.state == "pass" for one in trials)
+    return {"planned": len(trials), **{name: fates[name] for name in COUNTED}, "passed": passed}
+
+
+def _agent(progress: Progress, trials: list[TrialRuns]) -> dict[str, Any]:
+    spent = sum(progress.cost_of(entry) for one in trials for entry in one.entries)
+    return {**_counts(progress, trials), "spent_usd": round(spent, 6)}

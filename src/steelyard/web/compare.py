@@ -1,0 +1,155 @@
+"""Two runs, or two agents -> what is the same, what differs, and whether they may be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.report.compare import Comparison, compare_runs
+from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.store.query import Query
+from steelyard.web.layout import card, document, empty, notice, run_link, table
+from steelyard.web.message import NotThere, Request
+from steelyard.web.overview import literal
+from steelyard.web.records import Records
+from steelyard.web.studies import MOST_RUNS
+from steelyard.web.words import cut, short_run
+
+MOST_PATHS = 300
+
+
+def compare_page(records: Records, request: Request, find: Callable[[str], RunFolder]) -> Markup:
+    runs = request.values("run")
+    agents = [request.query.get(name, "") for name in ("a", "b")]
+    content: list[Child] = []
+    if runs:
+        content.append(_runs(runs, find))
+    elif all(agents):
+        content.append(_agents(records, agents))
+    content.append(_form(records, agents))
+    return document("Compare", tag("h1", "Compare"), content, section="Compare")
+
+
+def _runs(runs: Sequence[str], find: Callable[[str], RunFolder]) -> Child:
+    if len(runs) != 2:
+        return notice(f"Choose two runs in the explorer; {len(runs)} were chosen.", "warning")
+    folders: list[RunFolder] = [find(run) for run in runs]
+    try:
+        comparison = compare_runs(*folders)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return notice("One of these runs has no result, or its record is damaged.", "warning")
+    return _comparison(comparison)
+
+
+def _comparison(found: Comparison) -> Markup:
+    names = [join(run_link(run, short_run(run))) for run in found.runs]
+    rows = [
+        (what, tag("div", cut(one, 600), class_="notes"), tag("div", cut(two, 600), class_="notes"))
+        for what, one, two in found.differences
+    ]
+    changed = [
+        (title, [join(tag("code", cut(path, 200)), tag("br")) for path in paths[:MOST_PATHS]])
+        for title, paths in (
+            ("only in the first", found.only_first),
+            ("only in the second", found.only_second),
+            ("in both, differently", found.otherwise),
+        )
+        if paths
+    ]
+    return join(
+        tag("p", names[0], " and ", names[1]),
+        [
+            notice(f"These two must not be compared: {cut(why, 400)}.", "warning")
+            for why in found.incomparable
+        ],
+        card("What differs", table(("what", names[0], names[1]), rows, caption="Differences"))
+        if rows
+        else card(
+            "What differs", tag("p", "Nothing that is compared: outcome, grades, cost and time are the same.")
+        ),
+        card("Changed files", table(("where", "files"), changed, caption="Changed files"))
+        if changed
+        else None,
+    )
+
+
+def _agents(records: Records, agents: Sequence[str]) -> Child:
+    from steelyard.report.html.plots import difference_plot  # noqa: PLC0415  # scipy takes a second
+    from steelyard.report.html.study_report import comparison_details  # noqa: PLC0415
+    from steelyard.report.study_summary.comparisons import compare_agents  # noqa: PLC0415
+    from steelyard.report.study_summary.read_results import of_lines  # noqa: PLC0415
+    from steelyard.report.study_summary.trial_record import by_agent, trials_of  # noqa: PLC0415
+
+    first, second = agents
+    if first == second:
+        return notice("Choose two different agents.", "warning")
+    lines: list[Mapping[str, Any]] = []
+    for agent in agents:
+        found = list(islice(records.results(Query(agent=literal(agent))), MOST_RUNS))
+        if not found:
+            raise NotThere(f"No run of this store by {cut(agent, 80)} has a result.")
+        lines += found
+    if len(lines) > MOST_RUNS:
+        return notice(
+            join(
+                "There are too many runs to compare while you wait: ",
+                tag("code", "steelyard compare A B"),
+                " does it in a terminal.",
+            )
+        )
+    comparison = compare_agents(
+        by_agent(trials_of(of_lines(str(records.root), lines)).records), first, second
+    )
+    return card(
+        f"{cut(second, 60)} less {cut(first, 60)}",
+        tag("p", f"{comparison.sentence[:1].upper()}{comparison.sentence[1:]}.", class_="story"),
+        [
+            notice(f"Not the same for both: {difference.what}.", "warning")
+            for difference in comparison.differences[:10]
+        ],
+        difference_plot([comparison]),
+        comparison_details(comparison, lambda run: run_link(run, short_run(run))),
+    )
+
+
+def _form(records: Records, agents: Sequence[str]) -> Markup:
+    names = sorted(str(row["agent"]) for row in records.tally(("agent",)))[:500]
+    return card(
+        "Two agents",
+        tag(
+            "form",
+            [
+                tag(
+                    "label",
+                    f"{label} agent",
+                    tag(
+                        "select",
+                        [
+                            tag("option", cut(name, 100), value=name, selected=name == chosen)
+                            for name in names
+                        ],
+                        name=field,
+                    ),
+                )
+                for label, field, chosen in (
+                    ("First", "a", agents[0]),
+                    ("Second", "b", agents[1] or "".join(names[1:2])),
+                )
+            ],
+            tag("button", "Compare"),
+            method="get",
+            action=url("compare"),
+            class_="filter",
+        )
+        if names
+        else empty("There are no runs here yet.", "Agents appear here when they have runs."),
+        tag(
+            "p",
+            "Two runs are compared from the ",
+            tag("a", "explorer", href="/"),
+            ": choose them in its table.",
+            class_="dim",
+        ),
+    )

@@ -1,0 +1,85 @@
+"""The index of a folder of runs, kept up to date while pages are read.
+
+A page never waits for the folders: a thread compares them with the index every few seconds, as long as pages are asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from steelyard.errors import SteelyardError
+from steelyard.report.stored.open_store import open_store
+from steelyard.store.entry import Entry
+from steelyard.store.query import Query
+from steelyard.store.store import Store
+
+FACETS = ("state", "judge", "contract", "agent", "study_name")  # what the filter counts and offers
+FRESH_S = 2.0  # the index is compared with the folders at most so often
+
+
+class Records:
+    """Listings and counts of one store."""
+
+    def __init__(self, root: Path, store: Store | None = None, url: str | None = None) -> None:
+        self.root = root
+        self._store = store or open_store(root, url)
+        self._lock = threading.Lock()
+        self._looked = 0.0
+        self._pause_s = 0.0
+        self._thread: threading.Thread | None = None
+        self._facets: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+        self.progress = ""  # of a first look that takes long
+        self.fault = ""  # why the last look failed
+
+    def sync(self) -> None:
+        """Compare the folders with the index now."""
+        started = time.monotonic()
+        try:
+            change = self._store.sync(self._on_read)
+            self.fault = ""
+            if change.read or change.removed or not self._facets:
+                # Counts over all runs are made here, so that no page waits for them.
+                self._facets = {(name,): self._store.tally((name,)) for name in FACETS}
+        except (SteelyardError, OSError) as fault:
+            self.fault = str(fault)
+        finally:
+            self.progress = ""
+            self._looked = time.monotonic()
+            self._pause_s = max(
+                FRESH_S, 10 * (self._looked - started)
+            )  # at most a tenth of the time is spent on it
+
+    def _on_read(self, read: int, of: int) -> None:
+        self.progress = f"The index is being made: {read:,} of {of:,} runs."
+
+    def refresh(self) -> None:
+        """See to it that somebody compares the folders with the index, and do not wait for it."""
+        with self._lock:
+            if self._thread and self._thread.is_alive():
+                return
+            if self._looked and time.monotonic() - self._looked < self._pause_s:
+                return
+            self._thread = threading.Thread(target=self.sync, name="index", daemon=True)
+            self._thread.start()
+
+    def query(self, query: Query, *, lines: bool = False) -> list[Entry]:
+        self.refresh()
+        return self._store.query(query, lines=lines)
+
+    def count(self, query: Query) -> int:
+        return self._store.count(query)
+
+    def tally(self, by: Sequence[str], query: Query | None = None) -> list[Mapping[str, Any]]:
+        self.refresh()
+        known = self._facets.get(tuple(by)) if query is None else None
+        return self._store.tally(by, query) if known is None else known
+
+    def results(self, query: Query) -> Iterator[dict[str, Any]]:
+        return self._store.results(query=query)
+
+    def close(self) -> None:
+        self._store.close()

@@ -1,0 +1,216 @@
+"""The Review tab: what people said of a run, and a form to add a judgement or to adjudicate.
+
+An annotation stands beside the automated result and never changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from steelyard.errors import OperatorFault
+from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.web.layout import card, empty, facts, notice, table
+from steelyard.web.message import Request, Response, page, redirect
+from steelyard.web.run.header import run_document
+from steelyard.web.run.record import RunRecord
+from steelyard.web.words import badge, bounded, cut, moment, plural
+
+JUDGMENTS = ("pass", "fail", "defer")
+_MEANINGS = {"pass": "the task is done", "fail": "it is not", "defer": "I cannot tell"}
+MOST_NOTES = 20_000
+
+
+def review_tab(record: RunRecord, request: Request) -> Markup:
+    return _tab(record, request.csrf, saved="saved" in request.query)
+
+
+def _tab(
+    record: RunRecord,
+    csrf: str,
+    *,
+    saved: bool = False,
+    fault: str = "",
+    typed: Mapping[str, str] | None = None,
+) -> Markup:
+    content: list[Child] = []
+    if saved:
+        content.append(notice("Your judgement was added to the record."))
+    if fault:
+        content.append(notice(f"Not saved: {fault}.", "alarm"))
+    if not record.gradings:
+        content.append(empty("There is no result to review.", "A run can be reviewed once it is graded."))
+        return run_document(record, "review", content)
+    content += _stored(record)
+    content.append(_form(record, csrf, typed or {}))
+    return run_document(record, "review", content)
+
+
+def _stored(record: RunRecord) -> list[Child]:
+    from steelyard.review.disagreements import KINDS, kinds_of  # noqa: PLC0415  # pydantic takes time to load
+    from steelyard.review.queue import reasons_to_review  # noqa: PLC0415
+    from steelyard.review.record import list_annotations  # noqa: PLC0415
+    from steelyard.review.status import review_status  # noqa: PLC0415
+
+    try:
+        entries = list_annotations(record.folder)
+    except OperatorFault as fault:
+        return [notice(f"The annotations cannot be read: {fault}", "alarm")]
+    status = review_status(entries)
+    verdict = record.grading.get("verdict") or {}
+    reasons = _listed(reasons_to_review, record.grading)
+    kinds = _listed(kinds_of, verdict, status)
+    summary = facts(
+        [
+            ("people say", badge(status.decision) if status.annotations else "nothing yet"),
+            (
+                "judgements",
+                f"{plural(status.annotations, 'judgement')} by {plural(status.reviewers, 'person', 'people')}",
+            ),
+            ("time", "not measured" if status.minutes is None else f"{status.minutes:g} minutes"),
+            ("disagreement", "; ".join(KINDS.get(kind, kind) for kind in kinds) or "none"),
+            (
+                "worth a look because",
+                "; ".join(cut(one, 200) for one in reasons) or "nothing asks for a person",
+            ),
+        ]
+    )
+    found: list[Child] = [card("What people said", summary)]
+    if entries:
+        found.append(
+            table(
+                ("number", "judgement", "person", "categories", "notes", "at"),
+                [_row(one) for one in entries[-200:]],
+                caption="Judgements, oldest first",
+            )
+        )
+    return found
+
+
+def _listed(function: Any, *arguments: Any) -> Sequence[str]:
+    """What a rule says of a grading; a damaged grading says nothing."""
+    try:
+        return tuple(function(*arguments))
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return ()
+
+
+def _row(entry: Any) -> tuple[Child, ...]:
+    said = entry.annotation
+    who = said.reviewer_id + (f" ({said.reviewer_discipline})" if said.reviewer_discipline else "")
+    kind = join(badge(said.judgment), " adjudication" if entry.kind == "adjudication" else "")
+    return (
+        str(entry.number),
+        kind,
+        cut(who, 100),
+        cut(", ".join(said.categories), 300),
+        tag("div", bounded(said.notes or "", 2000), class_="notes"),
+        moment(said.timestamp.isoformat()),
+    )
+
+
+def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
+    choices = [
+        tag(
+            "label",
+            tag(
+                "input",
+                type="radio",
+                name="judgment",
+                value=word,
+                required=True,
+                checked=typed.get("judgment") == word,
+            ),
+            f" {word}: {_MEANINGS[word]}",
+        )
+        for word in JUDGMENTS
+    ]
+    return card(
+        "Add a judgement",
+        tag(
+            "form",
+            tag("input", type="hidden", name="csrf", value=csrf),
+            tag("fieldset", tag("legend", "Is the task done?"), choices),
+            _field("Your name", "reviewer", typed, required=True, autocomplete="username"),
+            _field("Your discipline (optional)", "discipline", typed),
+            _field(
+                "Categories, separated by commas (optional)",
+                "categories",
+                typed,
+                placeholder="missing_test, wrong_file",
+            ),
+            tag(
+                "label",
+                "Notes (optional)",
+                tag("textarea", typed.get("notes", ""), name="notes", rows="5", maxlength=MOST_NOTES),
+            ),
+            _field("Minutes that you spent (optional)", "minutes", typed, inputmode="decimal"),
+            tag(
+                "label",
+                tag("input", type="checkbox", name="adjudicate", value="yes", checked="adjudicate" in typed),
+                " This decides between reviewers who disagree",
+            ),
+            tag("button", "Add to the record"),
+            method="post",
+            action=url("run", record.run, "review"),
+            class_="stack",
+        ),
+        tag(
+            "p",
+            "A judgement is kept beside the automated result, with your name and the time. It cannot be removed.",
+            class_="dim",
+        ),
+    )
+
+
+def _field(label: str, name: str, typed: Mapping[str, str], **attributes: Any) -> Markup:
+    return tag(
+        "label",
+        label,
+        tag("input", type="text", name=name, value=typed.get(name, ""), maxlength="500", **attributes),
+    )
+
+
+def save_review(record: RunRecord, request: Request) -> Response:
+    """Append the judgement of the form; what is wrong with it is said above the form, which keeps what was typed."""
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from steelyard.review.record import adjudicate, annotate  # noqa: PLC0415
+
+    form = request.form
+    try:
+        append = adjudicate if form.get("adjudicate") else annotate
+        append(record.folder, _annotation(form), minutes=_minutes(form.get("minutes", "")))
+    except ValidationError:
+        return page(
+            _tab(record, request.csrf, fault="choose pass, fail or defer, and write your name", typed=form),
+            400,
+        )
+    except OperatorFault as fault:
+        return page(_tab(record, request.csrf, fault=str(fault).rstrip("."), typed=form), 400)
+    return redirect(url("run", record.run, "review", saved="yes"))
+
+
+def _annotation(form: Mapping[str, str]) -> Any:
+    from steelyard.verdict.evaluation import Annotation  # noqa: PLC0415
+
+    return Annotation.from_json(
+        {
+            "reviewer_id": form.get("reviewer", "").strip(),
+            "reviewer_discipline": form.get("discipline", "").strip() or None,
+            "timestamp": datetime.now(UTC).isoformat(),
+            "judgment": form.get("judgment", ""),
+            "categories": [one.strip() for one in form.get("categories", "").split(",") if one.strip()],
+            "notes": form.get("notes", "").replace("\r\n", "\n").strip() or None,
+        }
+    )
+
+
+def _minutes(text: str) -> float | None:
+    if not text.strip():
+        return None
+    try:
+        return float(text.strip().replace(",", "."))
+    except ValueError:
+        raise OperatorFault(f"minutes is a number, not {cut(text, 40)}") from None

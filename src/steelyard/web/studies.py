@@ -1,0 +1,158 @@
+"""Studies: a list, and a page for each that is read again while trials run; the numbers are those of the study report."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from steelyard.errors import OperatorFault
+from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.store.entry import ALTERED, UNFINISHED
+from steelyard.store.query import Query
+from steelyard.web.layout import card, digest, document, empty, facts, notice, run_link, table
+from steelyard.web.message import NotThere, Request
+from steelyard.web.overview import HEADINGS, NUMERIC, Counts, group
+from steelyard.web.records import Records
+from steelyard.web.words import badge, cut, plural, short_run
+
+if TYPE_CHECKING:
+    from steelyard.report.study_summary.model import StudySummary
+
+ALL = "all"  # the page about every run of the folder
+MOST_RUNS = 5000  # of which a page computes the numbers while a reader waits
+_KEPT = 8
+
+
+class Summaries:
+    """Summaries that were computed last; one is made again when the runs it is about have changed."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._known: OrderedDict[tuple[str, str], StudySummary] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, study: str, state: str) -> StudySummary:
+        """`state` is a text that changes whenever the runs of the study do."""
+        from steelyard.report.study_summary.read_results import of_lines  # noqa: PLC0415  # scipy takes a second
+        from steelyard.report.study_summary.summarise import summarise_study  # noqa: PLC0415
+
+        key = study, state
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        query = Query() if study == ALL else Query(study=study)
+        counts = {str(row["state"]): int(row["runs"]) for row in self._records.tally(("state",), query)}
+        without = {name: count for name, count in counts.items() if name in {*UNFINISHED, ALTERED}}
+        lines: list[Mapping[str, Any]] = list(self._records.results(query))
+        summary = summarise_study(of_lines(str(self._records.root), lines, without_result=without))
+        with self._lock:
+            self._known[key] = summary
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return summary
+
+
+def studies_page(records: Records) -> Markup:
+    rows = records.tally(("study", "study_name", "state"))
+    named = {str(row["study"]): str(row["study_name"] or row["study"]) for row in rows if row["study"]}
+    found = group((row for row in rows if row["study"]), "study")
+    whole = tag("p", tag("a", "Report of all runs of this folder", href=url("study", ALL))) if rows else None
+    if not found:
+        advice = join(
+            tag("code", "steelyard plan"), " writes a plan, ", tag("code", "steelyard study run"), " runs it."
+        )
+        return document(
+            "Studies",
+            tag("h1", "Studies"),
+            empty("No run belongs to a study.", advice),
+            whole,
+            section="Studies",
+        )
+    listed = [
+        (tag("a", cut(named[name], 80), href=url("study", name)), digest(name), *counts.cells())
+        for name, counts in sorted(found.items(), key=lambda item: named[item[0]])
+    ]
+    return document(
+        "Studies",
+        tag("h1", "Studies"),
+        table(
+            ("study", "plan", *HEADINGS), listed, caption="Studies", numeric=tuple(at + 1 for at in NUMERIC)
+        ),
+        whole,
+        section="Studies",
+    )
+
+
+def study_page(records: Records, summaries: Summaries, request: Request) -> Markup:
+    name = request.parts["name"]
+    query = Query() if name == ALL else Query(study=name)
+    rows = records.tally(("agent", "state", "study", "study_name"), query)
+    if not rows and name != ALL:
+        raise NotThere("No run of this store belongs to that study.")
+    total = Counts()
+    for row in rows:
+        total.add(row)
+    title = "All runs" if name == ALL else str(rows[0]["study_name"] or name)
+    return document(
+        title,
+        tag("h1", "Study " if name != ALL else "", title),
+        tag(
+            "div",
+            _progress(rows, total, name),
+            id="live",
+            data_running="yes" if "running" in total.states else "no",
+        ),
+        _numbers(summaries, name, total),
+        section="Studies",
+        scripts=("live.js",),
+        crumbs=(("Studies", "/studies"),),
+    )
+
+
+def _progress(rows: list[Mapping[str, Any]], total: Counts, name: str) -> Markup:
+    view = {} if name == ALL else {"study": name}
+    states = [
+        join(tag("a", badge(state), href=url(**view, verdict=[state])), f" {amount:,}  ")
+        for state, amount in total.states.items()
+    ]
+    running = total.states.get("running", 0)
+    listed = [(cut(agent, 80), *counts.cells()) for agent, counts in sorted(group(rows, "agent").items())]
+    return join(
+        notice(f"{plural(running, 'run')} under way. This part is read again every few seconds.")
+        if running
+        else None,
+        facts(
+            [
+                ("runs", join(f"{total.runs:,}: ", states)),
+                ("plan", digest(str(rows[0]["study"])) if rows and rows[0]["study"] else "none"),
+            ]
+        ),
+        tag("p", tag("a", "Its runs in the explorer", href=url(**view))),
+        card("Runs by agent", table(("agent", *HEADINGS), listed, caption="Runs by agent", numeric=NUMERIC))
+        if listed
+        else None,
+    )
+
+
+def _numbers(summaries: Summaries, name: str, total: Counts) -> Child:
+    finished = total.runs - sum(total.states.get(state, 0) for state in UNFINISHED)
+    if not finished:
+        return empty("There is no result yet.", "Numbers appear when the first run has ended.")
+    if finished > MOST_RUNS:
+        return notice(
+            join(
+                f"{finished:,} runs are too many to summarise while you wait: ",
+                tag("code", "steelyard report --html report.html"),
+                " makes the report as a file.",
+            )
+        )
+    from steelyard.report.html.study_report import study_sections  # noqa: PLC0415  # scipy takes a second
+
+    try:
+        summary = summaries.of(name, repr(sorted(total.states.items())))
+    except OperatorFault as fault:
+        return notice(str(fault), "warning")
+    return study_sections(summary, lambda run: run_link(run, short_run(run)))

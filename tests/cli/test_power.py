@@ -1,0 +1,79 @@
+"""`power` as a user types it: printed, drawn, stored with its assumptions."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from authoring import Steelyard
+
+FEW = ("--simulate", "500")
+
+
+def test_power_is_printed_with_what_is_needed_and_what_is_assumed(steelyard: Steelyard) -> None:
+    said = steelyard("power", "--rate", "0.5", "--effect", "0.2", "--contracts", "100", *FEW)
+    assert said.code == 0, said.err
+    assert "by formula" in said.out
+    assert "by simulation" in said.out
+    assert "contracts for 80% power" in said.out
+    assert "WRONG" not in said.out
+    assert "assumptions, no results" in said.out
+
+
+def test_a_study_with_too_little_power_exits_with_one(steelyard: Steelyard) -> None:
+    assert steelyard("power", "--rate", "0.5", "--effect", "0.05", "--contracts", "10", *FEW).code == 1
+
+
+def test_the_curve_is_drawn_and_the_calculation_stored(steelyard: Steelyard, tmp_path: Path) -> None:
+    drawn, stored = tmp_path / "curve.svg", tmp_path / "power.json"
+    said = steelyard("power", "--rate", "0.5", "--svg", drawn, "--out", stored, "--json", *FEW)
+    made = json.loads(stored.read_text())
+    assert made == said.line
+    assert made["schema"] == "steelyard.power/1"
+    assert made["kind"] == "assumption"
+    assert made["design"]["icc"] == 0.2
+    assert all(one["holds"] for one in made["sanity"])
+    assert ET.fromstring(drawn.read_text()).tag.endswith("svg")  # noqa: S314  # we wrote it
+
+
+def test_rate_and_correlation_are_estimated_from_earlier_results(
+    steelyard: Steelyard, tmp_path: Path
+) -> None:
+    pilot = tmp_path / "pilot.jsonl"
+    rows = [
+        {
+            "schema": "steelyard.result/1",
+            "verdict": verdict,
+            "agent": "mine",
+            "contract": {"id": f"c{number}", "digest": f"{number}" * 8},
+        }
+        for number in range(8)
+        for verdict in (("pass", "pass", "fail") if number % 2 else ("fail", "fail", "pass"))
+    ]
+    pilot.write_text("\n".join(map(json.dumps, rows)))
+    made = steelyard("power", "--from", pilot, "--json", *FEW).line
+    assert made["design"]["first"] == pytest.approx(0.5)
+    assert made["icc"]["n"] == 24
+    assert any("estimated from 24 trials of 8 contracts" in one for one in made["assumptions"])
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([], "--rate"),
+        (["--rate", "2"], "between 0 and 1"),
+        (["--rate", "0.5", "--effect", "0"], "is not 0"),
+        (["--rate", "0.5", "--contracts", "1"], "at least 2 contracts"),
+        (["--rate", "0.5", "--power", "1"], "--power"),
+        (["--rate", "0.5", "--out", "/nowhere/at/all"], "cannot be written"),
+        (["--from", "nowhere"], "nowhere"),
+    ],
+)
+def test_a_wrong_option_is_told_in_words(steelyard: Steelyard, words: list[str], why: str) -> None:
+    said = steelyard("power", *words, *FEW)
+    assert said.code == 2
+    assert "Traceback" not in said.err
+    assert why in said.err or ".steelyard/runs" in said.err

@@ -1,0 +1,131 @@
+"""`plan` and `study` as they are typed."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from authoring import FIX, Author, Steelyard
+from steelyard.evidence.folder.folder import find_runs
+
+AGENT = "mine=command:true"
+
+
+@pytest.fixture
+def planned(steelyard: Steelyard, author: Author, tmp_path: Path) -> Path:
+    """A study of one contract and one agent, twice."""
+    study = tmp_path / "study.yaml"
+    said = steelyard("plan", author.write(), "--agent", AGENT, "--repeats", 2, "--out", study)
+    assert said.code == 0, said.err
+    return study
+
+
+def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: Path, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(planned.with_suffix(".csv").read_text().splitlines()))
+    assert {row["agent"] for row in rows} == {"mine", "noop", "reference"}
+    runs = tmp_path / "runs"
+    said = steelyard("study", "run", planned, "--runs", runs, "--json")
+    assert (said.code, len(said.lines)) == (0, 6), said.err
+    assert {line["study"]["name"] for line in said.lines} == {"study"}
+    again = steelyard("study", "resume", planned, "--runs", runs, "--json")
+    assert (again.code, again.lines) == (0, [])
+    status = steelyard("study", "status", planned, "--runs", runs, "--json").line
+    assert (status["state"], status["trials"]["finished"], status["trials"]["passed"]) == ("complete", 6, 2)
+    assert steelyard("study", "list", "--runs", runs, "--json").line["runs"] == 6
+    found = steelyard("runs", "--study", "study", "--agent", "noop", "--runs", runs, "--json")
+    assert len(found.lines) == 2
+
+
+def test_an_edited_plan_is_refused_or_recorded(steelyard: Steelyard, planned: Path, tmp_path: Path) -> None:
+    data = yaml.safe_load(planned.read_text())
+    data["minimum_effect"] = 0.5
+    planned.write_text(yaml.safe_dump(data))
+    runs = tmp_path / "runs"
+    said = steelyard("study", "run", planned, "--runs", runs)
+    assert (said.code, "was edited" in said.err, runs.exists()) == (2, True, False)
+    assert steelyard("study", "run", planned, "--runs", runs, "--accept-changes").code == 0
+    status = steelyard("study", "status", planned, "--runs", runs, "--json").line
+    assert ["was edited" in one["change"] for one in status["deviations"]] == [True]
+
+
+def test_a_changed_contract_is_refused(
+    steelyard: Steelyard, planned: Path, author: Author, tmp_path: Path
+) -> None:
+    author.write(brief="Something else.")
+    said = steelyard("study", "run", planned, "--runs", tmp_path / "runs")
+    assert (said.code, "has digest" in said.err) == (2, True)
+
+
+def test_a_changed_agent_is_refused(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    script, study = tmp_path / "agent.sh", tmp_path / "study.yaml"
+    script.write_text("true")
+    steelyard("plan", author.write(), "--agent", f"script:{script}", "--out", study)
+    script.write_text(FIX)
+    said = steelyard("study", "run", study, "--runs", tmp_path / "runs")
+    assert (said.code, "is not the one that was planned" in said.err) == (2, True)
+
+
+def test_a_budget_that_one_run_can_exceed_is_refused(steelyard: Steelyard, author: Author) -> None:
+    said = steelyard("plan", author.write(), "--agent", AGENT, "--budget", 1)
+    assert (said.code, "less than one run may cost" in said.err) == (2, True)
+
+
+def test_a_plan_is_not_replaced(steelyard: Steelyard, planned: Path, author: Author) -> None:
+    said = steelyard("plan", author.folder, "--agent", AGENT, "--out", planned)
+    assert (said.code, "--force" in said.err) == (2, True)
+
+
+def test_a_removal_needs_a_reason_and_is_shown(steelyard: Steelyard, planned: Path, tmp_path: Path) -> None:
+    where = ("--runs", tmp_path / "runs")
+    assert steelyard("study", "remove", planned, "sum", *where).code == 2
+    assert (
+        steelyard("study", "remove", planned, "sum", "--why", "its check reads the clock", *where).code == 0
+    )
+    status = steelyard("study", "status", planned, *where, "--json").line
+    assert status["removed"] == {"sum": "its check reads the clock"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_study_that_was_stopped_is_resumed_without_a_second_run_of_anything(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path, number: signal.Signals
+) -> None:
+    study, runs, go = tmp_path / "study.yaml", tmp_path / "runs", tmp_path / "go"
+    go.mkdir()
+    # The second trial of this agent waits until it is stopped; noop and reference end by themselves.
+    waits = f"mine=command:echo working; test -e {go}/now || sleep 600"
+    keys = {"budget": {"wall_s": 900, "headroom": {"wall_s": 30}}}
+    steelyard(
+        "plan", author.write(**keys), "--agent", waits, "--agent-path", go, "--repeats", 1, "--out", study
+    )
+    words = ["study", "run", str(study), "--runs", str(runs), "--jobs", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "steelyard", *words],
+        env={**os.environ, "STEELYARD_CACHE": str(cache)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while len(list(runs.glob("*/report.json"))) < 2 or not _is_working(runs):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait() == (130 if number == signal.SIGINT else -number)
+    before = {run.run_id for run in find_runs(runs) if "mine" not in run.run_id}
+    (go / "now").touch()
+    assert steelyard("study", "resume", study, "--runs", runs).code == 0
+    after = [run.run_id for run in find_runs(runs)]
+    assert {run for run in after if "mine" not in run} == before
+    assert len([run for run in after if "mine" in run]) == 2  # the one that was stopped is kept
+    status = steelyard("study", "status", study, "--runs", runs, "--json").line
+    assert (status["state"], status["trials"]["finished"]) == ("complete", 3)
+
+
+def _is_working(runs: Path) -> bool:
+    return any(path.read_text() == "working\n" for path in runs.glob("*mine*/agent/stdout.txt"))

@@ -1,0 +1,103 @@
+"""Other caps, weights and thresholds: what sealed evidence can say of them, and what it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from study_lines import context, line, results
+
+from steelyard.errors import OperatorFault
+from steelyard.report.study_summary.counterfactual import Counterfactual, Rescoring, rescore
+from steelyard.report.study_summary.run_context import RunContext
+
+
+def rescored(
+    *lines: dict[str, Any], contexts: list[RunContext | None] | None = None, **rules: Any
+) -> Counterfactual:
+    return rescore(results(*lines, contexts=contexts), Rescoring(**rules))
+
+
+def graded(verdict: str, **scores: float) -> dict[str, Any]:
+    grades = [
+        {
+            "name": name,
+            "outcome": "pass" if score == 1 else "fail",
+            "score": score,
+            "weight": 1.0,
+            "required": False,
+        }
+        for name, score in scores.items()
+    ]
+    gates = {"patch": "pass", "acceptance": "pass" if verdict == "pass" else "fail"}
+    return line(verdict, grades=grades, gates=gates)
+
+
+def test_a_tighter_cap_fails_runs_that_used_more() -> None:
+    made = rescored(
+        line("pass", contract="a"), line("pass", contract="b", cost={"usd": 3.0}), caps={"cost_usd": 1.0}
+    )
+    assert made.agents[0].primary.value == 1.0
+    assert made.agents[0].counterfactual.value == 0.5
+    (changed,) = made.changed
+    assert (changed.before, changed.after, changed.why) == ("pass", "fail", "cost_usd 3 is above 1")
+
+
+def test_a_looser_cap_leaves_a_stopped_run_undecided() -> None:
+    stopped = line("fail", termination="wall_time", durations={"wall_s": 70.0, "working_s": 60.0})
+    made = rescored(stopped, contexts=[context(caps={"wall_s": 60.0})], caps={"wall_s": 120.0})
+    assert (made.agents[0].undecided, made.agents[0].counterfactual.value) == (1, None)
+
+
+def test_a_use_that_is_not_known_leaves_a_run_undecided() -> None:
+    made = rescored(line("pass"), caps={"tokens": 1000})
+    assert made.changed[0].why == "tokens is not known"
+    known = rescored(line("pass"), contexts=[context(tokens_in=800, tokens_out=300)], caps={"tokens": 1000})
+    assert known.changed[0].after == "fail"
+
+
+def test_other_weights_change_the_score_and_nothing_else() -> None:
+    lines = [graded("fail", style=0.5, tests=1.0)]
+    made = rescored(*lines, contexts=[context(pass_threshold=0.9)], weights={"style": 0.0})
+    assert [(one.before, one.after) for one in made.changed] == [("fail", "pass")]
+    assert rescored(*lines, threshold=0.7).changed[0].why == "score 0.75 against 0.7"
+    assert lines[0]["verdict"] == "fail"
+
+
+def test_weights_without_a_recorded_threshold_ask_for_one() -> None:
+    with pytest.raises(OperatorFault, match="--threshold"):
+        rescored(graded("fail", style=0.5), weights={"style": 2.0})
+
+
+def test_a_failed_gate_or_required_grade_decides_as_before() -> None:
+    unsafe = graded("fail", style=1.0)
+    unsafe["gates"]["safety"] = "fail"
+    required = graded("fail", style=0.0)
+    required["grades"][0]["required"] = True
+    assert rescored(unsafe, required, threshold=0.0).changed == ()
+
+
+def test_undecided_trials_stay_undecided() -> None:
+    assert rescored(line("error"), line("invalid"), caps={"cost_usd": 1.0}).changed == ()
+
+
+def test_counterfactual_numbers_are_labelled() -> None:
+    made = rescored(line("pass"), caps={"cost_usd": 1.0}).to_json()
+    assert made["schema"] == "steelyard.counterfactual/1"
+    assert made["label"].startswith("COUNTERFACTUAL")
+
+
+@pytest.mark.parametrize(
+    ("rules", "word"),
+    [
+        ({}, "at least one"),
+        ({"caps": {"sleep": 1.0}}, "no cap sleep"),
+        ({"caps": {"wall_s": float("nan")}}, "above 0"),
+        ({"weights": {"style": -1.0}}, "not negative"),
+        ({"weights": {"nothing": 1.0}}, "no result has a grader nothing"),
+        ({"threshold": 2.0}, "between 0 and 1"),
+    ],
+)
+def test_rules_that_cannot_be_are_refused_in_words(rules: dict[str, Any], word: str) -> None:
+    with pytest.raises(OperatorFault, match=word):
+        rescored(line("pass"), **rules)

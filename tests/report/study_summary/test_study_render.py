@@ -1,0 +1,127 @@
+"""A summary on a terminal of any width, piped, and in Markdown."""
+
+from __future__ import annotations
+
+import io
+import random
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from steelyard.report.html.study_report import study_html
+from steelyard.report.study_summary import ResultSet, summarise_study
+from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.render.bars import MARKS, PLAIN_MARKS, draw_interval
+from steelyard.report.study_summary.render.markdown import study_markdown
+from steelyard.report.study_summary.render.terminal import print_study
+from steelyard.report.study_summary.render.words import dollars, percent, rate
+from steelyard.report.study_summary.run_context import RunContext
+from steelyard.stats.estimate import Estimate, unknown
+
+NAMES = ("short", "an-agent-with-a-name-that-is-longer-than-any-column", "noop")
+
+
+def lines(agents: tuple[str, ...] = NAMES) -> list[dict[str, Any]]:
+    generator = random.Random(2)
+    return [
+        {
+            "schema": "steelyard.result/1",
+            "run": f"run-{number}-{repeat}",
+            "contract": {"id": f"c{number}", "digest": f"{number}" * 4},
+            "agent": agent,
+            "verdict": generator.choice(["pass", "pass", "fail", "error"]),
+            "status": "scorable",
+            "termination": "completed",
+            "gates": {"patch": "pass", "acceptance": "fail"},
+            "tags": ["acceptance_failure"],
+            "cost": {"usd": 0.25},
+            "durations": {"wall_s": 3.0, "working_s": 2.0, "acceptance_s": 0.5},
+            "study": {"digest": "d" * 16, "name": "pilot", "stage": "1", "stratum": f"s{number % 2}"},
+            "folder": None,
+        }
+        for number in range(8)
+        for agent in agents
+        for repeat in range(2)
+    ]
+
+
+def summary(*agents: str) -> StudySummary:
+    found = tuple(lines(agents or NAMES))
+    return summarise_study(ResultSet("here", found, (None,) * len(found)))
+
+
+def printed(width: int, encoding: str = "utf-8", *agents: str) -> str:
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="")
+    print_study(Console(width=width, file=file, color_system=None, highlight=False), summary(*agents))
+    file.flush()
+    file.seek(0)
+    return file.read()
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert max(cell_len(text) for text in printed(width).splitlines()) <= width
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_the_leaderboard_has_rate_interval_and_denominator(width: int) -> None:
+    text = printed(width)
+    assert "of 12, 8 contracts" in text or "8 contracts" in text
+    assert "50%" in text
+    assert "●" in text
+
+
+def test_without_colours_there_are_no_escape_sequences() -> None:
+    assert "\x1b" not in printed(100)
+
+
+def test_an_output_without_unicode_gets_plain_marks() -> None:
+    text = printed(100, "ascii")
+    assert "|-" in text
+    assert "●" not in text
+
+
+def test_each_section_of_a_report_is_there() -> None:
+    text = printed(200)
+    for title in ("Comparisons", "Outcomes", "Undecided", "Repeats", "Strata", "Gates", "Failure modes", "Cost", "Time",
+                  "Disclosure 1", "Disclosure 2", "Disclosure 3", "Disclosure 4", "Notes"):  # fmt: skip
+        assert f"\n{title}" in text
+    assert "study pilot" in text
+
+
+def test_a_name_with_control_characters_cannot_steer_the_terminal() -> None:
+    text = printed(100, "utf-8", "evil\x1b[2J\nagent", "other")
+    assert "\x1b" not in text
+
+
+def test_markdown_escapes_what_agents_wrote() -> None:
+    text = study_markdown(summary("a|b", "<script>"))
+    assert "a\\|b" in text
+    assert "<script>" not in text
+    assert "| agent | success |" in text
+
+
+def test_a_bar_shows_interval_and_value() -> None:
+    assert draw_interval(Estimate(0.5, 0.2, 0.8, "", 10), 11, MARKS) == "··├──●──┤··"
+    assert draw_interval(unknown("none"), 5, PLAIN_MARKS) == "....."
+
+
+def test_what_is_not_known_has_no_digits() -> None:
+    assert (rate(unknown("none")), percent(None), dollars(None)) == ("unknown", "unknown", "unknown")
+    assert percent(0.004) == "0.4%"
+    assert percent(0.0) == "0%"
+
+
+def test_agents_that_are_not_compared_are_told_so_on_every_page() -> None:
+    found = tuple(lines(("one", "two")))
+    contexts = tuple(
+        RunContext(conditions={"budget": "b1" if row["agent"] == "one" else "b2"}, agent_version="v")
+        for row in found
+    )
+    made = summarise_study(ResultSet("here", found, contexts))
+    file = io.StringIO()
+    print_study(Console(width=160, file=file, color_system=None, highlight=False), made)
+    for text in (file.getvalue(), study_markdown(made), study_html(made)):
+        assert "not compared: conditions differ" in text

@@ -1,0 +1,334 @@
+# mypy: disable-error-code="operator, arg-type, misc, union-attr, comparison-overlap"
+"""Result lines -> the summary of a study: rates by category, pairs, bounds, cost, disclosures."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from study_lines import context, line, study, summary
+
+from steelyard.errors import OperatorFault
+from steelyard.report.study_summary import read_results, summarise_study
+from steelyard.report.study_summary.run_context import RunContext
+from steelyard.stats.clusters import Cluster, rate_over_contracts
+
+
+def test_categories_are_over_scorable_trials_and_invalid_over_all() -> None:
+    (agent,) = summary(
+        *(line(verdict) for verdict in ("pass", "fail", "error", "ungraded", "invalid"))
+    ).agents
+    found = {one.name: (one.count, one.of) for one in agent.categories}
+    assert found == {
+        "success": (1, 4),
+        "failure": (1, 4),
+        "acceptance_error": (1, 4),
+        "ungraded": (1, 4),
+        "invalid": (1, 5),
+    }
+    assert (agent.success.value, agent.success.n) == (0.5, 2)
+    assert (agent.within_budget.value, agent.within_budget.n) == (0.25, 4)
+    assert (agent.bounds.worst.value, agent.bounds.best.value) == (0.2, 0.8)
+
+
+def test_the_success_rate_has_contracts_as_clusters() -> None:
+    lines = [line("pass", contract="a")] * 3 + [line("fail", contract="b")] * 3
+    (agent,) = summary(*lines).agents
+    assert agent.success == rate_over_contracts([Cluster(3, 3), Cluster(0, 3)])
+
+
+def test_of_several_attempts_at_a_trial_the_last_counts_and_all_are_attempted() -> None:
+    made = summary(
+        line("invalid", trial="t1", attempt=1), line("pass", trial="t1", attempt=2), line("fail", trial="t2")
+    )
+    (agent,) = made.agents
+    assert (agent.trials, agent.runs_attempted) == (2, 3)
+    assert (agent.invalid_attempts.count, agent.invalid_attempts.of) == (1, 3)
+    assert agent.bounds.undecided == 0
+
+
+def test_a_trial_that_was_run_again_without_need_is_one_more_repeat_and_is_named() -> None:
+    made = summary(line("pass", trial="t1", attempt=1), line("fail", trial="t1", attempt=1))
+    assert made.trials == 2
+    assert any("run more than once" in note for note in made.notes)
+
+
+def test_a_clear_difference_is_reported_in_one_sentence() -> None:
+    (found,) = summary(*study(0.2, 0.8)).comparisons
+    assert found.conclusion == "better"
+    assert found.p < 0.001
+    assert found.sentence.startswith("two solves more than one: +")
+    assert "30 contracts, 3 repeats" in found.sentence
+
+
+def test_an_unclear_difference_says_how_many_more_trials_would_decide() -> None:
+    (found,) = summary(*study(0.45, 0.6, contracts=15, seed=3)).comparisons
+    assert found.conclusion == "undecided"
+    assert "cannot tell two from one yet" in found.sentence
+    assert "more trials" in found.sentence
+    assert found.more_contracts > 0
+
+
+def test_undecided_trials_that_could_change_the_conclusion_make_it_fragile() -> None:
+    lines = study(0.3, 0.6, contracts=20)
+    (before,) = summary(*lines).comparisons
+    assert (before.conclusion, before.is_fragile) == ("better", False)
+    more = [line("error", "two", f"c{number}") for number in range(20) for _ in range(3)]
+    (after,) = summary(*lines, *more).comparisons
+    assert after.is_fragile
+    assert "fragile: 60 undecided trials could change this" in after.sentence
+    assert after.difference == before.difference
+
+
+def test_p_values_account_for_each_other() -> None:
+    lines = study(0.3, 0.6) + [{**each, "agent": f"{each['agent']}-copy"} for each in study(0.3, 0.6, seed=2)]
+    made = summary(*lines)
+    assert len(made.comparisons) == 6
+    assert all(one.p_holm >= one.p_benjamini_hochberg >= one.p for one in made.comparisons)
+    assert "(6)" in made.multiplicity
+
+
+def test_the_order_of_lines_changes_no_number() -> None:
+    lines = study(0.3, 0.6)
+    shuffled = list(lines)
+    random.Random(4).shuffle(shuffled)
+    one, two = (json.loads(json.dumps(summary(*each).to_json())) for each in (lines, shuffled))
+    for made in (one, two):
+        made["agents"].sort(key=lambda agent: agent["agent"])
+    rates = [[agent["success"] for agent in made["agents"]] for made in (one, two)]
+    assert rates[0] == rates[1]
+
+
+def test_an_invalid_run_changes_no_rate_but_the_invalid_one_and_the_bounds() -> None:
+    lines = study(0.3, 0.6)
+    before, after = summary(*lines).agents, summary(*lines, line("invalid", "one", "c0")).agents
+    one, two = (next(each for each in side if each.agent == "one") for side in (before, after))
+    assert one.success == two.success
+    assert one.gates == two.gates
+    assert two.bounds.worst.value < one.bounds.worst.value
+
+
+def test_an_agent_that_is_duplicated_does_not_differ_from_its_copy() -> None:
+    lines = [each for each in study(0.5, 0.5) if each["agent"] == "one"]
+    (found,) = summary(*lines, *({**each, "agent": "copy"} for each in lines)).comparisons
+    assert (found.difference.value, found.p, found.flips) == (0.0, 1.0, ())
+    assert found.conclusion == "undecided"
+
+
+def test_a_contract_that_one_agent_lacks_is_named_and_no_pair() -> None:
+    (found,) = summary(line("pass", "x", "a"), line("fail", "y", "a"), line("pass", "x", "b")).comparisons
+    assert (found.contracts, found.only_first, found.only_second) == (1, ("b",), ())
+
+
+def test_agents_without_a_shared_contract_cannot_be_distinguished() -> None:
+    (found,) = summary(line("pass", "x", "a"), line("fail", "y", "b")).comparisons
+    assert found.difference.value is None
+    assert "share no contract" in found.sentence
+
+
+def test_baselines_are_shown_and_not_compared() -> None:
+    made = summary(line("pass", "x"), line("fail", "noop"), line("pass", "reference"))
+    assert made.comparisons == ()
+    assert [(one.agent, one.is_baseline) for one in made.agents] == [
+        ("x", False),
+        ("reference", True),
+        ("noop", True),
+    ]
+
+
+def test_flips_name_the_runs_of_both_agents() -> None:
+    lines = [line("pass", "x", "a", folder="/runs/1"), line("fail", "y", "a", folder="/runs/2")]
+    (found,) = summary(*lines).comparisons
+    (flip,) = found.flips
+    assert (flip.contract, flip.first, flip.second, flip.difference) == ("a", "1 of 1", "0 of 1", -1.0)
+    assert (flip.first_runs, flip.second_runs) == (("/runs/1",), ("/runs/2",))
+
+
+@pytest.mark.parametrize("cost", [None, float("nan"), -1, "free"])
+def test_an_unknown_cost_is_counted_and_never_zero(cost: Any) -> None:
+    made = summary(line("pass", contract="a"), line("pass", contract="b", cost={"usd": cost}))
+    (agent,) = made.agents
+    assert (agent.economics.cost_usd.known, agent.economics.cost_usd.unknown) == (1, 1)
+    assert agent.economics.cost_per_success.value is None
+    assert "not known" in agent.economics.cost_per_success.why
+    assert made.pareto.points == ()
+    json.dumps(made.to_json(), allow_nan=False)
+
+
+def test_times_without_success_are_censored() -> None:
+    lines = [
+        line("pass", contract=name, durations={"wall_s": 9.0, "working_s": seconds})
+        for name, seconds in (("a", 1.0), ("b", 2.0))
+    ]
+    (agent,) = summary(*lines, line("fail", contract="c", durations={"wall_s": 9.0, "working_s": 3.0})).agents
+    assert agent.time_to_success.censored == 1
+    assert [point[:2] for point in agent.time_to_success.curve] == [
+        (1.0, pytest.approx(1 / 3)),
+        (2.0, pytest.approx(2 / 3)),
+    ]
+    assert agent.time_to_success.median_s == 2.0
+
+
+def test_strata_have_their_own_rates() -> None:
+    place = {"digest": "d" * 8, "name": "s", "stage": "1"}
+    made = summary(
+        line("pass", contract="a", study={**place, "stratum": "python"}),
+        line("fail", contract="b", study={**place, "stratum": "c"}),
+    )
+    (agent,) = made.agents
+    assert [(one.name, one.success.value, one.success.n) for one in agent.strata] == [
+        ("c", 0.0, 1),
+        ("python", 1.0, 1),
+    ]
+    assert made.study == {"digest": "dddddddd", "name": "s"}
+
+
+def test_conditions_that_differ_are_listed() -> None:
+    lines = [line("pass", "x"), line("fail", "y")]
+    other = RunContext(conditions={"budget": "b2", "graders": "g1"}, agent_version="v2")
+    (found,) = summary(*lines, contexts=[context(), other]).comparisons
+    assert [(one.what, one.first, one.second) for one in found.differences] == [("budget", "b1", "b2")]
+    assert (found.conclusion, found.difference.value, found.p) == ("not comparable", None, None)
+    assert "not compared: conditions differ (budget)" in found.sentence
+    (same,) = summary(*lines, contexts=[context(), context()]).comparisons
+    assert same.differences == ()
+
+
+def test_an_agent_of_two_versions_is_listed() -> None:
+    lines = [line("pass", "x"), line("pass", "x"), line("fail", "y")]
+    other = RunContext(conditions={"budget": "b1", "graders": "g1"}, agent_version="v9")
+    (found,) = summary(*lines, contexts=[context(), other, context()]).comparisons
+    assert [one.what for one in found.differences] == ["version of x"]
+
+
+def test_a_contract_in_two_versions_is_no_pair_and_is_listed() -> None:
+    lines = [line("pass", "x"), line("pass", "y", contract="a")]
+    lines[1]["contract"] = {"id": "a", "digest": "other" * 3}
+    made = summary(*lines)
+    assert made.comparisons[0].differences[0].what == "contract digest"
+    assert list(made.versions) == ["a"]
+
+
+def test_deviations_make_a_summary_provisional() -> None:
+    limit = {"what": "limit", "limit": "memory", "planned": "64 MiB", "observed": None}
+    nothing_drawn = {"what": "framework", "planned": "numpy", "observed": None}
+    made = summary(
+        line("pass"), line("pass"), contexts=[context(deviations=(limit, nothing_drawn)), context()]
+    )
+    assert [(one.what, one.runs) for one in made.deviations] == [("framework", 1), ("limit memory", 1)]
+    assert len(made.provisional) == 1
+    assert summary(line("pass"), contexts=[context(deviations=(nothing_drawn,))]).provisional == ()
+
+
+def test_runs_of_several_seeds_are_provisional() -> None:
+    made = summary(line("pass"), line("pass"), contexts=[context(seed=1337), context(seed=20260307)])
+    assert any("several protocol seeds: 1337, 20260307" in why for why in made.provisional)
+
+
+def test_without_labels_the_label_errors_are_not_measured() -> None:
+    made = summary(line("pass")).disclosures
+    assert made.label_errors == ()
+    assert made.label_errors_why.startswith("not measured")
+
+
+def test_label_errors_are_those_of_people_by_failure_mode() -> None:
+    lines = [line("pass"), line("fail"), line("fail")]
+    made = summary(*lines, contexts=[context(people="fail"), context(people="pass"), context(people="fail")])
+    rows = {one.mode: one for one in made.disclosures.label_errors}
+    assert rows["acceptance_failure"].false_positive.value == 1.0
+    assert rows["acceptance_failure"].false_negative.value == 0.0
+    assert rows["no failure mode"].false_negative.value == 1.0
+
+
+def test_indeterminate_outcomes_have_a_rate_and_reasons() -> None:
+    made = summary(
+        line("pass"), line("error"), line("invalid"), line("fail", termination="wall_time")
+    ).disclosures
+    assert (made.indeterminate.count, made.indeterminate.of) == (3, 4)
+    assert {one.name for one in made.indeterminate_by_reason} == {"acceptance_error", "invalid", "resource"}
+
+
+def test_cost_is_itemised_by_phase() -> None:
+    made = summary(line("pass"), contexts=[context(tokens_in=5, tokens_out=2, human_minutes=3.0)]).disclosures
+    phases = made.cost_by_phase
+    assert phases["inference"]["tokens"] == 7
+    assert phases["sandbox provisioning"]["seconds"] == pytest.approx(1.0)
+    assert phases["human adjudication"]["minutes"] == 3
+    assert made.discoveries == ()
+
+
+def test_tokens_and_reviews_are_taken_from_the_line_where_it_has_them() -> None:
+    made = summary(line("pass", usage={"tokens_in": 3, "tokens_out": 4}, review={"decision": "fail"}))
+    assert made.disclosures.cost_by_phase["inference"]["tokens"] == 7
+    assert made.disclosures.label_errors[0].false_negative.value == 1.0
+
+
+def test_a_failure_mode_is_discovered_once_at_a_cost() -> None:
+    made = summary(
+        line("pass", contract="a"), line("fail", contract="b"), line("fail", contract="c")
+    ).disclosures
+    assert [(one.mode, one.trials, one.cost_usd) for one in made.discoveries] == [
+        ("acceptance_failure", 2, 1.0)
+    ]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"attempt": "first", "trial": "t"},
+        {"attempt": None, "trial": 7},
+        {"cost": {"usd": 1e308}, "durations": {"wall_s": float("inf"), "working_s": 1e300}},
+        {"tags": "acceptance_failure", "gates": ["patch"], "durations": None, "cost": []},
+        {"agent": None, "study": "pilot", "judge": {"opinions": {"model": 1}}, "quality": 3},
+        {"tags": [None, {"a": 1}], "gates": {"patch": None}, "termination": 5},
+    ],
+)
+def test_lines_that_lie_about_their_types_give_numbers_or_words(keys: dict[str, Any]) -> None:
+    rows = [
+        line("pass", contract="a", **keys),
+        line("fail", contract="b", **keys),
+        line("pass", contract="a", **keys),
+    ]
+    json.dumps(summary(*rows).to_json(), allow_nan=False)
+
+
+def test_nothing_to_summarise_is_a_fault_in_words() -> None:
+    with pytest.raises(OperatorFault, match="no result to summarise"):
+        summary()
+
+
+def test_everything_invalid_has_words_and_no_number() -> None:
+    made = summary(line("invalid", "x"), line("invalid", "y"))
+    assert all(one.success.value is None and one.success.why for one in made.agents)
+    assert "cannot tell" in made.comparisons[0].sentence
+    json.dumps(made.to_json(), allow_nan=False)
+
+
+def test_a_file_of_result_lines_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text("\n".join(json.dumps(each) for each in study(0.2, 0.8, 3)) + "\n\n")
+    made = summarise_study(read_results(path))
+    assert (made.trials, made.contracts) == (18, 3)
+    assert any("no folder on this machine" in note for note in made.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [("{", "not JSON"), ("[]", "not a result line"), ('{"schema": "steelyard.result/1"}', "verdict")],
+)
+def test_a_line_that_is_no_result_is_named(tmp_path: Path, text: str, word: str) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text(text)
+    with pytest.raises(OperatorFault, match=rf"lines.jsonl:1: .*{word}"):
+        read_results(path)
+
+
+def test_a_study_of_a_file_is_found_by_name_or_digest(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    place = {"digest": "abcdef", "name": "pilot", "stage": "1", "stratum": "s"}
+    path.write_text(json.dumps(line("pass", study=place)) + "\n" + json.dumps(line("fail")))
+    for name in ("pilot", "abc"):
+        assert len(read_results(path, study=name).lines) == 1

@@ -1,0 +1,86 @@
+# mypy: disable-error-code="arg-type, attr-defined, operator"
+"""One comparison of two agents: what is refused, and what a gate makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from study_lines import context, line, results, study
+
+from steelyard.errors import OperatorFault
+from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
+from steelyard.report.study_summary import summarise_study
+from steelyard.report.study_summary.read_results import ResultSet, _plan_of
+from steelyard.report.study_summary.run_context import RunContext
+from steelyard.report.study_summary.two_agents import compare_named, gate_of
+from steelyard.study.protocol.folder import StudyFolder
+
+
+def compared(*lines: dict[str, object], anyway: bool = False, **more: object) -> object:
+    return compare_named(results(*lines, **more), "one", "two", anyway=anyway)
+
+
+def test_a_gate_without_margin_fails_only_where_a_regression_is_shown() -> None:
+    assert gate_of(compared(*study(0.8, 0.2)), None).failed
+    assert not gate_of(compared(*study(0.5, 0.5)), None).failed
+
+
+def test_a_gate_with_a_margin_fails_unless_the_loss_is_excluded() -> None:
+    few = compared(*study(0.5, 0.5, contracts=8))
+    assert gate_of(few, 0.05).failed
+    assert not gate_of(compared(*study(0.4, 0.8)), 0.05).failed
+
+
+def test_conditions_that_differ_are_refused_before_any_number() -> None:
+    other = RunContext(conditions={"budget": "b2", "graders": "g1"}, agent_version="v1")
+    lines = [line("pass", "one"), line("pass", "two")]
+    with pytest.raises(OperatorFault, match="budget: b1 and b2"):
+        compared(*lines, contexts=[context(), other])
+    made = compared(*lines, contexts=[context(), other], anyway=True)
+    assert made.anyway
+
+
+def test_an_unfinished_study_without_a_rule_is_not_compared() -> None:
+    lines = tuple(study(0.2, 0.8))
+    unfinished = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000)
+    with pytest.raises(OperatorFault, match="180 of 1000 planned trials are finished"):
+        compare_named(unfinished, "one", "two", anyway=False)
+    made = summarise_study(unfinished)
+    assert made.comparisons == ()
+    assert "180 of 1000 planned trials" in made.provisional[0]
+    allowed = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000, stopping_rule="pocock")
+    early = compare_named(allowed, "one", "two", anyway=False).comparison
+    usual = compare_named(results(*lines), "one", "two", anyway=False).comparison
+    assert early.conclusion == "better"
+    assert early.difference.level > 0.98
+    assert early.difference.high - early.difference.low > usual.difference.high - usual.difference.low
+    assert "look before the end" in early.sentence
+
+
+def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_path: Path) -> None:
+    plan = StudyPlan(
+        name="pilot",
+        repeats=3,
+        agents=(PlannedAgent(agent="mine", name="mine", role="agent", identity="a" * 64),),
+        contracts=(PlannedContract(id="one", digest="b" * 64, stratum="s", path="one"),),
+    )
+    folder = StudyFolder.of(tmp_path, plan)
+    folder.begin(plan)
+    lines = [line("pass", study={"digest": plan.identity, "name": "pilot"})]
+    found = _plan_of(tmp_path, lines)
+    assert (found["planned_trials"], found["stopping_rule"]) == (3, None)
+    assert found["plan_note"] == "1 of 3 planned trials have a result; the study has not ended"
+    folder.add("deviation", deviation="stage", stage="main", unmet=["power"])
+    folder.add("end", how="stopped", why="budget")
+    ended = _plan_of(tmp_path, lines)
+    assert "planned_trials" not in ended
+    assert ended["plan_note"].endswith("the study ended: stopped (budget)")
+    made = summarise_study(ResultSet("pilot", tuple(lines), (None,), **ended))
+    assert [(one.what, one.observed) for one in made.deviations] == [
+        ("study: stage", "stage main; unmet power")
+    ]
+    assert made.provisional[0] == ended["plan_note"]
+    folder.add("end", how="complete", why="")
+    assert not _plan_of(tmp_path, lines)["plan_note"]
+    assert _plan_of(tmp_path, [*lines, line("pass")]) == {}

@@ -1,0 +1,165 @@
+# mypy: disable-error-code="operator, arg-type, misc, union-attr"
+"""Censored times against lifelines; cost for each success against the definition of Fieller's interval."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from lifelines import KaplanMeierFitter
+from lifelines.statistics import logrank_test
+from lifelines.utils import restricted_mean_survival_time
+from scipy import stats
+
+from steelyard.stats.bootstrap import Resampling
+from steelyard.stats.cost import Spending, bootstrap_cost_per_success, cost_per_success, pareto_front
+from steelyard.stats.survival import Duration, kaplan_meier, log_rank, median_time, restricted_mean
+
+
+def made(seed: int, count: int = 60, scale: float = 30) -> list[Duration]:
+    generator = random.Random(seed)
+    return [
+        Duration(round(generator.expovariate(1 / scale), 1), generator.random() < 0.6) for _ in range(count)
+    ]
+
+
+def columns(durations: list[Duration]) -> tuple[list[float], list[bool]]:
+    return [one.seconds for one in durations], [one.succeeded for one in durations]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_curve_and_its_interval_are_those_of_lifelines(seed: int) -> None:
+    durations = made(seed)
+    fitted = KaplanMeierFitter().fit(*columns(durations))
+    steps = kaplan_meier(durations)
+    low = fitted.confidence_interval_["KM_estimate_lower_0.95"]
+    high = fitted.confidence_interval_["KM_estimate_upper_0.95"]
+    for step in steps:
+        assert step.survival == pytest.approx(
+            fitted.survival_function_.loc[step.time, "KM_estimate"], abs=1e-9
+        )
+        if step.survival > 0:
+            assert step.low == pytest.approx(low.loc[step.time], abs=1e-9)
+            assert step.high == pytest.approx(high.loc[step.time], abs=1e-9)
+    expected = fitted.median_survival_time_
+    assert median_time(steps) == (None if math.isinf(expected) else pytest.approx(expected))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_restricted_mean_is_that_of_lifelines(seed: int) -> None:
+    durations = made(seed)
+    fitted = KaplanMeierFitter().fit(*columns(durations))
+    expected = restricted_mean_survival_time(fitted, t=25)
+    assert restricted_mean(durations, 25).value == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_interval_of_the_restricted_mean_is_that_of_the_survrm2_formula() -> None:
+    """Times 1, 2, 3 with successes at 1 and 3, horizon 3: area 7/3, variance (4/3)^2 * 1/6 (the last term has none left)."""
+    found = restricted_mean([Duration(1, True), Duration(2, False), Duration(3, True)], 3)
+    assert found.value == pytest.approx(1 + 2 / 3 * 2)
+    half = stats.norm.ppf(0.975) * math.sqrt((4 / 3) ** 2 / 6)
+    assert found.low == pytest.approx(found.value - half, abs=1e-9)
+    assert found.high == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_log_rank_test_is_that_of_lifelines(seed: int) -> None:
+    first, second = made(seed), made(seed + 100, scale=15)
+    (one, one_events), (two, two_events) = columns(first), columns(second)
+    expected = logrank_test(one, two, one_events, two_events)
+    found = log_rank(first, second)
+    assert found.statistic == pytest.approx(expected.test_statistic, abs=1e-9)
+    assert found.p == pytest.approx(expected.p_value, abs=1e-9)
+
+
+def test_repeats_of_a_contract_widen_the_interval_of_the_restricted_mean() -> None:
+    single = [Duration(one.seconds, one.succeeded, str(at)) for at, one in enumerate(made(1, 20))]
+    repeated = [one for one in single for _ in range(5)]
+    plain = [Duration(one.seconds, one.succeeded) for one in repeated]
+    by_contract, by_run = restricted_mean(repeated, 20), restricted_mean(plain, 20)
+    assert by_contract.value == pytest.approx(by_run.value)
+    assert by_contract.high - by_contract.low > 1.5 * (by_run.high - by_run.low)
+
+
+@pytest.mark.parametrize(
+    ("durations", "word"),
+    [
+        ([], "no time"),
+        ([Duration(math.nan, True)], "missing"),
+        ([Duration(3, True)], "no run lasted 5 s"),
+        ([Duration(6, False)], "no run succeeded"),
+    ],
+)
+def test_bad_times_give_words(durations: list[Duration], word: str) -> None:
+    found = restricted_mean(durations, 5)
+    assert found.value is None
+    assert word in found.why
+
+
+def test_a_log_rank_test_without_a_comparison_gives_words() -> None:
+    assert "no time" in log_rank([], [Duration(1, True)]).why
+    assert "no agent succeeds" in log_rank([Duration(1, False)], [Duration(2, False)]).why
+    assert kaplan_meier([]) == []
+
+
+def spent(seed: int, contracts: int = 30) -> list[Spending]:
+    generator = random.Random(seed)
+    return [Spending(generator.uniform(0.5, 3), generator.randint(0, 4), 4) for _ in range(contracts)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_both_ends_of_fiellers_interval_solve_its_equation(seed: int) -> None:
+    rows = spent(seed)
+    found = cost_per_success(rows)
+    limit = stats.t.ppf(0.975, len(rows) - 1)
+    for end in found.interval:
+        rest = np.array([one.cost - end * one.successes for one in rows])
+        t = rest.sum() / math.sqrt(len(rows) * rest.var(ddof=1))
+        assert abs(t) == pytest.approx(limit, abs=1e-9)
+    assert found.low < found.value < found.high
+
+
+def test_without_enough_successes_the_interval_has_no_upper_end() -> None:
+    found = cost_per_success([Spending(1.0, 1, 3), *[Spending(1.0 + at / 10, 0, 3) for at in range(9)]])
+    assert found.high == math.inf
+    assert found.to_json()["unbounded"] == ["high"]
+    assert found.to_json()["high"] is None
+
+
+def test_cost_for_each_success_without_a_success_or_a_cost_gives_words() -> None:
+    assert "no success" in cost_per_success([Spending(1.0, 0), Spending(2.0, 0)]).why
+    assert "1 of 2 contracts is not known" in cost_per_success([Spending(math.nan, 1), Spending(2.0, 1)]).why
+    assert "not known" in bootstrap_cost_per_success([Spending(math.nan, 1)]).why
+    assert "one contract" in cost_per_success([Spending(1.0, 1)]).why
+
+
+def test_the_bootstrap_of_the_ratio_is_near_fieller() -> None:
+    rows = spent(5, 200)
+    fieller, bootstrap = cost_per_success(rows), bootstrap_cost_per_success(rows, Resampling(4000))
+    assert bootstrap.value == pytest.approx(fieller.value)
+    assert bootstrap.interval == pytest.approx(fieller.interval, rel=0.03)
+
+
+def test_a_bootstrap_whose_resamples_have_no_success_has_no_upper_end() -> None:
+    rows = [Spending(1.0, 1, 3), *[Spending(1.0 + at / 10, 0, 3) for at in range(9)]]
+    assert bootstrap_cost_per_success(rows, Resampling(500)).high == math.inf
+
+
+def test_an_agent_that_is_dearer_and_worse_is_not_on_the_front() -> None:
+    def rows(cost: float, wins: int) -> dict[str, Spending]:
+        return {str(at): Spending(cost, int(at < wins)) for at in range(20)}
+
+    found = pareto_front({"good": rows(1.0, 15), "cheap": rows(0.1, 5), "bad": rows(2.0, 4)}, Resampling(500))
+    assert {one.name: one.on_front for one in found.points} == {"good": True, "cheap": True, "bad": False}
+    shares = {one.name: one.probability for one in found.points}
+    assert shares["good"] > 0.95
+    assert shares["bad"] < 0.05
+
+
+def test_an_agent_without_a_known_cost_is_named_and_left_out_of_the_front() -> None:
+    found = pareto_front({"a": {"x": Spending(1.0, 1)}, "b": {"x": Spending(math.nan, 1)}})
+    assert [one.name for one in found.points] == ["a"]
+    assert found.why == "cost is not known: b"
+    assert "share no contract" in pareto_front({"a": {"x": Spending(1, 1)}, "b": {"y": Spending(1, 1)}}).why

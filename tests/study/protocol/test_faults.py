@@ -1,0 +1,116 @@
+"""Faults of the machine in the middle of a study: no result is lost, none is counted twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_study import FakeStudy
+from small_study import MakeContract, SmallStudy, folders
+
+from authoring import Author, Steelyard
+from postgres_server import PostgresServer, postgres_server
+from steelyard.contract.contract import Contract
+from steelyard.report.stored.open_store import open_store
+from steelyard.store.query import Query
+
+EACH = 3  # one agent, noop and reference
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+def test_postgresql_restarted_in_the_middle_of_a_study_loses_nothing(
+    fake_study: FakeStudy, contract: MakeContract, postgres: PostgresServer
+) -> None:
+    restarted = threading.Event()
+
+    def restart(_: Contract) -> None:
+        if not restarted.is_set() and len(folders(fake_study.out)) >= EACH:
+            restarted.set()
+            postgres.stop()
+            postgres.start()
+
+    fake_study.on_prepare = restart
+    small = SmallStudy.of(fake_study, [contract("one"), contract("two"), contract("three")])
+    fake_study.out.mkdir()
+    with open_store(fake_study.out, postgres.url) as store:
+        assert small.study(store).run().how == "complete"
+        assert (restarted.is_set(), store.count(Query(study=small.plan.identity))) == (True, 3 * EACH)
+    assert len(folders(fake_study.out)) == 3 * EACH
+
+
+def test_a_second_machine_with_the_same_store_is_refused(
+    fake_study: FakeStudy, contract: MakeContract, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """It has another folder of runs, so only the store can tell."""
+    small = SmallStudy.of(fake_study, [contract()])
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with open_store(elsewhere, postgres.url) as other:
+        lock = other.lock_study(small.plan.identity)
+        lock.take()
+        fake_study.out.mkdir()
+        with (
+            open_store(fake_study.out, postgres.url) as store,
+            pytest.raises(Exception, match="another process"),
+        ):
+            small.study(store).run()
+        lock.release()
+        with open_store(fake_study.out, postgres.url) as store:
+            assert small.study(store).run().how == "complete"
+
+
+def test_a_clock_that_goes_back_repeats_nothing(fake_study: FakeStudy, contract: MakeContract) -> None:
+    """The runs so far seem to lie in the future."""
+    small = SmallStudy.of(fake_study, [contract("one"), contract("two")])
+    small.run(stages=("shakedown",))
+    before = folders(fake_study.out)
+    for path in before:
+        os.utime(path, (4_000_000_000, 4_000_000_000))
+    assert small.run().how == "complete"
+    assert (len(before), len(folders(fake_study.out))) == (EACH, 2 * EACH)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+def test_a_full_disk_stops_the_study_and_the_rest_is_run_when_there_is_room(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    study, disk = tmp_path / "study.yaml", tmp_path / "disk"
+    disk.mkdir()
+    steelyard("plan", author.write(), "--agent", "mine=command:true", "--repeats", 4, "--out", study)
+    script = f"""
+mount -t tmpfs -o size=24m none {disk} || exit 77
+export STEELYARD_CACHE={cache}
+python=$1
+head -c 23m /dev/zero > {disk}/filler
+$python -m steelyard study run {study} --runs {disk}/runs > {tmp_path}/first 2>&1; echo $? > {tmp_path}/code
+rm {disk}/filler
+$python -m steelyard study resume {study} --runs {disk}/runs > {tmp_path}/second 2>&1 || true
+$python -m steelyard study status {study} --runs {disk}/runs --json > {tmp_path}/status
+"""
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", sys.executable], check=False, capture_output=True
+    )
+    if done.returncode == 77:
+        pytest.skip("nothing can be mounted here")
+    assert (tmp_path / "code").read_text().strip() != "0", (tmp_path / "first").read_text()
+    assert '"state":"complete"' in (tmp_path / "status").read_text(), (tmp_path / "second").read_text()
+
+
+def test_a_store_that_cannot_be_written_is_one_line(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    study, runs = tmp_path / "study.yaml", tmp_path / "runs"
+    steelyard("plan", author.write(), "--agent", "mine=command:true", "--out", study)
+    runs.write_text("a file, where the folder of runs should be")
+    said = steelyard("study", "run", study, "--runs", runs)
+    assert (said.code, "is not a folder" in said.err, len(said.err.splitlines())) == (2, True, 1)

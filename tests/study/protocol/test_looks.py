@@ -1,0 +1,28 @@
+"""A study that stops when a difference is decided looks once for each repeat, and pays for each look."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from steelyard.stats.clusters import t_quantile
+from steelyard.study.protocol.stopping import _quantile
+
+
+def quantile(look: int, repeats: int) -> float:
+    progress: Any = SimpleNamespace(plan=SimpleNamespace(repeats=repeats))
+    return _quantile(progress, look, 29)
+
+
+def test_an_early_look_needs_more_than_a_late_one() -> None:
+    assert quantile(1, 5) > quantile(3, 5) > quantile(5, 5) > t_quantile(29)
+
+
+def test_the_only_look_is_the_usual_interval() -> None:
+    assert quantile(1, 1) == pytest.approx(t_quantile(29), abs=1e-6)
+
+
+def test_more_trials_than_planned_repeats_are_the_last_look() -> None:
+    assert quantile(9, 5) == quantile(5, 5)

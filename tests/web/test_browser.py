@@ -1,0 +1,189 @@
+"""A real browser reads every page: nothing of a record runs, nothing overflows, the timeline is virtual, keys and readers work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import needs_browser, opened, started_browser
+from hostile_runs import RUN, make_hostile_run
+from made_records import made_lines, made_store
+from playwright.sync_api import Browser
+from viewer import Viewer, viewing
+
+from steelyard.report.html.study_report import study_html
+from steelyard.report.study_summary.read_results import of_lines
+from steelyard.report.study_summary.summarise import summarise_study
+from steelyard.web.records import Records
+
+pytestmark = needs_browser
+EVENTS = 5000
+TABS = (
+    "",
+    "/diff",
+    "/scorers",
+    "/judge",
+    "/why",
+    "/checks",
+    "/cost",
+    "/files",
+    "/evidence",
+    "/review",
+    "/event/3",
+    "/file/agent/stdout.txt",
+)
+HOSTILE_PAGES = (
+    *(f"/run/{RUN}{tab}" for tab in TABS),
+    "/",
+    "/contracts",
+    "/agents",
+    "/studies",
+    "/study/all",
+    "/compare",
+)
+NARROW = {"viewport": {"width": 360, "height": 780}}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """One run, 5,000 events, every text of it hostile."""
+    root = tmp_path_factory.mktemp("hostile")
+    make_hostile_run(root, events=EVENTS)
+    with viewing(root) as viewer:
+        yield viewer
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """400 runs of a study."""
+    root = tmp_path_factory.mktemp("many")
+    with viewing(root, Records(root, made_store(root, 20, 4))) as viewer:
+        yield viewer
+
+
+def test_nothing_that_a_record_contains_runs_or_leaves_the_page(browser: Browser, hostile: Viewer) -> None:
+    with opened(browser, hostile, **NARROW) as (page, complaints):
+        for path in HOSTILE_PAGES:
+            page.goto(
+                f"{hostile.origin}{path}", wait_until="networkidle" if path == f"/run/{RUN}" else "load"
+            )
+            assert page.evaluate("window.pwned") is None, path
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), (
+                f"{path} is too wide"
+            )
+            assert page.locator("header.site").is_visible(), path
+        assert complaints == []
+
+
+def test_the_timeline_holds_only_the_rows_in_view(browser: Browser, hostile: Viewer) -> None:
+    with opened(browser, hostile) as (page, complaints):
+        page.goto(f"{hostile.origin}/run/{RUN}", wait_until="networkidle")
+        rows = page.locator("#timeline li[data-seq]")
+        rows.first.wait_for()
+        assert rows.count() < 150
+        page.fill("#jump", "4000")
+        page.click("#filter button")
+        page.wait_for_selector('#timeline li[data-seq="4000"].chosen')
+        page.locator("#event pre", has_text='"seq": 4000').wait_for()
+        assert rows.count() < 150
+        page.locator("#timeline").evaluate("box => box.scrollTop = box.scrollHeight")
+        page.wait_for_selector(f'#timeline li[data-seq="{EVENTS + 11}"]')
+        page.check('input[value="alert"]')
+        page.locator("#matches", has_text="2 of ").wait_for()
+        page.locator("#chain", has_text="holds").wait_for()
+        assert complaints == []
+
+
+def test_pages_are_read_without_javascript(browser: Browser, hostile: Viewer) -> None:
+    with opened(browser, hostile, java_script_enabled=False) as (page, _):
+        page.goto(f"{hostile.origin}/run/{RUN}")
+        assert page.locator("#timeline li").count() == 200
+        page.click("text=Next")
+        assert page.locator("#timeline li .seq").first.inner_text() == "201"
+        page.click("nav.tabs >> text=Diff")
+        assert page.locator("details.file").count() == 1
+
+
+def test_the_explorer_is_used_by_keyboard(browser: Browser, many: Viewer) -> None:
+    with opened(browser, many) as (page, complaints):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+        page.keyboard.press("/")
+        assert page.evaluate("document.activeElement.id") == "search"
+        page.keyboard.type("careful")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**q=careful**")
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/run/**")
+        assert page.locator("h1").inner_text()
+        assert complaints == []
+
+
+def test_a_view_is_an_address(browser: Browser, many: Viewer) -> None:
+    with opened(browser, many) as (page, _):
+        page.click("text=Judge PASS, checks fail")
+        page.wait_for_url("**verdict=fail**")
+        address = page.url
+        page.click("thead >> text=Cost")
+        page.wait_for_url("**sort=cost_usd**")
+        page.goto(address)
+        assert page.locator('input[name="verdict"][value="fail"]').is_checked()
+
+
+AUDITED = ("/", "/contract/task-003", "/agent/careful", f"/study/{'5' * 64}", "/compare?a=quick&b=careful")
+
+
+def serious(results: object) -> list[str]:
+    found = results.response["violations"]  # type: ignore[attr-defined]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+LIGHT = (
+    *((True, path) for path in AUDITED),
+    *((False, tab) for tab in ("", "/diff", "/scorers", "/judge", "/checks", "/evidence", "/review")),
+)
+DARK = ((True, "/"), (True, f"/study/{'5' * 64}"), (False, "/diff"), (False, "/judge"))
+
+
+@pytest.mark.parametrize(("scheme", "pages"), [("light", LIGHT), ("dark", DARK)])
+def test_axe_finds_no_serious_issue(
+    browser: Browser, many: Viewer, hostile: Viewer, scheme: str, pages: tuple[tuple[bool, str], ...]
+) -> None:
+    """The same words and elements in both schemes, so the dark one is looked at where it has other colours."""
+    found: list[str] = []
+    for viewer in (many, hostile):
+        with opened(browser, viewer, color_scheme=scheme, bypass_csp=True) as (page, _):
+            for path in [path for is_many, path in pages if is_many is (viewer is many)]:
+                page.goto(f"{viewer.origin}{path if viewer is many else f'/run/{RUN}{path}'}")
+                found += [f"{path} {issue}" for issue in serious(Axe().run(page))]
+    assert found == []
+
+
+def test_the_html_report_is_one_file_that_loads_nothing_and_fits_a_phone(
+    browser: Browser, tmp_path: Path
+) -> None:
+    report = tmp_path / "report.html"
+    report.write_text(study_html(summarise_study(of_lines("made", list(made_lines(12, 3))))))
+    context = browser.new_context(viewport={"width": 360, "height": 780}, bypass_csp=True)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report.as_uri())
+    assert asked == [report.as_uri()]
+    assert page.locator("svg.plot").count() == 8
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+    assert serious(Axe().run(page)) == []
+    context.close()
