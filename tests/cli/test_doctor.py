@@ -113,7 +113,11 @@ def test_who_can_judge_is_reported_without_any_key(
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(doctor, "examine", list)  # the rest of the machine is looked at above
     code, out = answer(capsys, "--json")
-    told = [f"{one['state']}: {one['says']}" for one in json.loads(out)["readings"]]
+    told = [
+        f"{one['state']}: {one['says']}"
+        for one in json.loads(out)["readings"]
+        if one["name"].startswith("judge")
+    ]
     assert code == 0
     assert KEY not in out
     assert [text.startswith(begin) for text, begin in zip(told, said, strict=True)] == [True, True], told

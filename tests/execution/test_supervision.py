@@ -187,7 +187,7 @@ REPORTING = {
     "dollars": ((("cost", {"usd": 1.0, "method": "csv"}),), "cost_cap", {"cost_usd": 0.5}),
     "calls": ((CALL, CALL), "tool_call_cap", {"tool_calls": 1}),
     "failed test runs": ((CALL, FAILED, CALL, FAILED), "failed_check_cap", {"failed_checks": 1}),
-    "the same call": ((CALL,) * 10, "repeated_call", {}),
+    "the same call": ((CALL,) * 20, "repeated_call", {}),
     "two states in turn": ((edit("a", "b"), CALL, edit("b", "a"), CALL) * 4, "oscillation", {}),
 }
 

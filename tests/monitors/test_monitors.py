@@ -271,3 +271,12 @@ def test_an_alert_names_the_stage_in_which_it_was_raised() -> None:
         [ENTER, call("sudo a"), LEAVE, ("check.start", {"id": "x"}), response("I will use sudo.")]
     )
     assert [one["stage"] for one in raised] == ["write", "acceptance"]
+
+
+def test_files_that_a_build_makes_and_removes_are_no_oscillation() -> None:
+    """Of an agent that reports no calls, only the contract can say that sampled processes are its decisions."""
+    made, removed = change("lock", None, "x"), change("lock", "x", None)
+    steps = [ENTER, *[made, sample(), removed, process("make", key="3-3")] * 20]
+    assert not alerts(steps)
+    sampled = {"breakers": {"sampled": True}}
+    assert "oscillation" in {one["code"] for one in alerts(steps, policy=sampled)}

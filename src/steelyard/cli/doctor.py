@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from steelyard.judge.provider import WIRES, default_models, juror_of
 from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
+from steelyard.sandboxes.process_tree import ProcessTree
 
 HELP = "report what this machine can enforce, and how to fix what it cannot"
 SCHEMA = "steelyard.doctor/1"
@@ -27,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     cleaned = clean() if args.clean else None
-    readings = [*examine(), *judges(os.environ)]
+    readings = [*examine(), *supervision(), *judges(os.environ)]
     if args.json:
         _write(json.dumps(_as_json(readings, cleaned)))
     elif sys.stdout.isatty():
@@ -36,6 +37,15 @@ def run(args: argparse.Namespace) -> int:
         for line in [*_cleaned_lines(cleaned), *map(_line, readings), _verdict(readings)]:
             _write(line)
     return 0 if can_run(readings) else 3
+
+
+def supervision() -> Iterator[Reading]:
+    """What monitors can see of an agent, and how a run can be paused."""
+    is_seen = ProcessTree(os.getpid()).usage().cpu_s is not None
+    says = "processes in a sandbox are seen several times a second, and stopped by SIGSTOP for a pause"
+    unseen = "/proc does not show processes: an agent's commands are not seen, and no run can be paused"
+    yield Reading("monitor: processes", "ok" if is_seen else "limited", says if is_seen else unseen)
+    yield Reading("monitor: system calls", "ok", "denied system calls are refused, and leave no event")
 
 
 def judges(env: Mapping[str, str]) -> Iterator[Reading]:

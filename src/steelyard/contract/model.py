@@ -297,7 +297,7 @@ class Breakers(Strict):
     """Loops that cost money and change nothing. The thresholds are policy choices, not optima."""
 
     no_progress: NoProgress = NoProgress()
-    repeated_call: Breaker = Breaker(times=10, action="terminate")
+    repeated_call: Breaker = Breaker(times=20, action="terminate")
     oscillation: Breaker = Breaker(times=5, action="terminate")
     reinstall: Breaker = Breaker(times=3, action="alert")
     idle_tests: Breaker = Breaker(times=4, action="throttle")

@@ -1,7 +1,8 @@
 """Contract, agent and sandbox -> which caps bind this run, and by what.
 
-"caps": {"tool_calls": {"value": 400, "enforced": "none", "why": "the agent reports no tool calls"}, ...}
+"caps": {"tool_calls": {"value": 400, "enforced": "none"}, ...}
 "enforced_caps": ["wall_s", "cpu_s", ...]       those that something enforces
+"observation": {"processes": "sampled", "system_calls": "none"}
 
 clock       the harness ends the agent's work
 events      a monitor counts what the agent reports
@@ -22,6 +23,7 @@ from steelyard.sandboxes.base import Facts
 _OF_MODELS = ("cost_usd", "cost_units", "tokens", "model_calls")
 _OF_CALLS = ("tool_calls", "failed_checks", "command_s")
 _SAMPLED = ("dependency_installs", "cpu_s", "memory_mb", "disk_mb", "processes")
+_REPORTING = frozenset({"client"})  # a parameter of clients whose calls become events
 _SEEN = frozenset({"bubblewrap", "docker", "local"})
 
 
@@ -40,6 +42,7 @@ def caps_of(spec: ContractSpec, agent: Agent, facts: Facts, *, has_gateway: bool
         if name != "headroom" and value is not None
     }
     return {
+        "observation": {"processes": enforced["cpu_s"], "system_calls": "none"},
         "caps": caps,
         "enforced_caps": sorted(name for name, cap in caps.items() if cap["enforced"] != "none"),
     }
@@ -53,7 +56,9 @@ def _models(agent: Agent, facts: Facts, *, has_gateway: bool) -> dict[str, str]:
 
 
 def _calls(agent: Agent) -> dict[str, str]:
-    return dict.fromkeys(_OF_CALLS, "none" if agent.in_sandbox else "events")
+    """A known client reports its calls; any other process does not, and data makes none."""
+    is_reported = not agent.in_sandbox or not _REPORTING.isdisjoint(agent.parameters())
+    return dict.fromkeys(_OF_CALLS, "events" if is_reported else "none")
 
 
 def _samples(facts: Facts) -> dict[str, str]:

@@ -30,6 +30,7 @@ _S = 1_000_000_000
 _WORK = frozenset(
     {"tool.call", "tool.result", "process.start", "model.request", "model.response", "sandbox.sample"}
 )
+_DECISIONS = frozenset({"tool.call", "model.request"})
 _ACTIVITY = frozenset({"tool.call", "tool.result", "process.start", "model.request", "model.response"})
 
 
@@ -55,7 +56,8 @@ class LivenessMonitor:
     _installs: dict[str, Counted] = field(default_factory=dict)
     _processes: set[Any] = field(default_factory=set)  # sampled installations, which start themselves again
     _last_key: str = ""
-    _visits: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=3))  # state, event
+    _visits: deque[int] = field(default_factory=lambda: deque([0], maxlen=2))  # states
+    _changed_seq: int = 0  # the last change of the workspace
     _returns: Counted = field(default_factory=Counted)
     _seen: set[int] = field(default_factory=lambda: {0})
     _progress_t: int | None = None
@@ -70,7 +72,10 @@ class LivenessMonitor:
         if not context.is_agent_at_work:
             return
         if event.type in _WORK and context.changed_by:
-            yield from self._visit(event, context)
+            self._settle(event, context)
+        # Files that a build makes and removes while a call runs are no decisions of the agent.
+        if event.type in _DECISIONS or (self.breakers.sampled and event.type in _WORK):
+            yield from self._visit(context.state)
         call = context.call
         if call is not None:
             yield from self._reinstall(call, event)
@@ -81,31 +86,29 @@ class LivenessMonitor:
                 yield from self._burst(call)
         yield from self._stall(event, context)
 
-    def _visit(self, event: Event, context: Context) -> Iterator[Alert]:
+    def _settle(self, event: Event, context: Context) -> None:
         """The workspace is in another state, and the agent goes on from there."""
-        state, by = context.state, context.changed_by[-1]
+        self._changed_seq = context.changed_by[-1]
         context.changed_by.clear()
         self._same.clear()
         self._tests = Counted()
-        if state not in self._seen:
-            self._seen.add(state)
+        if context.state not in self._seen:
+            self._seen.add(context.state)
             self._mark_progress(event)
-        before = list(self._visits) or [(0, 0)]
-        is_return = len(before) >= 2 and before[-2][0] == state != before[-1][0]
-        is_first_return = len(before) == 1 and state == 0 != before[-1][0]
-        self._visits.append((state, by))
-        if not is_return and not is_first_return:
+
+    def _visit(self, state: int) -> Iterator[Alert]:
+        """A state in which the agent decides what to do next."""
+        if state == self._visits[-1]:
+            return
+        is_return = len(self._visits) > 1 and self._visits[-2] == state
+        self._visits.append(state)
+        if not is_return:
             self._returns = Counted()
             return
         rule = self.breakers.oscillation
-        if self._returns.add(by) == rule.times:
-            yield _alert(
-                "oscillation",
-                f"the workspace went back and forth between two states {rule.times} times",
-                rule.action,
-                self._returns,
-                rule.times,
-            )
+        if self._returns.add(self._changed_seq) == rule.times:
+            why = f"the workspace went back and forth between two states {rule.times} times"
+            yield _alert("oscillation", why, rule.action, self._returns, rule.times)
 
     def _repeat(self, call: Call, context: Context) -> Iterator[Alert]:
         if not context.is_watched and call.key != self._last_key:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from steelyard.agents.catalogue import find_agent
 from steelyard.errors import OperatorFault
@@ -62,7 +63,7 @@ def add_gateway_options(parser: argparse.ArgumentParser) -> None:
         "--cost-model",
         default="",
         metavar="FILE",
-        help="prices of the operator's own: a CSV file with action_type, unit, unit_price",
+        help="prices of the operator's own, of models, execution, people and overhead: a CSV file with action_type, unit, unit_price",
     )
     group.add_argument(
         "--no-model-text",
@@ -113,9 +114,9 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
         raise OperatorFault(
             "--agent-env, --agent-host, --agent-path and --agent-provider are for agents that run, and none of these does"
         )
-    if options.gateway != NO_GATEWAY_OPTIONS and not speaks:
+    if replace(options.gateway, cost_model="") != NO_GATEWAY_OPTIONS and not speaks:
         raise OperatorFault(
-            "--upstream, --record, --replay, --cost-model and --no-model-text are for agents that reach models through the gateway, and "
+            "--upstream, --record, --replay and --no-model-text are for agents that reach models through the gateway, and "
             "none of these does; --agent-provider NAME opens it"
         )
     for name in sorted(unredacted):

@@ -1,0 +1,48 @@
+"""An agent that does not want to be paused: it wakes its processes as fast as it can, forks all the time, and ignores signals.
+
+A pause stops every process but the sandbox's own process 1, so that nothing is left that could wake another.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from steelyard.sandboxes.base import Command, Sandbox, SandboxSpec
+from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
+
+RESISTING = {
+    "wakes everything": "trap '' CONT TSTP; while :; do kill -CONT -1; done & while :; do kill -CONT -1; done",
+    "forks all the time": "f() { while :; do (exec true) & done; }; f & f",
+    "leaves its parent": "(setsid sh -c 'while :; do :; done' &) ; while :; do (setsid true &); done",
+}
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    monkeypatch.setenv("STEELYARD_CACHE", str(cache))
+    (tmp_path / "tree").mkdir()
+    with BubblewrapBackend().start(SandboxSpec((tmp_path / "tree",))) as started:
+        yield started
+
+
+@pytest.mark.parametrize("script", RESISTING.values(), ids=RESISTING)
+def test_an_agent_cannot_go_on_while_it_is_paused(sandbox: Sandbox, script: str) -> None:
+    thread = threading.Thread(target=lambda: sandbox.run(Command(("/bin/sh", "-c", script))))
+    thread.start()
+    tree = sandbox.process_tree()
+    assert tree is not None
+    try:
+        while not tree.usage().cpu_s:
+            time.sleep(0.01)
+        assert tree.freeze()
+        used = tree.usage().cpu_s
+        time.sleep(0.3)
+        assert tree.usage().cpu_s == used
+    finally:
+        sandbox.kill_processes()
+        thread.join()
