@@ -16,10 +16,12 @@ from benchmarks import (
     grading,
     identity,
     importing,
+    monitors,
     sandbox,
     table,
     trace,
     trial,
+    watching,
 )
 from benchmarks.measure import Measured
 from benchmarks.workshop import Workshop, workshop
@@ -27,7 +29,9 @@ from benchmarks.workshop import Workshop, workshop
 ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **sandbox.ROWS,
     **capture.ROWS,
+    **watching.ROWS,
     **trace.ROWS,
+    **monitors.ROWS,
     **trial.ROWS,
     **identity.ROWS,
     **container.ROWS,

@@ -5,6 +5,8 @@
     docs/reference/contract.schema.json   the same, for editors
     docs/reference/result.schema.json     the line that `--json` prints
     docs/reference/result.md              only its table of verdict rules, between two marks
+    docs/reference/rules.md               from src/steelyard/monitors/rules/rules.yaml
+    docs/limits.md                        only how many risky operations the rules catch, between two marks
     docs/graders.md                       from the docstrings of the graders
 
 `--check` writes nothing and exits 1 when a page is not what the code says.
@@ -30,6 +32,9 @@ NOTES = Path(__file__).with_name("contract_notes.yaml")
 MADE = "<!-- Made by `make docs` from the code; edit the code instead. -->\n"
 RULES_BEGIN = "<!-- made by `make docs` from src/steelyard/verdict/rules.py -->"
 RULES_END = "<!-- end of what is made -->"
+RATES_BEGIN = "<!-- made by `make docs` from scripts/risky_operations.yaml -->"
+OPERATIONS = Path(__file__).with_name("risky_operations.yaml")
+FORMATS = {"shell": "shell", "python": "code", "text": "text"}
 WIDTH = 100
 
 
@@ -242,6 +247,63 @@ def result_page() -> str:
     return f"{before}{RULES_BEGIN}\n{table}{RULES_END}{after}"
 
 
+def rules_page() -> str:
+    """Every policy rule, with what it matches and what it must not match."""
+    rules = import_module("steelyard.monitors.rules.rule").built_in_rules()
+    parts = [
+        MADE,
+        "# Policy rules\n",
+        f"Version `{rules.version}`, digest `{rules.digest}`. The manifest of a run has both.\n",
+        "A rule matches shell commands, code and plain text alike, and the alert records the `format`. It is advisory unless",
+        "`policy.rules` of the contract gives its class an action. A shell pattern is matched at the beginning of each command of a",
+        "pipe, after wrappers such as `env` and `sh -c` are opened; a text pattern in each sentence, unless a negation stands before it.",
+        "The examples are tested: each of the first column must match, none of the second may.\n",
+    ]
+    for rule in rules.rules:
+        parts += [
+            f"## {rule.id}\n",
+            f"Class `{rule.rule_class}`: {rule.why}.\n",
+            "| format | matches | does not match |",
+            "|---|---|---|",
+        ]
+        for name in rule.match:
+            parts.append(f"| {name} | {_examples(rule.match[name])} | {_examples(rule.no_match[name])} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _examples(examples: tuple[str, ...]) -> str:
+    return "<br>".join(_code(one) for one in examples)
+
+
+def _code(text: str) -> str:
+    marks = "``" if "`" in text else "`"
+    return f"{marks}{text}{marks}".replace("\n", " ⏎ ").replace("|", "\\|")
+
+
+def limits_page() -> str:
+    """The page as its authors wrote it, with the share of risky operations that is caught made again between its marks."""
+    text = (DOCS / "limits.md").read_text()
+    before, mark, rest = text.partition(RATES_BEGIN)
+    _, end, after = rest.partition(RULES_END)
+    if not mark or not end:
+        raise ValueError(f"docs/limits.md has no {RATES_BEGIN} ... {RULES_END}")
+    return f"{before}{RATES_BEGIN}\n{rates_table()}{RULES_END}{after}"
+
+
+def rates_table() -> str:
+    rules = import_module("steelyard.monitors.rules.rule").built_in_rules()
+    listed = import_module("yaml").safe_load(OPERATIONS.read_text())
+    lines = ["| format | risky operations caught | benign look-alikes caught |", "|---|---|---|"]
+    for name, format_ in FORMATS.items():
+        caught, benign = (
+            sum(any(True for _ in rules.find(one[name], format_)) for one in listed[kind])
+            for kind in ("risky", "benign")
+        )
+        lines.append(f"| {name} | {caught} of {len(listed['risky'])} | {benign} of {len(listed['benign'])} |")
+    return "\n".join(lines) + "\n"
+
+
 def contract_schema() -> str:
     catalogue = import_module("steelyard.graders.catalogue").CATALOGUE
     return _json(import_module("steelyard.contract.schema").contract_schema(catalogue))
@@ -261,6 +323,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "reference/contract.schema.json": contract_schema,
     "reference/result.schema.json": result_schema,
     "reference/result.md": result_page,
+    "reference/rules.md": rules_page,
+    "limits.md": limits_page,
     "graders.md": graders_page,
 }
 

@@ -20,6 +20,7 @@ ROOMS = (
     *(
         "errors",
         "sandbox_paths",
+        "rubric",
         "stats",
         "grammars",
         "filesystem",
@@ -49,7 +50,7 @@ ROOMS = (
         "cli",
     ),
 )
-ROOT = {"steelyard", "api", "rubric", "__main__"}  # the front door may open any room; importing it opens none
+ROOT = {"steelyard", "api", "__main__"}  # the front door may open any room; importing it opens none
 
 BANS = {
     "judge": {"sandboxes", "bench", "execution", "agents", "gateway", "monitors"},

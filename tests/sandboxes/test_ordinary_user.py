@@ -60,6 +60,7 @@ def can_run_as_nobody() -> bool:
         [*COMMANDS, "tests/sandboxes/init/test_init_timeouts.py"],
         [
             "tests/sandboxes/test_sandboxed_workspace.py",
+            "tests/sandboxes/test_write_switch.py",
             "tests/sandboxes/bubblewrap/test_launcher_lifetime.py",
         ],
         ["tests/sandboxes/test_local_sandbox.py", *ORPHANS],

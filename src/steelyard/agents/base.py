@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from steelyard.agents.traces.items import NativeFile
 from steelyard.bench.apply_patch import Applied
@@ -37,6 +37,8 @@ from steelyard.sandboxes.base import (
 )
 from steelyard.sandboxes.init.feed import Feed
 
+# It can run the control command of stages; it is the contract's own or a replay; it cannot run commands.
+StageRole = Literal["asks", "exempt", "cannot"]
 NOT_FOUND = 127  # what a shell says of a command that is not there
 AGENT_BYTES = 4 << 20  # of what an agent's process prints on one stream, in `agent/`
 STOPPED = "the run was stopped"
@@ -146,7 +148,7 @@ class Turn:
             "whole_agent": True,
             "ceiling_s": round(self.wall_s, 3),
         }
-        self.events.append("tool.call", "agent", call)
+        seq = self.events.append("tool.call", "agent", call)
         command = Command(
             argv,
             env={**self.workplace.env, **self.env},
@@ -160,6 +162,7 @@ class Turn:
             "tool.result",
             "agent",
             {
+                "call": seq,
                 "whole_agent": True,
                 "exit_status": finished.exit_code,
                 "signal": finished.signal,
@@ -207,6 +210,10 @@ class Agent(Protocol):
     @property
     def resources(self) -> AgentResources:
         """Variables, hosts and folders of the agent's own."""
+
+    @property
+    def stage_role(self) -> StageRole:
+        """How the agent keeps the stages of a contract."""
 
     @property
     def delivers_by_step(self) -> bool:

@@ -15,6 +15,7 @@ from steelyard.agents.clients.catalogue import CLIENTS, client_agent
 from steelyard.agents.configured import configured
 from steelyard.agents.data import Noop, Patch, Reference, Tree
 from steelyard.agents.process import CommandLine, Script, Solution
+from steelyard.agents.replay import Replay
 from steelyard.agents.step_solutions import StepSolutions
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
@@ -29,9 +30,15 @@ BUILT_IN: dict[str, Callable[[str], Agent]] = {
     "command": CommandLine,
     "patch": lambda arg: Patch(Path(arg)),
     "tree": lambda arg: Tree(Path(arg)),
+    "replay": lambda arg: Replay(Path(arg)),
 }
 
-NEEDED = {"script": ("file", "FILE"), "patch": ("file", "FILE"), "tree": ("folder", "DIR")}
+NEEDED = {
+    "script": ("file", "FILE"),
+    "patch": ("file", "FILE"),
+    "tree": ("folder", "DIR"),
+    "replay": ("run folder", "RUN"),
+}
 ALONE = ("noop", REFERENCE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 

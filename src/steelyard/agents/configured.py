@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.agents.base import Agent, AgentResources, Delivery, Session, Workplace
+from steelyard.agents.base import Agent, AgentResources, Delivery, Session, StageRole, Workplace
 from steelyard.contract.allowed_hosts import checked_door
 from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
@@ -48,6 +48,10 @@ class ConfiguredAgent:
     @property
     def in_sandbox(self) -> bool:
         return self.agent.in_sandbox
+
+    @property
+    def stage_role(self) -> StageRole:
+        return self.agent.stage_role
 
     @property
     def delivers_by_step(self) -> bool:

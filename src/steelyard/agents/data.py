@@ -15,6 +15,7 @@ from steelyard.agents.base import (
     EachTurnAlone,
     Ending,
     Session,
+    StageRole,
     Turn,
     Workplace,
 )
@@ -34,6 +35,7 @@ class DataAgent:
     in_sandbox: ClassVar[bool] = False
     resources: ClassVar[AgentResources] = NO_RESOURCES
     delivers_by_step: ClassVar[bool] = False
+    stage_role: ClassVar[StageRole] = "exempt"
 
     def parameters(self) -> Mapping[str, Any]:
         return {}

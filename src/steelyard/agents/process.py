@@ -18,6 +18,7 @@ from steelyard.agents.base import (
     EachTurnAlone,
     Ending,
     Session,
+    StageRole,
     Turn,
     Workplace,
     ending_of,
@@ -44,6 +45,7 @@ class ProcessAgent(ABC):
     in_sandbox: ClassVar[bool] = True
     resources: ClassVar[AgentResources] = NO_RESOURCES
     delivers_by_step: ClassVar[bool] = False
+    stage_role: ClassVar[StageRole] = "asks"
 
     def extra_mounts(self) -> tuple[Mount, ...]:
         return ()
@@ -108,6 +110,7 @@ class Solution(ProcessAgent):
     contract: Contract
     reference: ScriptReference
     name: str = "reference"
+    stage_role: ClassVar[StageRole] = "exempt"
 
     def parameters(self) -> Mapping[str, Any]:
         return {"script": {"sha256": self.contract.files[self.reference.script].sha256}}

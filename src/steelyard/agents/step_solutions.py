@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
-from steelyard.agents.base import Ending, Turn
+from steelyard.agents.base import Ending, StageRole, Turn
 from steelyard.agents.process import SOLUTION, ProcessAgent, Solution
 from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
@@ -24,6 +24,7 @@ class StepSolutions(ProcessAgent):
 
     contract: Contract
     name: str = "reference"
+    stage_role: ClassVar[StageRole] = "exempt"
 
     def _scripts(self) -> dict[int, ScriptReference]:
         references = enumerate((step.reference for step in self.contract.steps), start=1)

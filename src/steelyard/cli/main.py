@@ -36,9 +36,11 @@ VERBS = {
     "agents": "list agents; `agents install NAME` installs the client of one",
     "grade": "grade a patch or a folder against a contract, without an agent",
     "regrade": "grade sealed runs again; the original result still counts",
+    "replay": "make the recorded changes of a run again and compare the results",
     "runs": "list runs: when, contract, agent, verdict",
     "show": "show a run: verdict, gates, grades, findings",
     "logs": "print what the agent of a run printed; -f follows it",
+    "operate": "decide about paused runs: list, show the alert, resume, terminate or quarantine",
     "diff": "show what a run changed, or how two runs differ",
     "verify": "verify that the record of a run was not altered",
     "cache": "show the cache and its size; `cache prune` removes old entries",
@@ -59,6 +61,8 @@ _SYNONYMS = {  # words of other tools, and what they are here
     "view": "show",
     "score": "grade",
     "clean": "doctor",
+    "resume": "operate",
+    "pause": "operate",
 }
 INFRASTRUCTURE = 3
 

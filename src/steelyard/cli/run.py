@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="[NAME=]KIND[:ARG]",
-        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR; NAME is its name in tables and folders; "
+        help="noop, reference, script:FILE, command:LINE, patch:FILE, tree:DIR, replay:RUN; NAME is its name in tables and folders; "
         "may be repeated",
     )
     add_agent_options(parser)

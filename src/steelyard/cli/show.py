@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,10 +25,12 @@ from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import grading_files, read_gradings
 from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.live_state import live_state
+from steelyard.evidence.trace.chain import read_events
 from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.report.terminal import seconds, table_of_results
+from steelyard.report.trace.timeline import trace_line
 from steelyard.verdict.required import Required
 
 HELP = "show a run: verdict, gates, grades, findings"
@@ -49,6 +53,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="which grading of a regraded run (default 1: the result of record)",
     )
+    parser.add_argument(
+        "--trace", action="store_true", help="every event of the run, one line each; with --json as recorded"
+    )
     add_required(parser)
 
 
@@ -64,8 +71,12 @@ def run(args: argparse.Namespace) -> int:
     if args.run is None:
         if args.grading != 1:
             raise OperatorFault("--grading needs a RUN")
+        if args.trace:
+            raise OperatorFault("--trace needs a RUN")
         return _show_all(args)
     folder = find_run(args.runs, args.run)
+    if args.trace:
+        return _show_trace(folder, as_json=args.json)
     state = _unfinished(folder)
     if state == "running":
         live = live_state(folder)
@@ -86,6 +97,21 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(console(), shown)
     return _code([shown])
+
+
+def _show_trace(folder: RunFolder, *, as_json: bool) -> int:
+    """Every event, of a run that is under way or was killed too; 1 when the log is damaged."""
+    try:
+        for event in read_events(folder.events):
+            if as_json:
+                print_json(asdict(event))
+            else:
+                sys.stdout.write(f"{trace_line(event)}\n")
+    except _DAMAGED as error:
+        raise OperatorFault(
+            f"the events of {folder.run_id} cannot be read: {one_line(str(error))}"
+        ) from error
+    return 0
 
 
 def _code(found: Sequence[_Shown]) -> int:

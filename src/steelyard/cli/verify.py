@@ -15,10 +15,19 @@ from steelyard.evidence.change.change import Change
 from steelyard.evidence.folder.folder import CHANGE, SEAL, RunFolder, find_run
 from steelyard.evidence.folder.gradings import grading_files
 from steelyard.evidence.folder.seal import Break, leftovers
+from steelyard.evidence.trace.completeness import Completeness, measure_completeness
 from steelyard.filesystem.tree import shown
 from steelyard.study.verify_record import record_breaks
 
 SCHEMA = "steelyard.verify/1"
+NAMES = {
+    "acceptance": "acceptance attempts",
+    "mutations": "changed paths",
+    "exchanges": "prompts",
+    "tool_calls": "tool calls",
+    "decisions": "monitor decisions",
+    "frame": "start and end events",
+}
 _LEFT_OVER = "left by an interrupted write; ignored"
 HELP = "verify that the record of a run was not altered"
 
@@ -32,6 +41,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--public-key", type=Path, metavar="PEM", help="seal and gradings must be signed by this ed25519 key"
     )
     parser.add_argument("--deep", action="store_true", help="also check that every blob of the change exists")
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="also check that the trace is complete: checks, changes, exchanges with models, tool calls, decisions",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON line for each run")
 
 
@@ -43,8 +57,14 @@ def run(args: argparse.Namespace) -> int:
         if args.deep and not breaks:
             breaks = list(_absent_blobs(folder))
         trusted = args.public_key is not None
-        sys.stdout.write(_json_line(folder, breaks) if args.json else _lines(folder, breaks, trusted=trusted))
-        worst = max(worst, 1 if breaks else 0)
+        measured = measure_completeness(folder) if args.complete and not breaks else None
+        if args.json:
+            sys.stdout.write(_json_line(folder, breaks, measured))
+        else:
+            sys.stdout.write(_lines(folder, breaks, trusted=trusted))
+            sys.stdout.write("" if measured is None else _complete_lines(folder, measured))
+        is_bad = bool(breaks) or (measured is not None and not measured.is_complete)
+        worst = max(worst, 1 if is_bad else 0)
     return worst
 
 
@@ -74,6 +94,17 @@ def _lines(folder: RunFolder, breaks: list[Break], *, trusted: bool) -> str:
     )
 
 
+def _complete_lines(folder: RunFolder, measured: Completeness) -> str:
+    word = "complete" if measured.is_complete else "incomplete"
+    parts = (f"{item.recorded} of {item.expected} {NAMES[item.name]}" for item in measured.items)
+    lines = [f"{word}  {shown(folder.run_id)}  {', '.join(parts)}\n"]
+    for item in measured.items:
+        lines += [f"missing  {shown(folder.run_id)}  {NAMES[item.name]}: {what}\n" for what in item.missing]
+        more = item.missing_count - len(item.missing)
+        lines += [f"missing  {shown(folder.run_id)}  {NAMES[item.name]}: {more} more\n"] if more else []
+    return "".join(lines)
+
+
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -84,7 +115,7 @@ def _by_whom(seal: Mapping[str, Any], *, trusted: bool) -> str:
     return "signed" if trusted else "signed by the key that it names; check that key with --public-key"
 
 
-def _json_line(folder: RunFolder, breaks: list[Break]) -> str:
+def _json_line(folder: RunFolder, breaks: list[Break], measured: Completeness | None) -> str:
     seal = _seal_of(folder)
     data = {
         "schema": SCHEMA,
@@ -97,6 +128,8 @@ def _json_line(folder: RunFolder, breaks: list[Break]) -> str:
         "gradings": len(grading_files(folder)),
         "broken": [{"where": item.where, "why": item.why} for item in breaks],
     }
+    if measured is not None:
+        data["completeness"] = measured.to_json()
     return orjson.dumps(data).decode() + "\n"
 
 

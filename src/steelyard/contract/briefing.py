@@ -20,12 +20,20 @@ from typing import Any
 
 from steelyard.contract.contract import Contract
 
+_STAGED = (
+    "Work in stages. The workspace is read-only until you run `steelyard-stage write`; "
+    "run `steelyard-stage test` before you run the tests."
+)
+
 
 def obligations(contract: Contract, step_wall_s: float | None = None) -> dict[str, Any]:
     """What the work is held to beside the checks: which files it may change, what it may reach, how long it may take."""
     spec = contract.spec
     network, wall_s = spec.environment.network, spec.budget.agent_wall_s
+    stages = list(spec.policy.stages)
+    staged = {"stages": stages} if "enforced_stages" in spec.policy.require and stages != ["write"] else {}
     return {
+        **staged,
         "allowed_paths": list(spec.policy.allowed_paths),
         "network": network if isinstance(network, str) else list(network),
         "wall_s": min(wall_s, step_wall_s or wall_s),
@@ -56,6 +64,7 @@ def _worded(rules: Mapping[str, Any]) -> list[str]:
     network, wall_s = rules["network"], f"{rules['wall_s']:g} seconds"
     scope = f"Change only files that match one of: {', '.join(rules['allowed_paths'])}"
     return [
+        *(_STAGED for _ in rules.get("stages", ())[:1]),
         *([scope] if rules["allowed_paths"] else []),
         "There is no network."
         if network == "none"

@@ -16,6 +16,8 @@ from steelyard.contract.execution_spec import ExecutionSpec
 from steelyard.contract.model import Layer, Under
 from steelyard.filesystem.tree import Entry
 
+POLICY_NAME = "policy.allowed_paths"  # the grader that `policy.allowed_paths` stands for
+
 
 class LintWarning(NamedTuple):
     """What an option says against the snapshot: an author's mistake, or only suspicious."""
@@ -44,6 +46,10 @@ class GraderType:
 
     def contract_files(self) -> tuple[str, ...]:
         """Contract-relative files and folders that the options name; their bytes are in the digest."""
+        return ()
+
+    def graders_named(self) -> tuple[str, ...]:
+        """Other checks and graders of the contract whose grades this one combines."""
         return ()
 
     def lint_warnings(self, baseline: Mapping[str, Entry]) -> tuple[LintWarning, ...]:

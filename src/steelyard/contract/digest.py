@@ -7,6 +7,9 @@
 
 The brief of a contract with steps is the list of theirs.
 
+A key that was added after contracts existed is left out where it has its default (`_LATER`), so that the digest of an older
+contract stays what it is.
+
 Everything that can change a verdict is in it. Where things lie, absolute paths, comments, the order of keys,
 times, owners and the `version` label are not: a contract that is moved is the same contract.
 """
@@ -30,6 +33,12 @@ SCHEMA = "steelyard.contract/1"
 # Said elsewhere in the digest, by content instead of by place; or a label.
 _LEFT_OUT = {"version", "brief", "brief_file", "repository", "graders"}
 
+# Keys that are younger than the first contracts: (outer key, keys).
+_LATER: dict[str, tuple[str, ...]] = {
+    "policy": ("require", "on_violation", "rules", "breakers", "operator"),
+    "budget": ("cpu_s", "memory_mb", "disk_mb", "processes"),
+}
+
 
 def contract_digest(
     spec: ContractSpec,
@@ -43,6 +52,7 @@ def contract_digest(
     for part in (own["oracle"], *own["steps"]):
         for name in ("brief", "brief_file", "checks"):
             part.pop(name, None)
+    _leave_out_defaults(own, spec)
     document: Any = {
         "schema": SCHEMA,
         "spec": own,
@@ -53,6 +63,15 @@ def contract_digest(
         "files": [[path_to_json(name), file.mode, file.sha256] for name, file in sorted(files.items())],
     }
     return hashlib.sha256(rfc8785.dumps(document)).hexdigest()
+
+
+def _leave_out_defaults(own: dict[str, Any], spec: ContractSpec) -> None:
+    for outer, names in _LATER.items():
+        part = getattr(spec, outer)
+        defaults = type(part)().model_dump(mode="json", by_alias=True)
+        for name in names:
+            if own[outer][name] == defaults[name]:
+                del own[outer][name]
 
 
 def _repository(spec: ContractSpec, snapshot: Snapshot) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from steelyard.contract.parse.entries import Entries, resolve_entries
 from steelyard.contract.parse.explain import explain, known_keys
 from steelyard.contract.parse.named_files import Named, files_below, name_files
 from steelyard.contract.parse.not_yet import not_yet
+from steelyard.contract.parse.scores import score_problems
 from steelyard.contract.parse.shapes import shape_problems
 from steelyard.contract.parse.yaml_source import Source, dotted, read_yaml
 from steelyard.contract.snapshot.snapshot import Snapshot, look_at, take_snapshot
@@ -65,6 +66,7 @@ def examine_contract(
     problems = [*not_yet(source), *entries.problems, *named.problems]
     spec = _spec(source, problems)
     problems += [*shape_problems(entries), *_build_problems(entries), *_reward_problems(entries)]
+    problems += score_problems(entries)
     if problems or spec is None:
         raise ContractFault(_in_order(problems))
     take = take_snapshot if to_run else look_at

@@ -7,6 +7,7 @@ yet: `Budget` says which.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any, Literal
 
@@ -22,6 +23,7 @@ from pydantic import (
 )
 
 from steelyard.contract.allowed_hosts import MOST_DOORS, checked_door, checked_doors
+from steelyard.contract.threshold import TOLERANCE
 from steelyard.sandbox_paths import WORKSPACE
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -256,7 +258,67 @@ class Dependencies(Strict):
     registries: tuple[str, ...] = ()
 
 
+Action = Literal["alert", "throttle", "suspend_writes", "pause", "quarantine", "terminate"]
+RuleClass = Literal[
+    "privilege_escalation",
+    "persistence",
+    "exfiltration",
+    "secret_access",
+    "network",
+    "fork_storm",
+    "destructive",
+]
+
+
+class Breaker(Strict):
+    """What happens when something occurred so many times."""
+
+    times: Annotated[int, Field(ge=2, le=1_000_000)]
+    action: Action
+
+
+class NoProgress(Strict):
+    """What happens when the workspace reached no new state for so long, or in so many tool calls."""
+
+    minutes: Annotated[float, Field(gt=0)] = 20
+    calls: Annotated[int, Field(ge=1)] = 100
+    action: Action = "alert"
+
+
+class Burst(Strict):
+    """What happens when so many tool calls begin within so many seconds."""
+
+    calls: Annotated[int, Field(ge=2)] = 100
+    within_s: Annotated[float, Field(gt=0)] = 10
+    action: Action = "throttle"
+
+
+class Breakers(Strict):
+    """Loops that cost money and change nothing. The thresholds are policy choices, not optima."""
+
+    no_progress: NoProgress = NoProgress()
+    repeated_call: Breaker = Breaker(times=10, action="terminate")
+    oscillation: Breaker = Breaker(times=5, action="terminate")
+    reinstall: Breaker = Breaker(times=3, action="alert")
+    idle_tests: Breaker = Breaker(times=4, action="throttle")
+    burst: Burst = Burst()
+    repeat: Breaker = Breaker(times=10, action="terminate")
+    sampled: bool = False  # processes that were seen in the sandbox count as calls too
+    throttle_s: Annotated[float, Field(gt=0, le=600)] = 1.0
+
+
+class OperatorPause(Strict):
+    """How long a paused run waits for a decision, and what is decided without one."""
+
+    deadline_s: Annotated[float, Field(gt=0, le=86_400)] = 600
+    default: Literal["resume", "terminate", "quarantine"] = "terminate"
+
+
 class Policy(Strict):
+    """Rules for the agent's work. `require` names what the run must have: a trace without gaps, or stages that the sandbox
+    enforces; where that cannot be had, the run fails, or is refused before it starts.
+    """
+
     allowed_paths: tuple[NonEmpty, ...] = ()
     read_paths: tuple[NonEmpty, ...] = ()
     deny_commands: tuple[NonEmpty, ...] = ()
@@ -264,6 +326,20 @@ class Policy(Strict):
     tools: Tools = Tools()
     dependencies: Dependencies = Dependencies()
     effect: Literal["gate", "penalty"] = "gate"
+    require: tuple[Literal["complete_trace", "enforced_stages"], ...] = ()
+
+    @field_validator("stages")
+    @classmethod
+    def _in_order(cls, stages: tuple[str, ...]) -> tuple[str, ...]:
+        """Each once, in the order of an agent's work."""
+        if not stages or list(stages) != [one for one in ("inspect", "write", "test") if one in stages]:
+            raise ValueError("list stages once each, in the order inspect, write, test")
+        return stages
+
+    on_violation: Action = "terminate"
+    rules: dict[RuleClass, Action] = Field(default_factory=dict)
+    breakers: Breakers = Breakers()
+    operator: OperatorPause = OperatorPause()
 
 
 class Headroom(Strict):
@@ -272,9 +348,8 @@ class Headroom(Strict):
 
 
 class Budget(Strict):
-    """Caps of one run: a run that reaches one is stopped and fails. `wall_s` is enforced for every agent; `tokens`, `cost_usd`,
-    `cost_units` and `model_calls` for agents that reach their models through the gateway (docs/gateway.md). The others are
-    recorded, and a contract that sets one gets a warning. The thirty minutes and five dollars are policy choices, not optima.
+    """Caps of one run: a run that exceeds one is stopped and fails. Which caps bind depends on what can be measured of the
+    agent; `enforced_caps` in the manifest lists them. The thirty minutes and five dollars are policy choices, not optima.
     """
 
     wall_s: Annotated[float, Field(gt=0, le=86_400)] = 1800
@@ -285,6 +360,10 @@ class Budget(Strict):
     failed_checks: Annotated[int, Field(ge=0)] = 20
     command_s: Annotated[float, Field(gt=0)] = 600
     dependency_installs: Annotated[int, Field(ge=0)] = 5
+    cpu_s: Annotated[float, Field(gt=0)] | None = None
+    memory_mb: Annotated[int, Field(gt=0)] | None = None
+    disk_mb: Annotated[int, Field(gt=0)] | None = None
+    processes: Annotated[int, Field(gt=0)] | None = None
     model_calls: Annotated[int, Field(ge=0)] | None = None  # requests to models; none: no cap
     headroom: Headroom = Headroom()
 
@@ -307,10 +386,21 @@ class Budget(Strict):
 
 
 class QualityWeights(Strict):
-    minimal: Fraction = 0.5
-    trace: Fraction = 0.25
-    maintainability: Fraction = 0.25
+    """The weight of each dimension; they sum to 1. The result publishes them."""
+
+    minimal: Fraction = 0.0
+    trace: Fraction = 0.0
+    maintainability: Fraction = 0.0
     efficiency: Fraction = 0.0
+
+    @model_validator(mode="after")
+    def _sum_to_one(self) -> QualityWeights:
+        total = math.fsum(self.model_dump().values())
+        if abs(total - 1) > TOLERANCE:
+            raise ValueError(f"the weights sum to {total:g}; they must sum to 1")
+        if self.minimal + self.trace <= 0:
+            raise ValueError("`minimal` or `trace` needs a weight: the other dimensions may not be known")
+        return self
 
 
 class Envelope(Strict):
@@ -319,16 +409,52 @@ class Envelope(Strict):
 
 
 class Quality(Strict):
-    weights: QualityWeights = QualityWeights()
-    lambda_: Annotated[float, Field(gt=0)] = Field(default=1.0, alias="lambda")
+    """How a change is ranked that passes all gates: the weighted mean of its dimensions. Without `weights` they are 0.5
+    minimal, 0.25 trace and 0.25 maintainability; without `maintainability` 2/3 minimal and 1/3 trace.
+    """
+
+    weights: QualityWeights | None = None
+    lambda_: Annotated[float, Field(gt=0, le=1e6)] = Field(default=1.0, alias="lambda")
     envelope: Envelope | None = None
     maintainability: tuple[NonEmpty, ...] = ()
 
+    @property
+    def effective_weights(self) -> dict[str, float]:
+        if self.weights is not None:
+            return self.weights.model_dump()
+        named = (0.5, 0.25, 0.25) if self.maintainability else (2 / 3, 1 / 3, 0.0)
+        return dict(zip(QualityWeights.model_fields, (*named, 0.0), strict=True))
+
+    @model_validator(mode="after")
+    def _each_weight_counts(self) -> Quality:
+        weights = self.effective_weights
+        if weights["minimal"] > 0 and self.envelope is None:
+            raise ValueError(
+                "`weights.minimal` needs `envelope`: how many files and lines the change may have"
+            )
+        if (weights["maintainability"] > 0) != bool(self.maintainability):
+            raise ValueError(
+                "`maintainability` names graders exactly if `weights.maintainability` is above 0"
+            )
+        if len(set(self.maintainability)) < len(self.maintainability):
+            raise ValueError("`maintainability` names a grader twice")
+        return self
+
 
 class ContractScore(Strict):
+    """S = w_ok x [verdict is pass] + w_val x V - w_viol x P, within 0..1."""
+
     w_ok: Fraction = 0.8
     w_val: Fraction = 0.2
     w_viol: Fraction = 0.5
+
+    @model_validator(mode="after")
+    def _has_room(self) -> ContractScore:
+        if self.w_ok <= 0:
+            raise ValueError("`w_ok` must be above 0: otherwise passing earns nothing")
+        if self.w_ok + self.w_val > 1 + TOLERANCE:
+            raise ValueError("`w_ok` and `w_val` sum to more than 1, so the limit of 1 would hide V")
+        return self
 
 
 class Judge(Strict):

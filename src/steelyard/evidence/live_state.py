@@ -26,6 +26,7 @@ _PHASES = {
     "stage.enter": "agent",
     "brief": "agent",
     "tool.call": "agent",
+    "operator.decision": "agent",
     "stage.leave": "reading the change",
     "capture.start": "reading the change",
     "check.start": "check",
@@ -58,6 +59,8 @@ def phase_of(folder: RunFolder) -> str:
         name = payload if isinstance(payload, dict) else {}
         if kind == "step.start" and not step:
             step = str(name.get("step", ""))
+        if not phase and kind == "intervention" and name.get("action") in {"pause", "suspend_writes"}:
+            phase = "waiting for an operator"
         if not phase and kind in _PHASES:
             phase = _PHASES[kind] + (f" {name.get('id', '')}" if _PHASES[kind] == "check" else "")
         if phase and (step or phase != "agent"):

@@ -21,7 +21,7 @@ from steelyard.execution.alerts import alerts_of_check
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.network.connection_events import connection_log
 from steelyard.execution.network.try_allowed_hosts import try_doors
-from steelyard.filesystem.tree import is_within
+from steelyard.filesystem.tree import is_within, shown
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
 
@@ -107,9 +107,24 @@ def _each(
 def _note(run: LiveRun, of_the_bench: Sequence[Finding]) -> None:
     """What is to be said of the change beside its checks; of an earlier step it stays said."""
     printed = sorted((run.folder.path / "agent").glob("*.txt"))
-    found = [*run.change.findings, *of_the_bench, *misleading(run.change, run.blobs, printed)]
+    found = [
+        *run.change.findings,
+        *_of_the_trace(run),
+        *of_the_bench,
+        *misleading(run.change, run.blobs, printed),
+    ]
     run.findings = list(dict.fromkeys([*run.findings, *found]))
     run.folder.write_bytes("findings.json", orjson.dumps([finding.to_json() for finding in run.findings]))
+
+
+def _of_the_trace(run: LiveRun) -> list[Finding]:
+    """Changes that no event shows. A contract that requires a complete trace fails them: gaps must not be a way to hide."""
+    if not run.gaps:
+        return []
+    is_required = "complete_trace" in run.trial.contract.spec.policy.require
+    more = f" and {len(run.gaps) - 1} more paths" if len(run.gaps) > 1 else ""
+    why = f"it was changed without an event while the agent worked{more}; the trace is incomplete"
+    return [Finding("incomplete_trace", "violation" if is_required else "info", shown(run.gaps[0]), why)]
 
 
 def _told(run: LiveRun, execution: Outcome) -> None:

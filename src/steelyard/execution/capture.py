@@ -17,9 +17,11 @@ from steelyard.evidence.folder.blobs import bounded
 from steelyard.evidence.folder.folder import BROUGHT, CHANGE, PATCH, STEPS
 from steelyard.execution.answer_change import last_words, only_answer
 from steelyard.execution.live_run import LiveRun
+from steelyard.execution.mutations.watch_workspace import NOT_SHOWN
 from steelyard.filesystem.tree import Entry, path_to_json
 
 SINGLE_ENTRIES = 2000  # changed paths with an event each; those after them share events
+NAMED_GAPS = 50  # paths in `capture.end`
 BATCH_ENTRIES = 500  # of a shared event: about 100 KB
 
 
@@ -28,6 +30,8 @@ def capture(run: LiveRun, step: str = "") -> None:
     if run.ending is not None and run.ending.code == "infrastructure":
         raise InfraFault(run.ending.rationale)
     before = run.captured
+    if run.watch is not None:
+        run.watch.finish()
     change = (
         _imported(run).redacted(run.folder.secrets) if run.delivery is None else _delivered(run, run.delivery)
     )
@@ -81,12 +85,23 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
              "refused": applied.refused, "wall_ns": applied.end - applied.start},
         )  # fmt: skip
         run.delivery = Delivery(run.change)  # delivered once, applied once: a later step finds it done
-    entries = (one for one in run.change.entries if one not in known)
+    fresh = [one for one in run.change.entries if one not in known]
+    gaps = _gaps(run, fresh)
+    run.gaps = (*run.gaps, *(one.path for one in gaps))
+    entries = iter(fresh if run.delivery is not None else gaps)
     for entry in islice(entries, SINGLE_ENTRIES):
         run.events.append("workspace.change", "harness", _mutation(entry))
     while batch := [_row(entry) for entry in islice(entries, BATCH_ENTRIES)]:
         run.events.append(
-            "workspace.changes", "harness", {"count": len(batch), "rows": batch, "attributed": False}
+            "workspace.changes",
+            "harness",
+            {
+                "count": len(batch),
+                "rows": batch,
+                "observed": "capture",
+                "attributed": False,
+                "attributed_to": None,
+            },
         )
     run.events.append(
         "capture.end",
@@ -97,7 +112,29 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
             "generated": run.change.generated.count,
             "change": hashlib.sha256(run.change.to_bytes()).hexdigest(),
             "patch": {"pointer": "patch.diff"},
+            "watch": None if run.watch is None else run.watch.counts,
+            "gaps": {
+                "count": len(gaps),
+                "paths": [path_to_json(one.path) for one in gaps[:NAMED_GAPS]],
+                "why": _why(run) if gaps else None,
+            },
         },
+    )
+
+
+def _gaps(run: LiveRun, entries: list[ChangeEntry]) -> list[ChangeEntry]:
+    """Changed paths of which no event was logged while the agent worked. A change that is handed over has none."""
+    if run.delivery is not None or run.trial.contract.spec.answer_path is not None:
+        return []
+    return entries if run.watch is None else [one for one in entries if not run.watch.covers(one)]
+
+
+def _why(run: LiveRun) -> str:
+    if run.watch is None:
+        return NOT_SHOWN
+    return (
+        run.watch.why
+        or "the changes came faster than they could be logged, or were hidden from the kernel's notices"
     )
 
 
@@ -107,8 +144,11 @@ def _mutation(entry: ChangeEntry) -> dict[str, object]:
         "renamed_from": None if entry.renamed_from is None else path_to_json(entry.renamed_from),
         "before": entry.old.to_json() if entry.old else None,
         "after": entry.new.to_json() if entry.new else None,
-        "patch": "patch.diff",
+        "patch": {"pointer": "patch.diff"},
+        "observed": "capture",
         "attributed": False,
+        "attributed_to": None,
+        "stored": bool(entry.new is not None and entry.new.sha256),
     }
 
 

@@ -21,9 +21,14 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
+from steelyard.execution.stages.requests import StageRequests
+from steelyard.execution.stages.stage_control import StageControl
 from steelyard.execution.stop import StopRequest, StopSwitch
+from steelyard.execution.supervision.interventions import Interventions
 from steelyard.filesystem.contents import Checked
 from steelyard.gateway.address import GatewayAddress
+from steelyard.monitors.watchdog import Watchdog
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
@@ -64,14 +69,27 @@ class LiveRun:
     measured: dict[str, dict[str, Any]] = field(
         default_factory=dict
     )  # of the same limits: signals and threshold
+    stage_requests: StageRequests | None = None
+    gaps: tuple[str, ...] = ()  # changed paths of which no event was logged while the agent worked
+    watch: WorkspaceWatch | None = None  # of the agent's workspace
     left: int | None = None  # the event of the agent's end
     on_phase: OnPhase = ignore_phase
     outputs: OutputStore = field(init=False)
     in_use: InUse = field(init=False)
+    interventions: Interventions = field(init=False)
+    stages: StageControl = field(init=False)
 
     def __post_init__(self) -> None:
         self.outputs = OutputStore(self.folder.blobs)
         self.in_use = InUse(self.folder.path)
+        spec = self.trial.contract.spec
+        watchdog = Watchdog.of(spec.policy, spec.budget)
+        self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)
+        is_required = "enforced_stages" in spec.policy.require
+        self.stages = StageControl(self.events, spec.policy.stages, "enforced" if is_required else "observed")
+        self.stages.is_suspended = lambda: self.interventions.are_writes_suspended
+        self.interventions.allows_writes = lambda: self.stages.allows_writes
+        self.events.subscribe(self.stages.observe)
 
     @property
     def blobs(self) -> Blobs:
@@ -152,6 +170,10 @@ class LiveRun:
     def close(self) -> None:
         with suppress(Exception):  # the run is over, and why is known already
             self.close_session()
+        if self.stage_requests is not None:
+            self.stage_requests.close()
+        if self.watch is not None:
+            self.watch.close()
         self.close_route()
         if self.sandbox_spec is not None:
             self.sandbox_spec.close()

@@ -11,6 +11,7 @@ import locale
 import os
 import platform
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -23,8 +24,13 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.model import EnvironmentSpec
 from steelyard.environment.image_tools import image_package_managers
 from steelyard.environment.prepare import Environment
+from steelyard.evidence.key_rules import VERSION as REDACTION
+from steelyard.evidence.key_rules import rules_digest
 from steelyard.evidence.redact import is_redacted
 from steelyard.filesystem.tree import path_to_json
+from steelyard.monitors.caps import caps_of
+from steelyard.monitors.watchdog import VERSION as MONITORS
+from steelyard.monitors.watchdog import describe_monitors
 from steelyard.plan.trial import PROTOCOL_SEED, Retry, Trial
 from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, Facts
 from steelyard.sandboxes.package_managers import package_managers
@@ -43,7 +49,6 @@ REGISTRY_VARIABLES = (
     "BUNDLE_MIRROR",
 )
 REDACTED, TOO_SHORT = "redacted", "not redacted: shorter than 8 bytes"  # of an agent's variables
-_MODEL_CAPS = ("tokens", "cost_usd", "cost_units", "model_calls")
 _SORTED = orjson.OPT_SORT_KEYS
 
 
@@ -96,8 +101,12 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
             "oracle_network": contract.spec.model_dump(mode="json")["oracle"]["network"],
             "reruns": contract.spec.oracle.reruns.model_dump(mode="json"),
             "budget": contract.spec.budget.model_dump(mode="json"),
-            "enforced_caps": ["wall_s", *(_MODEL_CAPS if gateway else ())],
+            "policy": contract.spec.policy.model_dump(mode="json"),
+            "monitors": describe_monitors(),
+            "cost_model": _cost_model(trial),
+            **caps_of(contract.spec, agent, facts, has_gateway=bool(gateway)),
             "stages": list(contract.spec.policy.stages),
+            "redaction": {"version": REDACTION, "digest": rules_digest()},
             "digests": _digests(contract),
             "comparability_class": comparability_class(
                 trial, facts, environment.image.id if environment.image else ""
@@ -106,6 +115,18 @@ def build_manifest(  # noqa: PLR0913  # each part of a manifest comes from elsew
         "seeds": {"protocol": PROTOCOL_SEED, "repeat": trial.repeat, "grading": trial.seed},
         "machine": _machine(),
     }
+
+
+def _cost_model(trial: Trial) -> dict[str, Any] | None:
+    """The operator's price list: its digest, and each price by `action_type/unit`."""
+    path = trial.options.gateway.cost_model
+    if not path:
+        return None
+    from steelyard.providers.prices import read_cost_model  # noqa: PLC0415  # only where there is a list
+
+    model = read_cost_model(Path(path))
+    rows = {f"{action}/{unit}": float(price) for (action, unit), price in sorted(model.rows.items())}
+    return {"sha256": model.sha256, "rows": rows}
 
 
 def _agent(agent: Agent) -> dict[str, Any]:
@@ -163,6 +184,7 @@ def comparability_class(trial: Trial, facts: Facts, image: str = "") -> str:
         else "none",
         image,
         spec.budget.model_dump(mode="json"),
+        MONITORS,
         EVENT_SCHEMA,
         __version__.split(".")[0],
     )
@@ -257,6 +279,7 @@ def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str
         "overlay": facts.overlay or None,
         "network": list(reached) if facts.network == "allow_list" else facts.network,
         "run_uid": facts.run_uid,
+        "scope": declared.scope,
         "workspace": WORKSPACE,
         "home": HOME,
         "limits": _limits(declared, facts),

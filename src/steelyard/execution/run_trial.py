@@ -79,6 +79,7 @@ def run_trial(  # noqa: PLR0913  # options, by name
 
 def _terminate(run: LiveRun) -> None:
     tell_rebuilt(run)
+    run.interventions.drain()
     run.stop.close()
     ending = run.ended(run.ending or Ending("infrastructure", "the run never reached its agent"))
     stop = run.stop.current
@@ -93,7 +94,7 @@ def _terminate(run: LiveRun) -> None:
         run.events.append("cost", "harness", {"usd": 0.0, "method": "no network"})
     elif run.route is not None and not run.route.recorder.count:
         run.events.append("cost", "harness", {"usd": 0.0, "method": NO_REQUEST})
-    alert = run.alerts.get(ending.code)
+    alert = stop.alert if stop is not None and stop.alert is not None else run.alerts.get(ending.code)
     run.events.append(
         "termination",
         "harness",
@@ -109,3 +110,4 @@ def _terminate(run: LiveRun) -> None:
     )
     run.events.append("run.end", "harness", {"peak_memory_bytes": run.exit_stats.peak_memory_bytes})
     run.events.close()
+    run.interventions.close()

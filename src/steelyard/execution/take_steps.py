@@ -69,7 +69,7 @@ def _take(run: LiveRun, number: int, step: Step) -> Halt | None:
         _pass_over(run, step, Halt(why))
         return Halt(why)
     if number > 1:
-        run.events.append("stage.enter", "harness", {"stage": "write"})
+        run.stages.resume()
     run.events.append("step.start", "harness", {"step": step.name, "number": number, "of": len(steps)})
     message = Message(step.brief, number, len(steps), step.name, step.wall_s)
     run.on_phase("agent", step.name)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from steelyard.agents.base import AGENT_BYTES, Delivery, Ending, Turn
 from steelyard.contract.briefing import briefing, obligations
@@ -31,7 +31,7 @@ from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.native_files import keep_native_files
 from steelyard.execution.network.gateway_route import check_gateway
-from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured
+from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured, OnOutput
 
 BRIEF_BYTES = 256 << 10  # of a brief in its event; a longer one is whole in a blob
 # A command of the agent ends at its own deadline. This is for an agent that does not come back after that.
@@ -127,8 +127,10 @@ def conclude(run: LiveRun, ending: Ending) -> None:
 
 
 def leave(run: LiveRun, ending: Ending) -> None:
+    if run.watch is not None:
+        run.watch.finish()  # nothing of the agent's runs any more: its last changes are of this stage
     run.ending = ending
-    run.left = run.events.append("stage.leave", "harness", {"stage": "write", "code": ending.code})
+    run.left = run.stages.leave(ending.code)
 
 
 def brief(run: LiveRun, message: Message) -> str:
@@ -174,8 +176,12 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     turn_s = min(left_s, message.wall_s or left_s)
     live = LiveOutput(run.folder, _suffix(message), lambda: RedactedStream(run.folder.secrets))
     try:
-        with _ended_by_budget(run, message, turn_s), run.stop.working(run.sandbox):
-            turn = replace(_turn(run, message, text, turn_s), on_output=live.write)
+        with (
+            _ended_by_budget(run, message, turn_s),
+            run.interventions.acting(run.sandbox),
+            run.stop.working(run.sandbox),
+        ):
+            turn = replace(_turn(run, message, text, turn_s), on_output=_both(live.write, run))
             return run.open_session().respond(turn)
     except AgentFault as fault:
         return Ending("agent_crash", str(fault))
@@ -186,6 +192,16 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
     finally:
         live.close()
         run.spent_s += time.monotonic() - begun
+
+
+def _both(write: OnOutput, run: LiveRun) -> OnOutput:
+    """What the agent prints is kept, and shows a write that its stage did not allow."""
+
+    def take(stream: Literal["stdout", "stderr"], data: bytes) -> None:
+        write(stream, data)
+        run.stages.observe_output(data)
+
+    return take
 
 
 def _suffix(message: Message) -> str:

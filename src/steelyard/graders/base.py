@@ -50,6 +50,7 @@ class Case:
     root: str = WORKSPACE  # where the tree lies in a sandbox; "" of a whole system
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)  # of models that may be asked
     earlier: Mapping[str, Any] = field(default_factory=dict)  # this entry's grade before, as JSON
+    grades: Mapping[str, Grade] = field(default_factory=dict)  # of the graders that this one names
 
 
 class Grader(GraderType):

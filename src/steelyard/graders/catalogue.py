@@ -25,6 +25,7 @@ from steelyard.graders.files.max_files_changed import MaxFilesChanged
 from steelyard.graders.files.unmodified import BaselineUnmodified, TestsUnmodified
 from steelyard.graders.judged.llm_judge import LlmJudge
 from steelyard.graders.judged.model_judge import ModelJudge
+from steelyard.graders.rubric import Rubric
 from steelyard.graders.tampering.assertions_not_weakened import AssertionsNotWeakened
 from steelyard.graders.tampering.implemented import Implemented
 from steelyard.graders.tampering.no_new_skips import NoNewSkips
@@ -50,12 +51,9 @@ BUILT_IN: tuple[type[Grader], ...] = (
     Efficiency,
     LlmJudge,
     ModelJudge,
+    Rubric,
 )
-PLANNED = frozenset(
-    {
-        "rubric",
-    }
-)
+PLANNED: frozenset[str] = frozenset()
 CATALOGUE = Catalogue({grader.TYPE: grader for grader in BUILT_IN}, PLANNED)
 
 

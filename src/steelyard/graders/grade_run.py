@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -54,7 +54,13 @@ def grade_run(
     # Without a workspace there is no patch that could apply.
     built_in = (PATCH_GATE,) if contract.spec.workspace == "code" else ()
     grading = _Grading(contract, evidence, environment, keys or {})
-    return [grading.of(entry) for entry in (*built_in, *contract.checks, *contract.graders)]
+    entries = (*built_in, *contract.checks, *contract.graders)
+    # Those that combine others come last, and stand in the order of the contract all the same.
+    combines = [bool(entry.grader.graders_named()) for entry in entries]
+    first = [None if late else grading.of(entry) for entry, late in zip(entries, combines, strict=True)]
+    alone = {one.entry.name: one.grade for one in first[len(built_in) :] if one is not None}
+    combining = replace(grading, grades=alone)
+    return [combining.of(entry) if one is None else one for entry, one in zip(entries, first, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,7 @@ class _Grading:
     evidence: Evidence
     environment: Callable[[], Environment]
     keys: Mapping[str, str]
+    grades: Mapping[str, Grade] = field(default_factory=dict)
 
     def of(self, entry: GraderEntry) -> Graded:
         hidden = entry.executes and may_show_hidden(self.contract, entry)
@@ -180,6 +187,7 @@ class _Grading:
             root=contract.spec.environment.root,
             keys=self.keys,
             earlier=self._earlier.get(entry.name, {}),
+            grades={name: self.grades[name] for name in entry.grader.graders_named() if name in self.grades},
         )
 
     def _final_tree(self, change: Change, step: str | None) -> FinalTree:

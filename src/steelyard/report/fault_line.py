@@ -47,7 +47,9 @@ def fault_line(trial: Trial, agent: str, fault: SteelyardError, retries: tuple[R
         "steps": [],
         "grades": [],
         "findings": [],
-        "cost": {"usd": 0.0, "units": None, "method": None},
+        "cost": {"usd": 0.0, "units": None, "method": None, "items": None},
+        "alerts": [],
+        "interventions": [],
         "usage": dict.fromkeys(("tokens_in", "tokens_out", "cache_read", "cache_write", "model_calls"), 0),
         "durations": {},
     }

@@ -12,8 +12,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.evidence.folder.folder import CHECKS, GRADINGS
+from steelyard.evidence.folder.folder import CHECKS, GRADINGS, RunFolder
 from steelyard.evidence.output_view import output_text
+from steelyard.evidence.trace.chain import read_events
 from steelyard.filesystem.plain_file import open_plain
 from steelyard.filesystem.tree import shown
 from steelyard.report.agent_output import agent_output
@@ -22,6 +23,7 @@ from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gat
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
 from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
+from steelyard.report.trace.timeline import short_timeline
 
 TAIL_LINES = 20
 TAIL_BYTES = 64 << 10
@@ -42,11 +44,29 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     if models := _models(result):
         console.print(Text(models))
     _print_session(console, result)
+    print_timeline(console, RunFolder(Path(result["folder"])))
     _print_grades(console, result)
     _print_judge(console, result)
     _print_findings(console, result)
     _print_outputs(console, result)
     console.print(Text(f"\nevidence in {shown(result['folder'])}", "dim"))
+
+
+def print_timeline(console: Console, folder: RunFolder) -> None:
+    """What happened, in short; of a log that is damaged, as far as it can be read."""
+    try:
+        head, left_out, tail = short_timeline(read_events(folder.events))
+    except (OSError, ValueError, TypeError):
+        return
+    console.print()
+    for row in head:
+        console.print(Text(row.line(), no_wrap=True, overflow="ellipsis"))
+    if left_out:
+        console.print(
+            Text(f"{'':>10}  ... {left_out} more; `steelyard show {folder.run_id} --trace` shows all", "dim")
+        )
+    for row in tail:
+        console.print(Text(row.line(), no_wrap=True, overflow="ellipsis"))
 
 
 def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:

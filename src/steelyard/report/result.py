@@ -6,16 +6,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.folder.annotations import read_annotations
 from steelyard.evidence.trace.termination import CODES
 from steelyard.judge.judgement import RUBRIC
 from steelyard.report.disagreement import MEANING
 
 SCHEMA = "steelyard.result/1"
 VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")
+MOST_LISTED = 50  # alerts, and interventions
+_OF_ALERT = ("event", "code", "stage", "severity", "action", "monitor", "rule", "format", "why")
+_OF_INTERVENTION = ("event", "action", "code", "alert", "by", "delay_s")
 _TEXT = {"type": "string"}
 _USAGE = ("tokens_in", "tokens_out", "cache_read", "cache_write", "model_calls")
 _FRACTION = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
@@ -68,11 +73,26 @@ def result_line(evidence: Evidence, grading: Mapping[str, Any], gradings: int = 
             "usd": evidence.cost_usd,
             "units": evidence.summary.models.units,
             "method": evidence.summary.cost_method,
+            "items": cost_items(evidence, _reviewed_minutes(evidence)),
         },
         "usage": _usage(evidence),
+        "alerts": _short(evidence.summary.alerts, _OF_ALERT),
+        "interventions": _short(evidence.summary.interventions, _OF_INTERVENTION),
         "durations": evidence.durations,
         "folder": str(evidence.folder.path),
     }
+
+
+def _short(listed: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The first of them, in short; `report.json` has each in full."""
+    return [{name: one.get(name) for name in names} for one in listed[:MOST_LISTED]]
+
+
+def _reviewed_minutes(evidence: Evidence) -> float | None:
+    """What reviewers say that they spent on this run; None where no one said."""
+    found = [one.get("minutes") for one in read_annotations(evidence.folder).records]
+    minutes = [one for one in found if isinstance(one, int | float)]
+    return sum(minutes) if minutes else None
 
 
 def _usage(evidence: Evidence) -> dict[str, int | None]:
@@ -177,9 +197,12 @@ def _record_schema() -> dict[str, Any]:
                 "usd": {"type": ["number", "null"], "minimum": 0},
                 "units": {"type": ["number", "null"], "minimum": 0},
                 "method": {"type": ["string", "null"]},
+                "items": {"type": ["object", "null"]},
             }
         ),
         "usage": _object({name: {"type": ["integer", "null"], "minimum": 0} for name in _USAGE}),
+        "alerts": {"type": "array", "items": {"type": "object"}},
+        "interventions": {"type": "array", "items": {"type": "object"}},
         "durations": {"type": "object"},
         "folder": {"type": ["string", "null"]},
     }

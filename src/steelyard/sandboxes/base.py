@@ -18,6 +18,7 @@ from steelyard import sandbox_paths
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.sandboxes.init.feed import Feed
+from steelyard.sandboxes.process_tree import ProcessTree
 
 WORKSPACE = sandbox_paths.WORKSPACE
 HOME = "/home/agent"
@@ -135,6 +136,7 @@ class SandboxSpec:
     )
     user: str = ""  # of a whole system: who runs commands in it, instead of root
     owner: str = ""  # of a whole system: whose files are laid in it
+    write_switch: bool = False  # docker: prepare the workspace for `set_workspace_writable`
     read_only: bool = (
         False  # docker: nothing but workspace, HOME, places and temporary folders can be written
     )
@@ -246,6 +248,7 @@ class Facts:
     network: Literal["none", "allow_list", "host"]
     run_uid: int | None  # None: of a user that the image gives its number
     limits: Mapping[str, Enforced]  # cpu, memory, disk, processes
+    write_switch: bool = False  # whether the workspace can be made read-only while commands run
 
 
 def network_of(spec: SandboxSpec) -> Literal["none", "allow_list", "host"]:
@@ -268,6 +271,16 @@ class Sandbox(Protocol):
         Until the next command. Raises InfraFault when the sandbox died before.
         """
 
+    def set_workspace_writable(self, *, writable: bool) -> bool:
+        """Let commands write to the workspace, or not; from any thread, while commands run.
+
+        False: a process has a file of the workspace open for writing, so it stays writable for now.
+        Raises InfraFault where the sandbox has no such switch (`facts.write_switch`) or is dead.
+        """
+
+    def process_tree(self) -> ProcessTree | None:
+        """Its processes as this machine sees them; None where they run elsewhere, or there are none."""
+
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         """After `kill_processes`: commands that follow reach only `kept`."""
 
@@ -276,6 +289,15 @@ class Sandbox(Protocol):
 
     def captured_tree(self) -> CapturedTree:
         """The workspace in which nothing lives, after `stop` or `kill_processes`; the descriptors live until `close`."""
+
+    def open_folder(self, path: str) -> int | None:
+        """A descriptor of a folder inside, which the caller closes; None where this machine cannot see it."""
+
+    def running_tree(self) -> CapturedTree | None:
+        """The workspace while commands may run in it, for who watches it; None where this machine cannot see it.
+
+        The descriptors live until `close`.
+        """
 
     def close(self) -> None:
         """Stop, and give everything back to the host. Idempotent."""

@@ -140,7 +140,7 @@ class FakeInit:
 
 def _facts() -> Facts:
     limits = dict.fromkeys(("cpu", "memory", "disk", "processes"), "none")
-    return Facts("fake", "none", "copy", "", "none", os.geteuid(), limits)  # type: ignore[arg-type]
+    return Facts("fake", "none", "copy", "", "none", os.geteuid(), limits, write_switch=True)  # type: ignore[arg-type]
 
 
 class FakeSandbox:
@@ -154,6 +154,7 @@ class FakeSandbox:
         self._folder = tempfile.TemporaryDirectory()
         self._descriptors: list[int] = []
         self._closed = False
+        self.is_writable = True
 
     @property
     def facts(self) -> Facts:
@@ -169,6 +170,13 @@ class FakeSandbox:
     def kill_processes(self) -> None:
         self._wire.kill_all(10)
 
+    def set_workspace_writable(self, *, writable: bool) -> bool:
+        self.is_writable = writable
+        return True
+
+    def process_tree(self) -> None:
+        """There are no processes."""
+
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         """There are none."""
 
@@ -183,6 +191,13 @@ class FakeSandbox:
             self._descriptors = [os.open(self.workspace, os.O_RDONLY | os.O_DIRECTORY) for _ in range(2)]
         workspace, baseline = self._descriptors
         return CapturedTree(workspace, baseline)
+
+    def open_folder(self, path: str) -> int | None:
+        del path
+        return None
+
+    def running_tree(self) -> CapturedTree:
+        return self.captured_tree()
 
     def close(self) -> None:
         self.stop()

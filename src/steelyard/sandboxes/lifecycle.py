@@ -11,16 +11,21 @@ Any thread may call any of them. What kills waits for what kills.
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from abc import ABC, abstractmethod
 from typing import Self
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.sandboxes.base import AllowedHost, Command, CommandResult, ExitStats, OnConnection, OnOutput
 from steelyard.sandboxes.egress.proxy import EgressProxy
 from steelyard.sandboxes.init.wire import Wire
+from steelyard.sandboxes.process_tree import ProcessTree
 
 DEATH_S = 10.0
+_STATES = {True: "writable", False: "read-only"}
 _LOST = "the sandbox died, so its final state is unknown"
 
 
@@ -61,6 +66,30 @@ class Lifecycle(ABC):
             self._allowed_hosts.shut()
             self._forget()
             self._settled = True
+
+    def set_workspace_writable(self, *, writable: bool) -> bool:
+        with self._dying:
+            if self._exit_stats is not None or self._wire.gone:
+                raise InfraFault(_LOST)
+            error = self._switch_writes(writable=writable)
+        if error not in {0, errno.EBUSY}:
+            raise InfraFault(f"the workspace cannot be made {_STATES[writable]}: {os.strerror(error)}")
+        return error == 0
+
+    def _switch_writes(self, *, writable: bool) -> int:
+        """0, or an error number. Most backends cannot."""
+        del writable
+        return errno.EOPNOTSUPP
+
+    def open_folder(self, path: str) -> int | None:
+        del path
+        return None
+
+    def running_tree(self) -> CapturedTree | None:
+        return None
+
+    def process_tree(self) -> ProcessTree | None:
+        return None
 
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         with self._dying:

@@ -39,6 +39,7 @@ from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits.watch_usage import Watched, watch_memory
+from steelyard.sandboxes.process_tree import ProcessTree
 from steelyard.sandboxes.write_files import write_files
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -83,8 +84,14 @@ class LocalSandbox(Lifecycle):
         self._begin()
         return self._wire.run(command, folder, {**self._env, **command.env}, on_output)
 
+    def process_tree(self) -> ProcessTree:
+        return ProcessTree(self._pid)
+
     def captured_tree(self) -> CapturedTree:
         self._require_dead()
+        return self.running_tree()
+
+    def running_tree(self) -> CapturedTree:
         if not self._descriptors:
             self._descriptors = [os.open(path, _DIRECTORY) for path in (self.workspace, self._baseline())]
         workspace, baseline = self._descriptors

@@ -12,6 +12,7 @@ from typing import Any
 from steelyard import __version__
 from steelyard.contract.contract import Contract
 from steelyard.environment.prepare import Environment, prepare_environment
+from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.gradings import SCHEMA, append_grading
 from steelyard.evidence.in_use import InUse
@@ -21,11 +22,14 @@ from steelyard.filesystem.tree import shown
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
 from steelyard.judge.judgement import Judgement
+from steelyard.study.alert_findings import alert_findings, quarantine_reason
 from steelyard.study.answer_status import answer_status
 from steelyard.study.deviations import protocol_of
 from steelyard.study.judging import Judging
+from steelyard.study.run_facts import run_facts
 from steelyard.verdict.assurance import Assurance, assure
 from steelyard.verdict.evaluation import evaluate
+from steelyard.verdict.run_facts import RunFacts
 from steelyard.verdict.status import Status, decide_status
 from steelyard.verdict.steps import step_results
 from steelyard.verdict.verdict import GradedRun, Rule, Verdict, decide
@@ -97,12 +101,26 @@ def _decided(
     status: Status,
     judge: Judgement | None,
 ) -> Record:
-    findings = (*evidence.findings, *(finding for one in grades for finding in one.grade.findings))
+    findings = (
+        *evidence.findings,
+        *alert_findings(evidence.summary),
+        *(finding for one in grades for finding in one.grade.findings),
+    )
     spec = contract.spec
-    rule = Rule(spec.pass_threshold, spec.reward, spec.workspace, spec.step_reward, spec.expected_outcome)
+    rule = Rule(
+        pass_threshold=spec.pass_threshold,
+        reward=spec.reward,
+        workspace=spec.workspace,
+        step_reward=spec.step_reward,
+        expected_outcome=spec.expected_outcome,
+        policy_effect=spec.policy.effect,
+        quality=spec.quality,
+        contract_score=spec.contract_score,
+    )
     steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
     given = answer_status(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
-    run = GradedRun(grades, findings, status, evidence.termination, steps, judge, given)
+    facts = run_facts(contract, evidence) if status.status == "scorable" else RunFacts()
+    run = GradedRun(grades, findings, status, evidence.termination, steps, judge, given, facts)
     verdict = decide(run, rule)
     return Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
 
@@ -113,7 +131,7 @@ def _why_invalid(contract: Contract, evidence: Evidence) -> str | None:
     recorded = evidence.manifest.get("contract", {}).get("digest")
     if recorded != contract.digest:
         return f"the run has contract digest {recorded}, not {contract.digest}"
-    return evidence.broken
+    return evidence.broken or quarantine_reason(evidence)
 
 
 def grading_of(record: Record) -> dict[str, Any]:
@@ -172,6 +190,7 @@ def report_of(record: Record) -> dict[str, Any]:
         "cost": cost_of(evidence),
         "alerts": evidence.summary.alerts,
         "interventions": evidence.summary.interventions,
+        "decisions": evidence.summary.decisions,
         "left_out": dict(evidence.summary.left_out),
     }
 
@@ -186,6 +205,7 @@ def cost_of(evidence: Evidence) -> dict[str, Any]:
         "id": models.prices,
         "matched_models": dict(models.models),
         "estimated_answers": models.estimated,
+        "items": cost_items(evidence),
         "claimed": claimed_by_client(evidence),
     }
 

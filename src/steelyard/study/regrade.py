@@ -17,6 +17,8 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import REPORT, SEAL
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.evidence.folder.signature import signs_as
+from steelyard.evidence.trace.chain import read_events
+from steelyard.monitors.watchdog import replay_alerts
 from steelyard.study.judging import Judging
 from steelyard.study.record import Record, grade_evidence
 from steelyard.study.verify_record import derived_report
@@ -78,6 +80,9 @@ def refuse_to_regrade(contract: Contract, evidence: Evidence, signer: Path | Non
             f"{run} has contract digest {contract_digest(evidence)}, not {contract.digest} ({contract.id}); "
             "to grade its change by another contract: `steelyard diff --raw` and `steelyard grade --patch -`"
         )
+    replay = replay_alerts(evidence.manifest, read_events(evidence.folder.events))
+    if replay.why:
+        raise OperatorFault(f"{run}: the log does not give the alerts that it has: {replay.why}")
     signature = evidence.folder.read_json(SEAL).get("signature")
     if signature is None:
         return

@@ -11,10 +11,13 @@ import orjson
 from steelyard import __version__
 from steelyard.evidence.evidence import Evidence, read_evidence
 from steelyard.evidence.finding import Finding
-from steelyard.evidence.folder.folder import REPORT, RunFolder
+from steelyard.evidence.folder.annotations import read_annotations
+from steelyard.evidence.folder.folder import EVENTS, REPORT, RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.evidence.folder.seal import Break, check_seal
+from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import Judgement
+from steelyard.monitors.watchdog import replay_alerts
 from steelyard.study.record import Record, report_of
 from steelyard.verdict.gates import Gate
 from steelyard.verdict.steps import StepResult
@@ -24,8 +27,23 @@ _ABSENT = object()
 
 
 def record_breaks(folder: RunFolder, public_key: Path | None = None, *, deep: bool = True) -> list[Break]:
-    """As `check_seal`, and where nothing else is wrong `report.json` is derived again and compared."""
-    return check_seal(folder, public_key, deep=deep) or [*_report_breaks(read_evidence(folder))]
+    """As `check_seal`, with the annotations; where nothing else is wrong `report.json` is derived again and compared."""
+    sealed = check_seal(folder, public_key, deep=deep)
+    annotated = (
+        [Break(*fault) for fault in read_annotations(folder).faults] if folder.state == "sealed" else []
+    )
+    return [*sealed, *annotated] or [*_derived_breaks(read_evidence(folder))]
+
+
+def _derived_breaks(evidence: Evidence) -> list[Break]:
+    return [*alert_breaks(evidence), *_report_breaks(evidence)]
+
+
+def alert_breaks(evidence: Evidence) -> Iterator[Break]:
+    """The monitors watch the log again: the same log gives the same alerts, byte for byte."""
+    replay = replay_alerts(evidence.manifest, read_events(evidence.folder.events))
+    if replay.why:
+        yield Break(EVENTS, f"not what the monitors say: {replay.why}")
 
 
 def derived_report(evidence: Evidence, grading: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,5 +83,7 @@ def _recorded(said: Mapping[str, Any]) -> Verdict:
         steps=tuple(StepResult(**step) for step in said["steps"]),
         judge=None if said["judge"] is None else Judgement.from_json(said["judge"]),
         disagreement=said["disagreement"],
+        patch_verdict=said.get("patch_verdict"),
+        patch_reward=said.get("patch_reward"),
         **more,
     )

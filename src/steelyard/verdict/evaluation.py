@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.graders.grade import Evaluated, Graded
@@ -14,52 +15,67 @@ from steelyard.judge.judgement import Judgement
 from steelyard.verdict.verdict import Verdict, evaluated_by
 
 Reward = Annotated[float, Field(ge=0, le=1)]
+ErrorSource = Literal["mechanical", "human", "judge"]
+Judgment = Literal["pass", "fail", "defer"]
 
 
-class Strict(BaseModel):
+class StrictModel(BaseModel):
+    """Frozen, no unknown keys, no silent conversion: "0.9" and true are not numbers."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """From parsed JSON, where a time is a text."""
+        return cls.model_validate_json(orjson.dumps(data))
 
-class ValidityCheck(Strict):
+
+class ValidityCheck(StrictModel):
     """Whether the output was fit for scoring. Only `output_parseable` binds the reward; the rest is diagnosis."""
 
     output_parseable: bool
     schema_valid: bool
     verifier_completed: bool
-    errors: tuple[str, ...] = ()
+    errors: list[str] = Field(default_factory=list)
 
 
-class ErrorTag(Strict):
+class ErrorTag(StrictModel):
+    """One classified failure; categories are the task's own or ids of `failure_modes.jsonl`."""
+
     category: str
     description: str | None = None
-    source: Literal["mechanical", "human", "judge"] = "mechanical"
+    source: ErrorSource
 
 
-class ConfidenceMetadata(Strict):
-    annotator_count: int | None = None
-    inter_rater_agreement: float | None = None
+class ConfidenceMetadata(StrictModel):
+    """How far raters of the run agree."""
+
+    annotator_count: Annotated[int, Field(ge=0)] | None = None
+    inter_rater_agreement: Annotated[float, Field(ge=-1, le=1)] | None = None
     confidence_interval: tuple[float, float] | None = None
     confidence_method: str | None = None
 
 
-class Annotation(Strict):
+class Annotation(StrictModel):
     """A person's judgement. It stands beside the reward and never replaces it."""
 
     reviewer_id: str
     reviewer_discipline: str | None = None
     timestamp: datetime
-    judgment: Literal["pass", "fail", "defer"]
-    categories: tuple[str, ...] = ()
+    judgment: Judgment
+    categories: list[str] = Field(default_factory=list)
     notes: str | None = None
 
 
-class EvaluationResult(Strict):
+class EvaluationResult(StrictModel):
+    """The validated reward of a trial, and what is known about it."""
+
     reward: Reward
     validity: ValidityCheck
     breakdown: dict[str, Any] | None = None
-    error_taxonomy: tuple[ErrorTag, ...] | None = None
+    error_taxonomy: list[ErrorTag] | None = None
     confidence: ConfidenceMetadata | None = None
-    annotations: tuple[Annotation, ...] | None = None
+    annotations: list[Annotation] | None = None
 
     @model_validator(mode="after")
     def _nothing_for_what_cannot_be_read(self) -> EvaluationResult:
@@ -79,8 +95,10 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
         verdict.patch_verdict is not None
     ):  # the budget ended the run: the endpoint is failed, whatever the output is worth
         said = replace(said, reward=0.0, errors=(*said.errors, verdict.reason))
-    taxonomy = [ErrorTag(category=tag) for tag in verdict.tags]
-    taxonomy += [ErrorTag(category=category, description=text) for category, text in said.tags]
+    taxonomy = [ErrorTag(category=tag, source="mechanical") for tag in verdict.tags]
+    taxonomy += [
+        ErrorTag(category=category, description=text, source="mechanical") for category, text in said.tags
+    ]
     taxonomy += _blamed_by(verdict.judge)
     return EvaluationResult(
         reward=said.reward,
@@ -88,10 +106,10 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
             output_parseable=said.output_parseable,
             schema_valid=said.schema_valid,
             verifier_completed=said.verifier_completed,
-            errors=said.errors,
+            errors=list(said.errors),
         ),
         breakdown=None if said.breakdown is None else dict(said.breakdown),
-        error_taxonomy=tuple(taxonomy) or None,
+        error_taxonomy=taxonomy or None,
         confidence=_agreed(verdict.judge),
     )
 

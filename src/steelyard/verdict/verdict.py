@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from steelyard.contract.model import ContractScore, Quality
 from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Evaluated, Graded
@@ -13,7 +14,19 @@ from steelyard.judge.judgement import Judgement
 from steelyard.verdict.auto_fail import Given, auto_fail_reason
 from steelyard.verdict.disagreement import Disagreement, disagreement
 from steelyard.verdict.gates import Gate, decide_gates, weighted_mean
+from steelyard.verdict.quality import (
+    ContractScored,
+    QualityScore,
+    first_violation,
+    is_policy_finding,
+    measure_quality,
+    policy_violation,
+    score_contract,
+    subscores,
+    validity_parts,
+)
 from steelyard.verdict.rules import Answer, Decision, Facts, VerdictRule, is_stopped, rule_for
+from steelyard.verdict.run_facts import RunFacts
 from steelyard.verdict.status import Acceptance, RunStatus, Status, decide_acceptance
 from steelyard.verdict.steps import StepResult, steps_reward
 
@@ -31,6 +44,9 @@ class Rule:
     workspace: str = "code"  # none: there is no change, so there are no gates
     step_reward: str = "mean"
     expected_outcome: str = "completion"
+    policy_effect: str = "gate"  # penalty: what breaks a rule of `policy` lowers the reward and fails no gate
+    quality: Quality | None = None
+    contract_score: ContractScore = field(default_factory=ContractScore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +60,7 @@ class GradedRun:
     steps: Sequence[StepResult] = ()
     judge: Judgement | None = None
     answer_status: Given = "given"
+    facts: RunFacts = field(default_factory=RunFacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +84,12 @@ class Verdict:
     disagreement: Disagreement = "none"
     patch_verdict: Decision | None = None  # of the change itself, where something stopped the run
     patch_reward: float | None = None
+    quality: QualityScore | None = None
+    contract_score: ContractScored | None = None
+    subscores: Mapping[str, float | None] | None = None
+    penalty: str = ""  # what lowered the reward by `w_viol`
+    reward_rule: str = "combined"
+    pass_threshold: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -83,6 +106,12 @@ class Verdict:
             "reward": self.reward,
             "patch_verdict": self.patch_verdict,
             "patch_reward": self.patch_reward,
+            "reward_rule": self.reward_rule,
+            "pass_threshold": self.pass_threshold,
+            "quality": None if self.quality is None else self.quality.to_json(),
+            "contract_score": None if self.contract_score is None else self.contract_score.to_json(),
+            "subscores": None if self.subscores is None else dict(self.subscores),
+            "penalty": self.penalty,
             "judge": None if self.judge is None else self.judge.to_json(),
             "disagreement": self.disagreement,
             "badge": self.badge,
@@ -98,10 +127,11 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
         return _invalid(run)
     grades, findings, termination = run.grades, run.findings, run.termination
     # Of a run without a workspace these say what its answer came to, and are not shown.
-    gates = decide_gates(grades, findings, threshold=rule.pass_threshold, termination=termination)
+    gating = _gating(findings, rule)
+    gates = decide_gates(grades, gating, threshold=rule.pass_threshold, termination=termination)
     accepted = decide_acceptance(grades)
     checks = _checks(grades)
-    score = 0.0 if _is_violated(findings) else combined_score(grades)
+    score = 0.0 if _is_violated(gating) else combined_score(grades)
     auto_fail = auto_fail_reason(termination, run.answer_status, rule.expected_outcome) or _voided(
         run.judge, findings
     )
@@ -110,7 +140,8 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
         facts = facts._replace(answer=_answer(run.judge, auto_fail))
     of_patch = rule_for(facts)
     decisive = rule_for(facts._replace(is_stopped=is_stopped(termination)))
-    patch_reward = _reward(of_patch, score, run, rule)
+    scores = _scores(run, rule, gates, passed=of_patch.verdict == "pass")
+    patch_reward = _reward(of_patch, score, run, rule, scores)
     stopped = decisive.name == "stopped"
     said = _Said(gates, accepted.reason, score, run.judge, auto_fail, run.steps)
     return Verdict(
@@ -131,12 +162,54 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
         disagreement=disagreement(run.judge, grades, checks=_held(gates, checks)),
         patch_verdict=of_patch.verdict if stopped else None,
         patch_reward=patch_reward if stopped else None,
+        quality=scores.quality,
+        contract_score=scores.contract,
+        subscores=scores.subscores,
+        penalty=scores.penalty,
+        reward_rule=rule.reward,
+        pass_threshold=rule.pass_threshold,
     )
+
+
+class _Scores(NamedTuple):
+    """The numbers beside the combined score; None where the contract does not ask for one."""
+
+    quality: QualityScore | None
+    contract: ContractScored | None
+    subscores: Mapping[str, float | None] | None
+    penalty: str
+
+
+def _scores(run: GradedRun, rule: Rule, gates: Mapping[str, Gate], *, passed: bool) -> _Scores:
+    if rule.workspace != "code":
+        return _Scores(None, None, None, "")
+    grades, findings, facts = run.grades, run.findings, run.facts
+    envelope = None if rule.quality is None else rule.quality.envelope
+    parts = validity_parts(grades, facts, envelope, applies=gates["patch"].outcome == "pass")
+    violation = first_violation(grades, findings)
+    return _Scores(
+        quality=None
+        if rule.quality is None
+        else measure_quality(
+            rule.quality, grades, facts, gates_pass=all(gate.outcome == "pass" for gate in gates.values())
+        ),
+        contract=score_contract(rule.contract_score, parts, violation, passed=passed)
+        if rule.reward == "contract"
+        else None,
+        subscores=subscores(grades, facts, parts, violation),
+        penalty=policy_violation(grades, findings) if rule.policy_effect == "penalty" else "",
+    )
+
+
+def _gating(findings: Sequence[Finding], rule: Rule) -> list[Finding]:
+    """The findings that can fail the run; with `effect: penalty` those of the policy only lower the reward."""
+    is_penalty = rule.policy_effect == "penalty"
+    return [one for one in findings if not (is_penalty and is_policy_finding(one))]
 
 
 def _facts(run: GradedRun, rule: Rule) -> Facts:
     """What the table of rules asks about the change itself."""
-    is_violated = _is_violated(run.findings)
+    is_violated = _is_violated(_gating(run.findings, rule))
     score = 0.0 if is_violated else combined_score(run.grades)
     return Facts(
         has_failed=is_violated or _has_failed(run, rule),
@@ -261,14 +334,23 @@ def _judged_reason(judge: Judgement | None) -> str:
     )
 
 
-def _reward(decisive: VerdictRule, score: float | None, run: GradedRun, rule: Rule) -> float | None:
+def _reward(
+    decisive: VerdictRule, score: float | None, run: GradedRun, rule: Rule, scores: _Scores
+) -> float | None:
     if decisive.reward == "null":
         return None
     if decisive.reward in ("0", "1"):
         return float(decisive.reward)
     decided = 1.0 if decisive.verdict == "pass" else 0.0
-    known = None if rule.reward == "binary" else _earned(score, run, rule)
-    return decided if known is None else known  # a decision is never without a reward
+    if rule.reward == "contract" and scores.contract is not None:
+        return scores.contract.score
+    if rule.reward == "quality":
+        # What a failed change is worth by its quality alone would reward failing neatly.
+        known = scores.quality.score if scores.quality is not None and decided else 0.0
+    else:
+        known = None if rule.reward == "binary" else _earned(score, run, rule)
+    reward = decided if known is None else known  # a decision is never without a reward
+    return round(max(0.0, reward - rule.contract_score.w_viol), 4) if scores.penalty else reward
 
 
 def _earned(score: float | None, run: GradedRun, rule: Rule) -> float | None:

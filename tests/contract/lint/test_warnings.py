@@ -53,21 +53,6 @@ def test_the_examples_of_the_project_have_no_warnings(writer: Writer) -> None:
         assert examine_contract(folder, CATALOGUE, writer.store).warnings == []
 
 
-def test_each_cap_that_binds_nothing_is_warned_about_by_name(writer: Writer) -> None:
-    caps = {
-        "tool_calls": 1,
-        "failed_checks": 1,
-        "command_s": 1,
-        "dependency_installs": 1,
-    }
-    oracle = {"checks": CHECKS, "reference": "fix.patch"}
-    writer.write({"fix.patch": PATCH}, oracle=oracle, budget={**caps, "wall_s": 60})
-    expected = [f"budget.{cap}: {cap} is recorded but not enforced yet" for cap in caps]
-    assert sorted(writer.warnings()) == sorted(expected)
-    writer.write({"fix.patch": PATCH}, oracle=oracle, budget={"wall_s": 60, "headroom": {"wall_s": 5}})
-    assert writer.warnings() == []
-
-
 def test_a_warning_about_a_command_names_the_option_that_holds_it(writer: Writer) -> None:
     from steelyard.contract.load import examine_contract
     from steelyard.graders.catalogue import CATALOGUE

@@ -14,15 +14,6 @@ ROWS: list[tuple[str, Any, Any]] = [
     ("environment.secrets", [{"name": "A", "for": "setup"}], []),
     ("setup_inputs", ["lock"], []),
     ("oracle.tolerance", 0.5, 0.0),
-    ("policy.read_paths", ["a"], []),
-    ("policy.deny_commands", ["curl"], []),
-    ("policy.stages", ["inspect", "write"], ["write"]),
-    ("policy.tools", {"deny": ["x"]}, {}),
-    ("policy.dependencies", {"allow": ["x"]}, {}),
-    ("policy.effect", "penalty", "gate"),
-    ("reward", "quality", "binary"),
-    ("quality", {"lambda": 2.0}, None),
-    ("contract_score", {"w_ok": 1.0}, {}),
 ]
 
 
@@ -57,7 +48,7 @@ def test_exports_are_for_whole_systems(writer: Writer) -> None:
     )
 
 
-def test_caps_that_nothing_meters_yet_are_accepted(writer: Writer) -> None:
+def test_caps_are_accepted(writer: Writer) -> None:
     writer.write(budget={"cost_usd": 1.0, "tokens": 5, "tool_calls": 3, "cost_units": 7})
     assert writer.load().spec.budget.tokens == 5
 
@@ -65,9 +56,3 @@ def test_caps_that_nothing_meters_yet_are_accepted(writer: Writer) -> None:
 def test_the_tests_of_a_contract_have_a_twin_unless_it_says_otherwise(writer: Writer) -> None:
     writer.write()
     assert writer.load().spec.oracle.mode == "twin"
-
-
-@pytest.mark.parametrize("value", ["quality", "contract"])
-def test_every_reward_that_is_missing_is_refused(writer: Writer, value: str) -> None:
-    writer.write(reward=value)
-    assert writer.problem().message == "not supported yet"

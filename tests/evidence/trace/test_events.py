@@ -393,3 +393,18 @@ def test_no_event_shows_a_secret(tmp_path: Path) -> None:
         log.append("tool.call", "agent", {"argv": ["curl", "-H", "key: sk-0123456789"]})
     assert b"sk-0123456789" not in path.read_bytes()
     assert next(read_events(path)).payload["argv"][-1] == "key: [redacted:API_KEY]"
+
+
+def test_a_follower_takes_each_event_once_in_order_and_as_it_is_in_the_log(tmp_path: Path) -> None:
+    with EventLog(tmp_path / "events.jsonl", Secrets({"KEY": "long-enough-secret"})) as log:
+        log.append("cost", "harness", {"usd": 1})
+        take = log.follow()
+        log.append("cost", "harness", {"usd": 2})
+        log.append("brief", "harness", {"text": "long-enough-secret"})
+        first = take()
+        log.append("cost", "harness", {"usd": 3})
+        assert [event.seq for event in first] == [2, 3]
+        assert "long-enough-secret" not in str(first[1].payload)
+        assert [event.payload for event in take()] == [{"usd": 3}]
+        assert take() == []
+    assert first == list(read_events(tmp_path / "events.jsonl"))[1:3]

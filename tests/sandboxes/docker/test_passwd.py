@@ -76,7 +76,7 @@ def test_a_list_of_users_that_is_laid_makes_nobody_another(system: Path, tmp_pat
     forged.write_text("ann:x:4294967299:0::/app/forged:/bin/sh\n")
     root = os.open(system, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        reach = Reach(-1, root, root, root, [])
+        reach = Reach(-1, root, root, root, [], -1)
         overlays, extra_mounts = (FileOverlay("etc/passwd", "file", source=forged),), (Mount("/logs", ()),)
         reach.write_files(
             SandboxSpec(layers=(), overlays=overlays, extra_mounts=extra_mounts, scope="system", user="ann"),

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from steelyard.agents.base import AgentResources, Ending, Session, Turn, Workplace
+from steelyard.agents.base import AgentResources, Ending, Session, StageRole, Turn, Workplace
 from steelyard.agents.clients.ending import ModelAnswers, client_ending
 from steelyard.agents.clients.native_files import collect_files, make_home, write_file
 from steelyard.agents.installation.install import RECORD
@@ -135,6 +135,7 @@ class ClientAgent:
     installed: Installed
     in_sandbox: ClassVar[bool] = True
     delivers_by_step: ClassVar[bool] = False
+    stage_role: ClassVar[StageRole] = "asks"
 
     @property
     def name(self) -> str:

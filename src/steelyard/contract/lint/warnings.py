@@ -20,10 +20,6 @@ from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 
 ROUNDING = 1e-9
-UNBOUND_CAPS = (
-    *("tool_calls", "failed_checks", "command_s"),
-    "dependency_installs",
-)
 MARKED_LINE_CHARS = 16  # shorter lines ("return x") are in too many texts to mean anything
 
 ONLY_JUDGED = "only a judge grades the answer, so every run is ungraded unless a model key is set"
@@ -38,17 +34,8 @@ def warnings(contract: Contract, source: Source) -> list[Problem]:
     """What to look at twice, apart from the graders' own doubts."""
     return [
         Problem(source.where(place), dotted(place), message, fix)
-        for place, message, fix in (*_warnings(contract), *_unbound_caps(source))
+        for place, message, fix in _warnings(contract)
     ]
-
-
-def _unbound_caps(source: Source) -> Iterator[tuple[Place, str, str]]:
-    """A cap that the author wrote and that ends no run: nothing measures what it limits."""
-    written = source.data.get("budget")
-    budget = written if isinstance(written, dict) else {}
-    for name in UNBOUND_CAPS:
-        if name in budget:
-            yield ("budget", name), f"{name} is recorded but not enforced yet", ""
 
 
 def warning_problem(entry: GraderEntry, place: Place, warning: LintWarning, source: Source) -> Problem:

@@ -15,14 +15,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from steelyard.contract.catalogue import Catalogue, GraderEntry, GraderType
+from steelyard.contract.catalogue import POLICY_NAME, Catalogue, GraderEntry, GraderType
 from steelyard.contract.model import Fraction, Layer, Name, NonEmpty, Strict, Under
 from steelyard.contract.parse.explain import explain, known_keys, suggestion
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.errors import Problem
 
 Weight = Annotated[float, Field(ge=0, le=1_000_000)]
-POLICY_NAME = "policy.allowed_paths"
 
 
 class CheckKeys(Strict):
@@ -270,7 +269,7 @@ def _add_policy(entries: Entries) -> None:
     """`policy.allowed_paths` is also a required grader; the contract's own graders can only narrow it."""
     policy = entries.source.data.get("policy")
     patterns = policy.get("allowed_paths") if isinstance(policy, dict) else None
-    if not isinstance(patterns, list) or not patterns:
+    if not isinstance(policy, dict) or not isinstance(patterns, list) or not patterns:
         return
     place = ("policy", "allowed_paths")
     kind = entries.catalogue.types.get("allowed_paths")
@@ -278,8 +277,10 @@ def _add_policy(entries: Entries) -> None:
         entries.complain(place, "needs the grader type allowed_paths, which is not installed")
     elif all(isinstance(pattern, str) and pattern for pattern in patterns):
         grader = kind(patterns=tuple(patterns))  # type: ignore[call-arg]  # the one option of that type
+        # With `effect: penalty` a violation lowers the reward and fails no gate.
+        required = policy.get("effect") != "penalty"
         entries.found[place] = GraderEntry(
-            POLICY_NAME, kind.TYPE, grader, kind.UNDER, required=True, weight=0.0
+            POLICY_NAME, kind.TYPE, grader, kind.UNDER, required=required, weight=0.0
         )
 
 

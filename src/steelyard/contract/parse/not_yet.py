@@ -24,27 +24,10 @@ def _given(value: Any) -> bool:
     return value not in (None, [], {}, False)
 
 
-def _one_of(*values: str) -> Callable[[Any], bool]:
-    return lambda value: value in values
-
-
-def _has(*values: str) -> Callable[[Any], bool]:
-    return lambda given: isinstance(given, list) and any(value in given for value in values)
-
-
 NOT_YET: tuple[Row, ...] = (
     Row(("environment", "secrets"), _given),
     Row(("setup_inputs",), _given),
     Row(("oracle", "tolerance"), _given),
-    Row(("policy", "read_paths"), _given),
-    Row(("policy", "deny_commands"), _given),
-    Row(("policy", "stages"), _has("inspect", "test"), "stages: [write]"),
-    Row(("policy", "tools"), _given),
-    Row(("policy", "dependencies"), _given),
-    Row(("policy", "effect"), _one_of("penalty"), "effect: gate"),
-    Row(("reward",), _one_of("quality", "contract"), "reward: combined, binary or verifier"),
-    Row(("quality",), _given),
-    Row(("contract_score",), _given),
 )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import NO_SECRETS, RedactedStream, Secrets
 from steelyard.filesystem.plain_file import open_plain
 
@@ -106,7 +107,17 @@ def bounded(value: str | bytes, blobs: Blobs) -> dict[str, Any]:
     prefix = data[:PREFIX_BYTES].decode("utf-8", "backslashreplace")
     if len(data) <= PREFIX_BYTES:
         return {"digest": hashlib.sha256(data).hexdigest(), "bytes": len(data), "prefix": prefix}
-    stored = blobs.put_bytes(data)
+    safe, spans = redact_keys(data)
+    stored = blobs.put_bytes(safe)
+    if spans:
+        digest = hashlib.sha256(data).hexdigest()
+        return {
+            "digest": digest,
+            "bytes": len(data),
+            "prefix": prefix,
+            "blob": stored.sha256,
+            "redacted": spans,
+        }
     return {"digest": stored.sha256, "bytes": stored.size, "prefix": prefix, "blob": stored.sha256}
 
 

@@ -6,6 +6,7 @@
       brought.json   there and above: which files that came with steps were as they came
       seal.json      everything above is sealed by it
       gradings/0001.json ...  gradings-head.json  report.json
+      annotations/0001.json ...  annotations-head.json      what people say of the run; none of it changes a grading
 
 A file appears whole (temporary name, rename) or not at all; without `seal.json` a run is incomplete. The seal makes
 all before it durable, and is written last.
@@ -35,6 +36,7 @@ BROUGHT = "brought.json"
 RUNS = Path(".steelyard/runs")  # where run folders are, unless the operator says otherwise
 FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
 GRADINGS_HEAD = "gradings-head.json"
+ANNOTATIONS, ANNOTATIONS_HEAD = "annotations", "annotations-head.json"
 AGENT, CHECKS, BLOBS, GRADINGS, STEPS = "agent", "checks", "blobs", "gradings", "steps"
 OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"

@@ -16,13 +16,9 @@ A process that is killed between a grading and its head leaves one grading more 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,19 +33,17 @@ from steelyard.evidence.folder.folder import (
     MANIFEST,
     OUTCOME,
     REPORT,
-    SEAL,
     TEMPORARY,
     RunFolder,
-    sync_directory,
-    write_atomic,
 )
-from steelyard.evidence.folder.signature import sign, signature_holds
+from steelyard.evidence.folder.numbered import NUMBERED, Series, append_record, numbered_files
+from steelyard.evidence.folder.signature import signature_holds
 from steelyard.filesystem.plain_file import read_plain
 from steelyard.filesystem.tree import shown
 
 SCHEMA = "steelyard.grading/1"
 HEAD_SCHEMA = "steelyard.gradings_head/1"
-_NUMBERED = re.compile(r"\d{4,8}\.json")
+SERIES = Series(GRADINGS, GRADINGS_HEAD, HEAD_SCHEMA)
 _TEMPORARY = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}(?:\.new)?")
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -62,12 +56,7 @@ class Fault(NamedTuple):
 
 
 def grading_files(folder: RunFolder) -> list[Path]:
-    root = folder.file(GRADINGS)
-    try:
-        names = os.listdir(root)  # noqa: PTH208  # a path for each costs as much as reading a run
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [root / name for name in sorted(filter(_NUMBERED.fullmatch, names), key=lambda one: int(one[:-5]))]
+    return numbered_files(folder, SERIES)
 
 
 def read_gradings(folder: RunFolder) -> list[dict[str, Any]]:
@@ -78,58 +67,7 @@ def append_grading(folder: RunFolder, data: Mapping[str, Any], signer: Path | No
     """Write the next grading, signed with the key in `signer`; two writers at once get two numbers."""
     if folder.state != "sealed":
         raise OperatorFault(f"{folder.run_id} is not sealed, so it cannot be graded")
-    seal = folder.read_json(SEAL)["digest"]
-    root = folder.file(GRADINGS)
-    root.mkdir(mode=0o700, exist_ok=True)
-    with _alone(root):
-        while True:
-            files = grading_files(folder)
-            number = int(files[-1].stem) + 1 if files else 1
-            previous = hashlib.sha256(read_plain(files[-1])).hexdigest() if files else ""
-            chained = {**data, "number": number, "seal": seal, "previous": previous, "head": GRADINGS_HEAD}
-            target = root / f"{number:04d}.json"
-            if _write_new(target, _bound(chained, signer)):
-                break
-        last = hashlib.sha256(read_plain(target)).hexdigest()
-        head = {"schema": HEAD_SCHEMA, "seal": seal, "count": number, "last": last}
-        folder.write_json(GRADINGS_HEAD, _bound(head, signer))
-    return target
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """One writer at a time, so that the head is that of the last grading; where nothing can be locked, by good luck."""
-    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
-
-
-def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
-    """`data` as it will be read back, with its digest and perhaps a signature."""
-    whole: dict[str, Any] = orjson.loads(orjson.dumps(data))
-    message = canonical(whole)
-    bound = {**whole, "digest": hashlib.sha256(message).hexdigest()}
-    if signer is not None:
-        bound["signature"] = sign(message, signer)
-    return bound
-
-
-def _write_new(target: Path, data: Mapping[str, Any]) -> bool:
-    options = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    temporary = target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}.new")
-    write_atomic(temporary, orjson.dumps(data, option=options), durable=True)
-    try:
-        os.link(temporary, target)  # refuses to replace, unlike rename
-    except FileExistsError:
-        return False
-    finally:
-        temporary.unlink()
-    sync_directory(target.parent)
-    return True
+    return append_record(folder, SERIES, data, signer)
 
 
 def grading_faults(folder: RunFolder, seal: Mapping[str, Any], public_key: Path | None) -> Iterator[Fault]:
@@ -221,7 +159,7 @@ def _strangers(folder: RunFolder) -> Iterator[Fault]:
         yield Fault(GRADINGS, "not a folder, but a link or a file")
         return
     for path in sorted(root.iterdir()) if root.is_dir() else ():
-        if not _NUMBERED.fullmatch(path.name) and not is_leftover(path):
+        if not NUMBERED.fullmatch(path.name) and not is_leftover(path):
             yield Fault(f"{GRADINGS}/{shown(path.name)}", "it is not a grading")
 
 

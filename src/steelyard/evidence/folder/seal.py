@@ -4,7 +4,8 @@
      "files": {"manifest.json": "<sha256>", "blobs/ab12...": "<sha256>", ...}, "digest": "<64 hex>",
      "signature": {"algorithm": "ed25519", "public_key": "...", "value": "..."}}
 
-It covers every file but `gradings/`, `gradings-head.json`, `report.json` and itself; gradings bind themselves. `digest` and `signature` are over the canonical
+It covers every file but `gradings/`, `annotations/`, their heads, `report.json` and itself; gradings and annotations bind
+themselves. `digest` and `signature` are over the canonical
 bytes (RFC 8785) of the rest. Names are percent-encoded, so that any bytes survive.
 """
 
@@ -28,6 +29,8 @@ from steelyard.evidence.folder.blobs import hash_stream
 from steelyard.evidence.folder.canonical import canonical, has_its_digest
 from steelyard.evidence.folder.folder import (
     AGENT,
+    ANNOTATIONS,
+    ANNOTATIONS_HEAD,
     BLOBS,
     CHECKS,
     EVENTS,
@@ -48,8 +51,8 @@ from steelyard.filesystem.tree import shown
 
 SCHEMA = "steelyard.seal/1"
 FEW_FILES = 32  # up to here an fsync each; beyond, one call for the whole file system
-_UNSEALED = {GRADINGS, GRADINGS_HEAD, REPORT, SEAL}
-_MAY_BE_EMPTY = {AGENT, BLOBS, CHECKS, GRADINGS}  # every run begins with them
+_UNSEALED = {GRADINGS, GRADINGS_HEAD, ANNOTATIONS, ANNOTATIONS_HEAD, REPORT, SEAL}
+_MAY_BE_EMPTY = {AGENT, ANNOTATIONS, BLOBS, CHECKS, GRADINGS}  # every run begins with them
 _MEMBERS = {"schema", "run", "at", "head", "events", "files", "digest"}
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _SAFE = "/ !#$&'()*+,-.:;=@[]^_{}~"
@@ -204,8 +207,8 @@ def _file_breaks(folder: RunFolder, sealed: Mapping[str, str], *, deep: bool) ->
 
 
 def leftovers(folder: RunFolder) -> list[str]:
-    """Files of writes that were killed after the seal: of a grading, of its head, of the report."""
-    places = (folder.path, folder.file(GRADINGS))
+    """Files of writes that were killed after the seal: of a grading, an annotation, a head, the report."""
+    places = (folder.path, folder.file(GRADINGS), folder.file(ANNOTATIONS))
     return sorted(
         shown(str(path.relative_to(folder.path)))
         for place in places

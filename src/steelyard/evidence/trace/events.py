@@ -11,6 +11,8 @@ A subscriber is called with each event, in the order of `seq`, right after the e
 that appends, while other threads wait, so it must be quick and must not wait for another thread. It may append events
 itself: they are delivered after the current one. A subscriber that raises gets no further event, and the event
 `subscriber.error` says so; the log goes on.
+
+A follower is not called: events wait in its queue until it takes them, so that following costs an append next to nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import orjson
 
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder.blobs import bounded
+from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.evidence.trace.chain import GENESIS, MAX_LINE, ChainBreak, Event, read_events, verify_chain
 from steelyard.evidence.trace.json_safe import json_safe
@@ -55,7 +58,8 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("agent.message", "agent.final", "agent.trace"),
         *("model.request", "model.response", "model.error", "model.wait"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
-        *("workspace.change", "workspace.changes", "capture.end", "patch.apply"),
+        *("workspace.watch", "workspace.change", "workspace.changes", "capture.end", "patch.apply"),
+        *("process.start", "sandbox.sample"),
         *("collect", "check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
         *("network.connection", "cost", "termination", "subscriber.error"),
@@ -78,6 +82,7 @@ class EventLog:
         self._lock = threading.RLock()  # a subscriber may append
         self._subscribers: list[Subscriber] = []
         self._undelivered: deque[Event] = deque()
+        self._queues: list[deque[bytes]] = []  # of followers: lines
         self._delivering = False
         self._start = time.monotonic_ns()
         self._last = -1
@@ -102,7 +107,8 @@ class EventLog:
         """Write one event and return its `seq`."""
         if type not in EVENT_TYPES or actor not in ACTORS:
             raise ValueError(f"no such event: {type} by {actor}")
-        stored = self._secrets.redact(_json(payload))
+        given = _json(payload)
+        stored, spans = redact_keys(self._secrets.redact(given))
         with self._lock:
             t = max(self.now(), self._last + 1)
             at, prev = self._time_of_day(), self._head
@@ -110,14 +116,26 @@ class EventLog:
             ending = f',"prev":"{prev}","seq":{self._count + 1},"t":{t},"type":"{type}"}}'
             body = opening.encode() + stored + ending.encode()
             digest = hashlib.sha256(body).hexdigest()
-            self._write(body[:-1] + b',"hash":"' + digest.encode() + b'"}\n')
+            line = body[:-1] + b',"hash":"' + digest.encode() + b'"}\n'
+            self._write(line)
             self._last, self._head, self._count = t, digest, self._count + 1
             seq = self._count
+            for queued in self._queues:
+                queued.append(line)
             if self._subscribers:
                 event = Event(seq, t, at, type, actor, orjson.loads(stored), prev, digest)
                 self._undelivered.append(event)
+            if stored is not given:
+                self._append_redaction(seq, given, spans)
+            if self._subscribers:
                 self._deliver()
             return seq
+
+    def _append_redaction(self, seq: int, given: bytes, spans: Mapping[str, int]) -> None:
+        """What was taken out of the event before it, by rule; the digest is of its payload as it was given."""
+        values = {f"value of {name}": 1 for name in sorted(self._secrets.found_in(given))}
+        digest = hashlib.sha256(given).hexdigest()
+        self.append("redaction", "harness", {"event": seq, "digest": digest, "spans": {**values, **spans}})
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` with every event from now on; returns the function that ends the subscription."""
@@ -129,6 +147,21 @@ class EventLog:
                 self._subscribers.remove(subscriber)
 
         return unsubscribe
+
+    def follow(self) -> Callable[[], list[Event]]:
+        """A function that gives the events since it was called last, in the order of `seq`; from any thread."""
+        queued: deque[bytes] = deque()
+        with self._lock:
+            self._queues.append(queued)
+
+        def take() -> list[Event]:
+            taken: list[Event] = []
+            with suppress(IndexError):
+                while True:
+                    taken.append(Event(**orjson.loads(queued.popleft())))
+            return taken
+
+        return take
 
     def _deliver(self) -> None:
         """Hand on what was written. An event that a subscriber appends waits here until the current one is delivered."""

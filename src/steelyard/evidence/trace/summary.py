@@ -39,6 +39,7 @@ class Summary:
     event: int | None = None  # the alert, or the end of the agent's stage
     alerts: list[dict[str, Any]] = field(default_factory=list)
     interventions: list[dict[str, Any]] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)  # of operators
     left_out: Counter[str] = field(default_factory=Counter)  # alerts and interventions over `MOST_LISTED`
     _since: dict[str, int] = field(default_factory=dict)
     _unfinished: Counter[str] = field(default_factory=Counter)
@@ -147,7 +148,7 @@ class Summary:
             self.working_ns += event.t - self._since.pop("stage.enter", event.t)
         elif event.type == "check.end":
             self.acceptance_ns += event.t - self._since.pop("check.start", event.t)
-        elif event.type in {"monitor.alert", "intervention"}:
+        elif event.type in {"monitor.alert", "intervention", "operator.decision"}:
             self._list(event)
         elif event.type == "cost" and event.actor == "agent":
             self._add_claim(payload)
@@ -162,7 +163,8 @@ class Summary:
                 self.claims[name] = self.claims.get(name, 0.0) + _claimed(payload[name])
 
     def _list(self, event: Event) -> None:
-        listed = self.alerts if event.type == "monitor.alert" else self.interventions
+        lists = {"monitor.alert": self.alerts, "operator.decision": self.decisions}
+        listed = lists.get(event.type, self.interventions)
         if len(listed) < MOST_LISTED:
             listed.append({"event": event.seq, "t": event.t, **event.payload})
         else:
@@ -181,10 +183,8 @@ class Summary:
             self._agent_ns += spent_ns if payload.get("whole_agent") is True else 0
             self._call_ns += spent_ns if payload.get("whole_agent") is not True else 0
             self._untimed += payload.get("wall_ns") is None
-        elif kind == "workspace.change":
-            self.edits += 1
-        elif kind == "workspace.changes":
-            self.edits += _number(payload.get("count"))
+        elif kind == "capture.end":
+            self.edits = _number(payload.get("entries"))
         elif kind == "permission.decision":
             self.denied += payload.get("decision") == "deny"
 

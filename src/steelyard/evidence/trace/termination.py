@@ -10,6 +10,7 @@ from typing import Literal, get_args
 Termination = Literal[
     "completed",
     "wall_time",
+    "cpu_time",
     "token_cap",
     "cost_cap",
     "model_call_cap",
@@ -35,6 +36,7 @@ _CLASSES = {
     "completed": ("completed",),
     "resource": (
         "wall_time",
+        "cpu_time",
         "token_cap",
         "cost_cap",
         "model_call_cap",

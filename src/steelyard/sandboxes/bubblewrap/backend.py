@@ -78,6 +78,7 @@ class BubblewrapBackend:
             network_of(spec),
             run_uid(),
             limits,
+            write_switch=True,
         )
 
     def start(self, spec: SandboxSpec) -> BubblewrapSandbox:

@@ -4,6 +4,8 @@ Small, single-threaded, standard library only. A controller has gigabytes and th
 PDEATHSIG follows the *thread* that forked, so a sandbox would die with a worker thread.
 
     controller --SEQPACKET--> launcher      b"start" + [order in a memfd, the sandbox's end of a socketpair]
+                                            b"lock" or b"unlock" + [a sandbox's mount namespace, an end for the answer]
+    launcher -> that end                    u32: 0, or the error number with which the workspace could not be switched
     launcher --SEQPACKET--> a spare         the same: a child that is forked and in its cgroups already,
                                             because joining a cgroup may wait for the kernel for 10 ms
     spare -> the sandbox's socketpair       b"+o" or b"+c", u32 number of its cgroups,
@@ -34,10 +36,11 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from steelyard.sandboxes import seccomp
+from steelyard.sandboxes.base import WORKSPACE
 from steelyard.sandboxes.bubblewrap import mounts
 from steelyard.sandboxes.bubblewrap.arguments import Descriptors, HostLayout, bwrap_arguments
 from steelyard.sandboxes.bubblewrap.mount_plan import prepare
-from steelyard.sandboxes.bubblewrap.order import Order
+from steelyard.sandboxes.bubblewrap.order import START, UNLOCK, Order
 from steelyard.sandboxes.bubblewrap.orphans import mark
 from steelyard.sandboxes.bubblewrap.overlay_probe import overlay_works
 from steelyard.sandboxes.limits import cgroups
@@ -113,7 +116,37 @@ def _serve(sock: socket.socket, nursery: Nursery) -> None:
             message, descriptors, _, _ = socket.recv_fds(sock, 64, 2)
             if not message:
                 return
-            nursery.hand_over(descriptors)
+            if message == START:
+                nursery.hand_over(descriptors)
+            else:
+                _switch(descriptors, writable=message == UNLOCK)
+
+
+def _switch(descriptors: list[int], *, writable: bool) -> None:
+    """Let the commands of a sandbox write to its workspace, or not, from a child that enters its mount namespace."""
+    namespace, answer = descriptors
+    with socket.socket(fileno=answer) as end, contextlib.suppress(OSError):
+        end.send(struct.pack("<I", _switch_in_child(namespace, writable=writable)))
+    os.close(namespace)
+
+
+def _switch_in_child(namespace: int, *, writable: bool) -> int:
+    try:
+        pid = os.fork()
+    except OSError as error:
+        return error.errno or _FAILED
+    if pid == 0:
+        code = _FAILED
+        try:
+            mounts.enter_mounts(namespace)
+            mounts.set_writable(WORKSPACE, writable=writable)
+            code = 0
+        except OSError as error:
+            code = error.errno or _FAILED
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status) & 0xFF
 
 
 class _Spare(NamedTuple):

@@ -24,10 +24,11 @@ from typing import NamedTuple
 
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.filesystem.owner import owner_tag
-from steelyard.sandboxes.bubblewrap.order import Order
+from steelyard.sandboxes.bubblewrap.order import LOCK, START, UNLOCK, Order
 from steelyard.sandboxes.init.binary import init_binary
 
 LEAST_FILES, WANTED_FILES = 256, 4096
+_SWITCH_S = 60.0
 START_TIMEOUT_S = 310.0  # a little more than the launcher gives itself
 _RIGHTS_ROOM = socket.CMSG_SPACE(8 * 4) + socket.CMSG_SPACE(12)
 _BOOT = "import sys; sys.path[:0] = [sys.argv.pop(1)]; from steelyard.sandboxes.bubblewrap.launcher import main; main(int(sys.argv[1]), *sys.argv[2:])"
@@ -129,7 +130,7 @@ class Launcher:
         memory = os.memfd_create("order", os.MFD_CLOEXEC)
         try:
             os.write(memory, order.to_json())
-            socket.send_fds(self._sock, [b"start"], [memory, theirs.fileno()])
+            socket.send_fds(self._sock, [START], [memory, theirs.fileno()])
         except OSError as error:
             ours.close()
             raise LauncherGoneFault("the sandbox launcher has died") from error
@@ -141,6 +142,28 @@ class Launcher:
         except BaseException:
             ours.close()
             raise
+
+    def switch_writes(self, init: int, *, writable: bool) -> int:
+        """Make the workspace of the sandbox of that init process writable or read-only: 0, or an error number."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours, theirs:
+            ours.settimeout(_SWITCH_S)
+            try:
+                namespace = os.open(f"/proc/{init}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as error:
+                return error.errno or errno.EIO
+            try:
+                word = UNLOCK if writable else LOCK
+                socket.send_fds(self._sock, [word], [namespace, theirs.fileno()])
+                theirs.close()
+                answer = ours.recv(4)
+            except OSError as error:
+                raise LauncherGoneFault("the sandbox launcher has died") from error
+            finally:
+                os.close(namespace)
+        if len(answer) != 4:
+            raise LauncherGoneFault("the sandbox launcher has died")
+        return int(struct.unpack("<I", answer)[0])
 
     def is_dying(self) -> bool:
         """Whether it ends within a second: what it started may be gone a moment before it is."""

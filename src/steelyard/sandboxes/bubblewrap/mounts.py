@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import functools
 import os
 from pathlib import Path
 
+CLONE_FS = 0x00000200
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
@@ -14,12 +16,15 @@ CLONE_NEWNET = 0x40000000
 MS_RDONLY = 1
 MS_NOSUID = 2
 MS_NODEV = 4
+MS_REMOUNT = 32
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+
+_NS_GET_USERNS = 0xB701
 
 
 @functools.cache
@@ -68,3 +73,25 @@ def enter_private_mounts(uid: int, gid: int) -> None:
 def enter_private_network() -> None:
     """A network namespace without a device but its own loopback, which is down."""
     _call("unshare", CLONE_NEWNET, about="the network namespace")
+
+
+def enter_mounts(namespace: int) -> None:
+    """Enter the mount namespace of another process; not as root, first the user namespace that owns it.
+
+    In a process with one thread, or, as root, in a thread that shares no working directory with another.
+    """
+    if os.geteuid() != 0:
+        owner = fcntl.ioctl(namespace, _NS_GET_USERNS)
+        _call("setns", owner, CLONE_NEWUSER, about="the user namespace of a sandbox")
+    _call("setns", namespace, CLONE_NEWNS, about="the mount namespace of a sandbox")
+
+
+def leave_shared_paths() -> None:
+    """Give this thread a root and a working directory of its own."""
+    _call("unshare", CLONE_FS, about="the working directory")
+
+
+def set_writable(path: str, *, writable: bool) -> None:
+    """Change one mount point of this namespace. EBUSY: a process has a file below it open for writing."""
+    flags = MS_BIND | MS_REMOUNT | MS_NOSUID | MS_NODEV | (0 if writable else MS_RDONLY)
+    mount("none", path, None, flags)

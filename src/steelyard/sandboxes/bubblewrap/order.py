@@ -13,6 +13,8 @@ from typing import Any
 
 from steelyard.sandboxes.base import FileOverlay, SandboxSpec
 
+START, LOCK, UNLOCK = b"start", b"lock", b"unlock"  # what the controller asks of the launcher
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

@@ -21,12 +21,14 @@ from steelyard.filesystem.remove import remove_tree
 from steelyard.sandboxes.admission import admission
 from steelyard.sandboxes.base import HOME, Command, CommandResult, ExitStats, Facts, OnOutput, SandboxSpec
 from steelyard.sandboxes.bubblewrap.arguments import BIN
-from steelyard.sandboxes.bubblewrap.launcher_client import Started
+from steelyard.sandboxes.bubblewrap.launcher_client import Started, launcher
 from steelyard.sandboxes.copy_layers import COMPLETE
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.limits.watch_usage import Watched, watch_disk, watch_memory
+from steelyard.sandboxes.process_tree import ProcessTree
+from steelyard.sandboxes.write_files import open_folder
 
 _ANSWER_S = 1.0
 _MB = 1 << 20
@@ -107,6 +109,9 @@ class BubblewrapSandbox(Lifecycle):
 
     def captured_tree(self) -> CapturedTree:
         self._require_dead()
+        return self.running_tree()
+
+    def running_tree(self) -> CapturedTree:
         redirects = (
             "trusted.overlay.redirect"
             if self._facts.overlay == "root" and self._sandbox_spec.keep is None
@@ -114,6 +119,26 @@ class BubblewrapSandbox(Lifecycle):
         )
         started = self._started
         return CapturedTree(started.workspace, started.baseline, started.touched, redirects)
+
+    def process_tree(self) -> ProcessTree:
+        is_tmpfs = self._holding.folder is None and self._holding.keep is None
+        disk = self._started.workspace if is_tmpfs else None  # otherwise the disk is shared with others
+        return ProcessTree(self._init.pid, tuple(self._init.cgroups), disk)
+
+    def open_folder(self, path: str) -> int | None:
+        try:
+            root = os.open(f"/proc/{self._init.pid}/root", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            return open_folder(root, filter(None, path.split("/")))
+        except OSError:
+            return None
+        finally:
+            os.close(root)
+
+    def _switch_writes(self, *, writable: bool) -> int:
+        return launcher().switch_writes(self._init.pid, writable=writable)
 
     def _out_of_memory(self) -> None:
         self._polled_kills += 1

@@ -9,6 +9,7 @@ so it is asked.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import tempfile
 import threading
@@ -48,7 +49,9 @@ class DockerBackend:
         found = engine()
         materialise: Literal["overlay", "copy"] = "copy" if found.path in _out_of_reach else "overlay"
         limits = enforced(found, spec)
-        return Facts("docker", "container", materialise, "", network_of(spec), _uid(spec), limits)
+        return Facts(
+            "docker", "container", materialise, "", network_of(spec), _uid(spec), limits, _can_switch(spec)
+        )
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
         found = engine()
@@ -67,6 +70,11 @@ class DockerBackend:
             admission().leave(ticket)
             raise
         return DockerSandbox(spec, self.facts(spec), container)
+
+
+def _can_switch(spec: SandboxSpec) -> bool:
+    """Whether a sandbox that asks for it can make its workspace read-only; an engine far away is found at the start."""
+    return os.geteuid() == 0 and spec.scope == "workspace" and spec.write_switch
 
 
 def _uid(spec: SandboxSpec) -> int | None:
@@ -108,6 +116,8 @@ def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratc
         inside = _reached(found, ident, token, spec.scope)
         if inside is not None:
             inside.write_files(spec, host_pieces(spec))
+        if spec.write_switch:
+            _bind_workspace(inside, spec)
         return Container(found, ident, wire, inside, ticket, scratch)
     except BaseException as error:
         _abandon(found, ident, wire, inside)
@@ -117,6 +127,12 @@ def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratc
         if isinstance(error, OSError):
             raise InfraFault(f"the workspace could not be written: {error.strerror}") from error
         raise
+
+
+def _bind_workspace(inside: Reach | None, spec: SandboxSpec) -> None:
+    if inside is None or spec.scope == "system":
+        raise InfraFault("only root on the engine's machine can make the workspace of a container read-only")
+    inside.bind_workspace()
 
 
 def _create(found: Engine, spec: SandboxSpec, token: str) -> str:

@@ -6,10 +6,11 @@ opened before the first command stays open, and alive, when every process and mo
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,15 @@ from typing import Any
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.filesystem.cache import Cache
 from steelyard.sandboxes.base import HOME, WORKSPACE, FileOverlay, SandboxSpec, Scope
-from steelyard.sandboxes.bubblewrap.mounts import MS_RDONLY, enter_private_mounts, mount
+from steelyard.sandboxes.bubblewrap.mounts import (
+    MS_BIND,
+    MS_RDONLY,
+    enter_mounts,
+    enter_private_mounts,
+    leave_shared_paths,
+    mount,
+    set_writable,
+)
 from steelyard.sandboxes.docker.creation import TOKEN
 from steelyard.sandboxes.docker.passwd import Person, person
 from steelyard.sandboxes.write_files import Owner, open_folder, remove, write_files
@@ -37,7 +46,32 @@ class Reach:
     workspace: int
     home: int
     groups: list[Path]  # its control groups
+    mounts: int  # its mount namespace
     people: dict[str, Person] = field(default_factory=dict)
+    pid: int = 0  # of process 1, here
+
+    def bind_workspace(self) -> None:
+        """Make the workspace a mount of its own, so that it can be made read-only; before the first command."""
+        self._in_mounts(lambda: mount(WORKSPACE, WORKSPACE, None, MS_BIND))
+
+    def switch_writes(self, *, writable: bool) -> int:
+        """0, or an error number."""
+        try:
+            self._in_mounts(lambda: set_writable(WORKSPACE, writable=writable))
+        except OSError as error:
+            return error.errno or errno.EIO
+        return 0
+
+    def _in_mounts(self, act: Callable[[], None]) -> None:
+        """In a thread that ends there: no other thread sees the container's file system."""
+
+        def enter_and_act() -> None:
+            leave_shared_paths()
+            enter_mounts(self.mounts)
+            act()
+
+        with ThreadPoolExecutor(1) as alone:
+            alone.submit(enter_and_act).result()
 
     def write_files(self, spec: SandboxSpec, files: Sequence[FileOverlay]) -> None:
         """What a box lays, as data, before anything but init runs; `files` are relative to the root."""
@@ -78,7 +112,7 @@ class Reach:
         return bool(waiting.poll(int(patience_s * 1000)))
 
     def close(self) -> None:
-        for descriptor in (self.pidfd, self.root, self.workspace, self.home):
+        for descriptor in (self.pidfd, self.root, self.workspace, self.home, self.mounts):
             os.close(descriptor)
 
 
@@ -94,8 +128,9 @@ def reach(pid: int, token: str, scope: Scope) -> Reach | None:
         opened.append(os.open(f"/proc/{pid}/root", _DIRECTORY & ~os.O_NOFOLLOW))
         names = ("/", "/") if scope == "system" else (WORKSPACE, HOME)
         opened += [_below(opened[1], name) for name in names]
-        pidfd, root, workspace, home = opened
-        return Reach(pidfd, root, workspace, home, _groups(pid))
+        opened.append(os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
+        pidfd, root, workspace, home, mounts = opened
+        return Reach(pidfd, root, workspace, home, _groups(pid), mounts, pid=pid)
     except OSError:
         for descriptor in opened:
             os.close(descriptor)

@@ -6,6 +6,7 @@ close   descriptors closed, the container removed
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -39,7 +40,8 @@ from steelyard.sandboxes.docker.proc_root import Reach, Uppers, captured_tree_of
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
-from steelyard.sandboxes.write_files import Owner
+from steelyard.sandboxes.process_tree import ProcessTree
+from steelyard.sandboxes.write_files import Owner, open_folder
 
 _LOOK_EVERY_S = 1.0
 _LOOK_SHARE = 4  # a tree that takes long to look through is looked through less often
@@ -89,6 +91,7 @@ class DockerSandbox(Lifecycle):
         self._full = False
         self._opened: list[int] = []
         self._uppers: Uppers | None = None
+        self._watched: Uppers | None = None
         self._unwatch = self._watch_disk() if facts.limits["disk"] == "polled" else None
 
     @property
@@ -99,6 +102,23 @@ class DockerSandbox(Lifecycle):
         self._begin()
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
+
+    def open_folder(self, path: str) -> int | None:
+        reach = self._container.reach
+        try:
+            return None if reach is None else open_folder(reach.root, filter(None, path.split("/")))
+        except OSError:
+            return None
+
+    def _switch_writes(self, *, writable: bool) -> int:
+        reach = self._container.reach
+        if reach is None or not self._sandbox_spec.write_switch:
+            return errno.EOPNOTSUPP
+        return reach.switch_writes(writable=writable)
+
+    def process_tree(self) -> ProcessTree | None:
+        reach = self._container.reach
+        return None if reach is None else ProcessTree(reach.pid, tuple(reach.groups))
 
     def captured_tree(self) -> CapturedTree:
         self._require_dead()
@@ -118,6 +138,20 @@ class DockerSandbox(Lifecycle):
                 "the storage driver does not show what a container changed; give the engine overlay2"
             )
         return CapturedTree(container.reach.workspace, self._baseline())
+
+    def running_tree(self) -> CapturedTree | None:
+        container = self._container
+        if container.reach is None:
+            return None
+        workspace = container.reach.workspace
+        os.fchmod(workspace, os.fstat(workspace).st_mode & 0o7777)  # now the upper has it, and can be watched
+        told = container.told()
+        is_system = self._sandbox_spec.scope == "system"
+        self._watched = system_uppers(told) if is_system else uppers(told)
+        if self._watched is None:
+            return None
+        captured_tree = captured_tree_of(workspace, self._watched, self._sandbox_spec.scope)
+        return replace(captured_tree, mounted=_mounted(self._sandbox_spec))
 
     def copy_out(self, place: str, into: Path, taking: Taking) -> None:
         """What is at `place` now, as data below `into` under its own name."""
@@ -227,6 +261,9 @@ class DockerSandbox(Lifecycle):
     def _remove(self) -> None:
         container = self._container
         self._forget()
+        if self._watched is not None:
+            self._watched.close()
+            self._watched = None
         if container.reach is not None:
             container.reach.close()
         with suppress(InfraFault):  # the engine is gone: the next start removes what is left, by its label

@@ -1,0 +1,161 @@
+"""Decide about runs that wait for an operator: list them, show the alert and its evidence, or resume, terminate or quarantine one.
+
+Works on run folders, so from any terminal that sees them. Every decision needs a name and a reason, and becomes an event of the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import time
+from collections.abc import Sequence
+
+from rich.markup import escape
+from rich.text import Text
+
+from steelyard.cli.console.output import console, print_json
+from steelyard.cli.options.runs_option import add_runs_option
+from steelyard.errors import OperatorFault
+from steelyard.evidence.folder.folder import find_run, find_runs
+from steelyard.evidence.held_run import HeldRun, held_run
+from steelyard.evidence.trace.chain import read_events
+from steelyard.execution.supervision.decisions import CATEGORIES, CHOICES, Decision, write_decision
+from steelyard.report.plain import one_line
+
+HELP = "decide about paused runs: list, show the alert, resume, terminate or quarantine"
+_WAIT_S = 30.0
+_EVERY_S = 0.1
+_EXCERPT = 300
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        nargs="?",
+        help="`last`, a run folder, or the start or the end of a run's name; without it, all that wait are listed",
+    )
+    parser.add_argument(
+        "decision", nargs="?", choices=CHOICES, help="without it, the alert and its evidence are shown"
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="why; needed with a decision")
+    parser.add_argument("--by", metavar="NAME", help="who decides (default: your user name)")
+    parser.add_argument(
+        "--category", choices=CATEGORIES, default="other", help="what kind of reason (default other)"
+    )
+    parser.add_argument("--json", action="store_true", help="JSON, one line for each run")
+    add_runs_option(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.run is None:
+        return _list(
+            [held for folder in find_runs(args.runs) if (held := held_run(folder))], as_json=args.json
+        )
+    folder = find_run(args.runs, args.run)
+    held = held_run(folder)
+    if held is None:
+        raise OperatorFault(
+            f"{folder.run_id} does not wait for a decision; `steelyard operate` lists the runs that do"
+        )
+    if args.decision is None:
+        if args.json:
+            print_json(held.to_json())
+        else:
+            _show(held)
+        return 0
+    return _decide(held, _decision(args), as_json=args.json)
+
+
+def _decision(args: argparse.Namespace) -> Decision:
+    by = args.by or getpass.getuser()
+    if not args.reason or not args.reason.strip():
+        raise OperatorFault(f"`{args.decision}` needs a reason: --reason TEXT")
+    return Decision(args.decision, by, args.reason.strip(), args.category)
+
+
+def _decide(held: HeldRun, decision: Decision, *, as_json: bool) -> int:
+    folder = held.folder
+    if not held.is_running:
+        raise OperatorFault(f"{folder.run_id}: {_gone(held)}")
+    write_decision(folder, held.alert.seq, decision)
+    deadline = time.monotonic() + _WAIT_S
+    while time.monotonic() < deadline:
+        for event in read_events(folder.events):
+            if event.type == "operator.decision" and event.payload.get("alert") == held.alert.seq:
+                _tell(held, event.payload, as_json=as_json)
+                return 0 if event.payload.get("by") == decision.by else 1
+        if held_run(folder) is None:
+            break
+        time.sleep(_EVERY_S)
+    raise OperatorFault(f"{folder.run_id} ended before it took the decision")
+
+
+def _tell(held: HeldRun, decided: dict[str, object], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"run": held.folder.run_id, **decided})
+    else:
+        said = (
+            f"{held.folder.run_id}: {decided.get('decision')} by {decided.get('by')}: {decided.get('reason')}"
+        )
+        console().print(Text(one_line(said)))
+
+
+def _list(held: Sequence[HeldRun], *, as_json: bool) -> int:
+    if as_json:
+        for one in held:
+            print_json(one.to_json())
+        return 0
+    if not held:
+        console().print("no run waits for a decision")
+    for one in held:
+        state = (
+            f"{one.action}, {one.left_s:.0f} s left, then {one.default}" if one.is_running else "interrupted"
+        )
+        line = f"{one.folder.run_id}  {state}  {one.alert.payload.get('why', one.alert.payload.get('code'))}"
+        console().print(Text(one_line(line)))
+        if not one.is_running:
+            console().print(Text(f"  {_gone(one)}", "dim"))
+    return 0
+
+
+def _gone(held: HeldRun) -> str:
+    what = "paused" if held.action == "pause" else "waiting with writes suspended"
+    return (
+        f"its controller ended while the run was {what} (alert {held.alert.seq}, {held.alert.payload.get('code')}); "
+        "the sandbox ended with it, nothing runs, and the run has no result"
+    )
+
+
+def _show(held: HeldRun) -> None:
+    out, alert = console(), held.alert.payload
+    out.print(Text(one_line(held.folder.run_id), "bold"))
+    if not held.is_running:
+        out.print(Text(_gone(held), "yellow"))
+    else:
+        out.print(Text(f"{held.action} since {held.since}; {held.left_s:.0f} s left, then {held.default}"))
+    rows = {
+        "alert": f"event {held.alert.seq}: {alert.get('monitor')} {alert.get('code')}",
+        "why": alert.get("why"),
+        "rule": alert.get("rule"),
+        "format": alert.get("format"),
+        "stage": alert.get("stage"),
+        "signals": alert.get("signals"),
+        "threshold": alert.get("threshold"),
+    }
+    for name, value in rows.items():
+        if value is not None:
+            out.print(f"  {name:<10} {escape(one_line(str(value)))}", highlight=False)
+    out.print("  evidence")
+    for event in held.events:
+        what = event.payload.get("argv") or event.payload
+        text = " ".join(map(str, what)) if isinstance(what, list) else str(what)
+        out.print(
+            f"    {event.seq} {event.type} by {event.actor}: {escape(one_line(text)[:_EXCERPT])}",
+            highlight=False,
+        )
+    if held.is_running:
+        out.print(
+            f"  decide: steelyard operate {escape(held.folder.run_id)} {'|'.join(CHOICES)} --reason TEXT",
+            highlight=False,
+        )

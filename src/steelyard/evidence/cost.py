@@ -1,0 +1,89 @@
+"""A sealed run -> what it cost, item by item: C = C_LM + C_exec + C_human + C_overhead.
+
+    {"lm":       {"usd": 0.41, "method": "library"},
+     "exec":     {"usd": 0.02, "quantities": {"exec/minute": 1.9, "tool_call/call": 14, "provisioning/start": 3}},
+     "human":    {"usd": null, "quantities": {"human/minute": null}},
+     "overhead": {"usd": 0.0001, "quantities": {"overhead/run": 1, "artifact_storage/gigabyte-day": 0.002}},
+     "total_usd": null, "known_usd": 0.4301, "model": "<sha256 of the price list>"}
+
+Prices are those of the operator's list (`action_type,unit,unit_price,notes`) as the manifest records it. A quantity without a
+price costs an unknown amount (null), never 0; an item is known when each of its quantities is known and priced, or when the
+list prices at least one of them and leaves the others out on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.folder.folder import SEAL
+
+_MINUTE_S = 60.0
+_GB = 1e9
+RETENTION_DAYS = 1.0  # storage is priced for one day; a longer retention is a multiple of it
+Quantities = Mapping[str, float | None]
+
+
+def cost_items(evidence: Evidence, human_minutes: float | None = None) -> dict[str, Any]:
+    """`human_minutes` are those that people have recorded for this run; None: nobody did."""
+    prices = _prices(evidence)
+    items: dict[str, dict[str, Any]] = {
+        "lm": {"usd": evidence.cost_usd, "method": evidence.summary.cost_method},
+        "exec": _item(_executed(evidence), prices),
+        "human": _item({"human/minute": human_minutes}, prices),
+        "overhead": _item(_overhead(evidence), prices),
+    }
+    known = [item["usd"] for item in items.values() if item["usd"] is not None]
+    return {
+        **items,
+        "total_usd": round(sum(known), 6) if len(known) == len(items) else None,
+        "known_usd": round(sum(known), 6) if known else None,
+        "model": _model(evidence).get("sha256"),
+    }
+
+
+def _executed(evidence: Evidence) -> Quantities:
+    durations, counts = evidence.durations, evidence.counts
+    spans = [durations["working_s"], durations["acceptance_s"]]
+    calls = counts["tool_calls"]
+    return {
+        "exec/minute": None if None in spans else round(sum(span or 0 for span in spans) / _MINUTE_S, 6),
+        "tool_call/call": None if calls is None else sum(calls.values()),
+        "provisioning/start": counts["agent_processes"] + counts["check_runs"],
+    }
+
+
+def _overhead(evidence: Evidence) -> Quantities:
+    size = _stored_bytes(evidence)
+    return {
+        "overhead/run": 1,
+        "artifact_storage/gigabyte-day": None if size is None else round(size / _GB * RETENTION_DAYS, 9),
+    }
+
+
+def _stored_bytes(evidence: Evidence) -> int | None:
+    """Of the sealed files: they never change again."""
+    try:
+        names = evidence.folder.read_json(SEAL)["files"]
+        return sum(evidence.folder.file(name).stat().st_size for name in names if "%" not in name)
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _model(evidence: Evidence) -> Mapping[str, Any]:
+    configuration = evidence.manifest.get("configuration")
+    model = configuration.get("cost_model") if isinstance(configuration, Mapping) else None
+    return model if isinstance(model, Mapping) else {}
+
+
+def _prices(evidence: Evidence) -> Mapping[str, float]:
+    rows = _model(evidence).get("rows")
+    return rows if isinstance(rows, Mapping) else {}
+
+
+def _item(quantities: Quantities, prices: Mapping[str, float]) -> dict[str, Any]:
+    priced = {name: amount for name, amount in quantities.items() if name in prices}
+    is_known = bool(priced) and None not in priced.values()
+    usd = sum((amount or 0) * float(prices[name]) for name, amount in priced.items())
+    return {"usd": round(usd, 6) if is_known else None, "quantities": dict(quantities)}

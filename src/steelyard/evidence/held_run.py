@@ -1,0 +1,89 @@
+"""A run folder without a result -> what its run waits for, read from the log alone.
+
+    HeldRun(action="pause", alert=<event 14>, events=(<event 13>,), left_s=412.0, is_running=True)
+
+A run whose controller was killed while it waited is `is_running=False`: its sandbox died with the controller, so that nothing
+waits any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.in_use import is_in_use
+from steelyard.evidence.trace.chain import Event, read_events
+
+WAITING = frozenset({"pause", "suspend_writes"})
+_DAMAGED = (OSError, ValueError, KeyError, TypeError)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRun:
+    folder: RunFolder
+    action: str  # pause, suspend_writes
+    alert: Event
+    events: tuple[Event, ...]  # what the alert follows from
+    since: str  # UTC
+    left_s: float  # until the deadline decides
+    default: str  # what the deadline decides
+    is_running: bool
+
+    def to_json(self) -> dict[str, Any]:
+        alert = self.alert.payload
+        return {
+            "run": self.folder.run_id,
+            "folder": str(self.folder.path),
+            "state": self.action if self.is_running else "interrupted",
+            "alert": {"event": self.alert.seq, **alert},
+            "evidence": [
+                {"event": one.seq, "type": one.type, "actor": one.actor, "payload": one.payload}
+                for one in self.events
+            ],
+            "since": self.since,
+            "left_s": round(self.left_s, 1) if self.is_running else None,
+            "default": self.default,
+        }
+
+
+def held_run(folder: RunFolder) -> HeldRun | None:
+    """None where the run does not wait: it works, is over, or never got so far."""
+    if folder.state == "sealed":
+        return None
+    try:
+        events = list(read_events(folder.events))
+    except _DAMAGED:
+        return None
+    waiting: Event | None = None
+    for event in events:
+        if event.type == "intervention" and event.payload.get("action") in WAITING:
+            waiting = event
+        elif event.type in {"operator.decision", "termination"} or _is_stop(event):
+            waiting = None
+    return None if waiting is None else _held(folder, waiting, {event.seq: event for event in events})
+
+
+def _is_stop(event: Event) -> bool:
+    return event.type == "intervention" and event.payload.get("action") == "terminate"
+
+
+def _held(folder: RunFolder, waiting: Event, events: dict[int, Event]) -> HeldRun | None:
+    payload = waiting.payload
+    alert = events.get(payload.get("alert", 0))
+    if alert is None:
+        return None
+    begun = datetime.strptime(waiting.at, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    passed_s = (datetime.now(UTC) - begun).total_seconds()
+    named = alert.payload.get("events", ())
+    return HeldRun(
+        folder=folder,
+        action=str(payload["action"]),
+        alert=alert,
+        events=tuple(events[seq] for seq in named if seq in events),
+        since=waiting.at,
+        left_s=max(0.0, float(payload.get("deadline_s", 0)) - passed_s),
+        default=str(payload.get("default", "")),
+        is_running=is_in_use(folder.path),
+    )

@@ -1,0 +1,1 @@
+"""A workspace in which an agent works -> `workspace.change` events while it works."""

@@ -1,0 +1,142 @@
+"""The contract's stages -> which stage the run is in, and a workspace that is read-only in `inspect`.
+
+    enforced   the contract requires it: the run begins with a read-only workspace, until `steelyard-stage write`
+    observed   the run begins in the first stage without enforcement; the first change of the workspace in `inspect` is the step to
+               `write`. An agent that asks for a stage by `steelyard-stage` is held to it from then on.
+
+Each step is `stage.leave` and `stage.enter`. A write that fails in an enforced `inspect`, or that is seen in it, is an alert. The kernel
+does not report a failed write to this side: it is known by a tool call of kind `write`, or by the error message that a program prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Literal
+
+from steelyard.errors import InfraFault
+from steelyard.evidence.trace.chain import Event
+from steelyard.evidence.trace.events import EventLog
+from steelyard.sandboxes.base import Sandbox
+
+MOST_ALERTS = 100
+ALERT = "write_in_inspect"
+_READ_ONLY = re.compile(rb"[Rr]ead-only file system|EROFS")
+_OVERLAP = 24
+Mode = Literal["enforced", "observed"]
+
+
+class StageControl:
+    """The stage of one run. One thread asks for stages; `observe` is called in the thread that appends an event.
+
+    It has no lock: a lock that is held while an event is appended, and taken while one is delivered, would block both threads.
+    """
+
+    def __init__(self, events: EventLog, stages: tuple[str, ...], mode: Mode) -> None:
+        self._events = events
+        self._stages = stages
+        self._mode = mode
+        self._sandbox: Sandbox | None = None
+        self._is_working = False
+        self._alerts = 0
+        self._tail = b""
+        self.is_enforced = mode == "enforced"
+        self.current = stages[0]
+        self.is_suspended: Callable[[], bool] = lambda: False  # writes, by an intervention
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether there is more than writing."""
+        return self._stages != ("write",)
+
+    @property
+    def allows_writes(self) -> bool:
+        return not (self.is_enforced and self.current == "inspect")
+
+    def start(self, sandbox: Sandbox | None, *, exempt: bool = False) -> None:
+        """The agent's time begins. A change that is handed over, and the contract's own solution, are made in `write`."""
+        self._sandbox = sandbox
+        if sandbox is None or exempt:
+            self.current = "write"
+        elif not self.allows_writes and not sandbox.set_workspace_writable(writable=False):
+            raise InfraFault("the workspace cannot be made read-only: something in it is open for writing")
+        self._enter_event(None)
+        self._is_working = True
+
+    def resume(self) -> None:
+        """The next step of the contract begins, in the stage in which the last one ended."""
+        if not self.allows_writes and self._sandbox is not None:
+            self._sandbox.set_workspace_writable(writable=False)
+        self._enter_event(None)
+        self._is_working = True
+
+    def leave(self, code: str) -> int:
+        """The agent's work has ended; the `seq` of the event."""
+        self._is_working = False
+        if not self.allows_writes and self._sandbox is not None:
+            with suppress(InfraFault):  # it is dead; one that lives on is for the harness now
+                self._sandbox.set_workspace_writable(writable=True)
+        return self._events.append("stage.leave", "harness", {"stage": self.current, "code": code})
+
+    def request(self, stage: str) -> str:
+        """Enter a stage that the agent asks for; why not, or nothing."""
+        if stage not in self._stages:
+            return f"there is no such stage; this contract has {', '.join(self._stages)}"
+        if not self._is_working or self._sandbox is None:
+            return "the agent's time is over"
+        writable = stage != "inspect"
+        if writable and self.is_suspended():
+            return "writes are suspended"
+        try:
+            if not self._sandbox.set_workspace_writable(writable=writable):
+                return "a file of the workspace is open for writing"
+        except InfraFault as fault:
+            return str(fault)
+        self.is_enforced = True
+        if stage != self.current:
+            self._step(stage, by="agent")
+        return ""
+
+    def observe(self, event: Event) -> None:
+        """One event of the log, in the thread that appended it."""
+        if not self._is_working or self.current != "inspect":
+            return
+        is_change = event.type in {"workspace.change", "workspace.changes"}
+        is_write = event.type == "tool.call" and event.payload.get("kind") == "write"
+        is_write = is_write and event.payload.get("whole_agent") is not True
+        if is_change and not self.is_enforced and "write" in self._stages:
+            self._step("write", by="observation", cause=event.seq)
+        elif is_write or (is_change and event.payload.get("attributed")):
+            self._alert({"event": event.seq, "seen": event.type})
+
+    def observe_output(self, data: bytes) -> None:
+        """What a process of the agent prints: the message of a write that the kernel refused."""
+        if not self.is_enforced or self.current != "inspect":
+            return
+        text = self._tail + data
+        self._tail = text[-_OVERLAP:]
+        if _READ_ONLY.search(text):
+            self._tail = b""
+            self._alert({"seen": "output"})
+
+    def _alert(self, signals: dict[str, Any]) -> None:
+        self._alerts += 1
+        if self._alerts > MOST_ALERTS:
+            return
+        measured = {"signals": signals, "threshold": {"stage": "inspect"}, "enforced": self.is_enforced}
+        seq = self._events.append("monitor.alert", "monitor", {"code": ALERT, "stage": "inspect", **measured})
+        if self.is_enforced:
+            refused = {"action": "refuse", "code": ALERT, "alert": seq}
+            self._events.append("intervention", "harness", refused)
+
+    def _step(self, stage: str, *, by: str, cause: int | None = None) -> None:
+        self._events.append("stage.leave", "harness", {"stage": self.current, "by": by})
+        self.current = stage
+        self._enter_event(cause, by=by)
+
+    def _enter_event(self, cause: int | None, by: str = "harness") -> None:
+        payload: dict[str, Any] = {"stage": self.current}
+        if self.is_staged:
+            payload |= {"by": by, "enforced": self.is_enforced, "cause": cause}
+        self._events.append("stage.enter", "harness", payload)

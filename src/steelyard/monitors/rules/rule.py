@@ -1,0 +1,175 @@
+"""`rules.yaml` -> compiled rules; a text and its format -> the rules that it matches.
+
+The digest is over the bytes of the file: it stands in the manifest, and a log is only replayed with the same rules.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal, NamedTuple
+
+from steelyard.contract.model import RuleClass
+from steelyard.monitors.shell import Parsed, parse_argv, parse_shell
+
+Format = Literal["shell", "code", "text"]
+FORMATS: tuple[Format, ...] = ("shell", "code", "text")
+MOST_CHARS = 65_536  # of one text
+EXCERPT_CHARS = 200
+
+_COMMENT = re.compile(r"(?m)(?:(?<=\s)|^)(?:#|//)[^\n]*")
+_FENCE = re.compile(r"```([\w+-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_LITERAL = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
+_STARTS = re.compile(
+    r"""\b(?:system|popen|Popen|run|call|check_call|check_output|getoutput|exec|execSync|spawn|spawnSync|execl?p?)\(\s*f?"""
+    r"""(?:\[(?P<words>[^\]]*)\]|(?P<line>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))"""
+)
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_NEGATION = re.compile(
+    r"\b(?:not|never|no need|no longer|without|avoid(?:s|ed|ing)?|refus\w+|declin\w+|instead of|rather than|cannot|can't|"
+    r"don't|doesn't|won't|shouldn't|mustn't|must not|forbid\w*|prohibit\w*|den(?:y|ies|ied)|prevent\w*|block(?:s|ed|ing)?|reject\w*|"
+    r"unsafe|dangerous to)\b"
+)
+_SHELL_FENCES = frozenset({"sh", "bash", "shell", "console", "zsh", "shell-session"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One risky operation."""
+
+    id: str
+    rule_class: RuleClass
+    why: str
+    patterns: Mapping[str, re.Pattern[str]]
+    sources: Mapping[str, tuple[str, ...]]
+    match: Mapping[str, tuple[str, ...]]
+    no_match: Mapping[str, tuple[str, ...]]
+
+
+class Match(NamedTuple):
+    rule: Rule
+    format: Format
+    excerpt: str  # the command, line or sentence that matched
+
+
+class Rules(NamedTuple):
+    version: str
+    digest: str
+    rules: tuple[Rule, ...]
+    any_of: Mapping[str, re.Pattern[str]]  # format -> matches wherever one of the rules does
+
+    def find(self, text: str, format_: Format) -> Iterator[Match]:
+        """Every rule that the text matches, each once."""
+        text = text[:MOST_CHARS]
+        if format_ == "shell":
+            yield from _once(self._in_parsed(parse_shell(text)))
+        elif format_ == "code":
+            yield from _once(self._in_code(text))
+        else:
+            yield from _once(self._in_text(text))
+
+    def find_argv(self, argv: tuple[str, ...]) -> Iterator[Match]:
+        yield from _once(self._in_parsed(parse_argv(argv)))
+
+    def _in_parsed(self, parsed: Parsed) -> Iterator[Match]:
+        for command in parsed.commands:
+            yield from self._search(" | ".join((*command.piped_from, command.line)), "shell")
+        for code in parsed.code:
+            yield from self._in_code(code)
+
+    def _in_code(self, code: str) -> Iterator[Match]:
+        code = _COMMENT.sub("", code)
+        yield from self._search(code, "code")
+        for match in self._in_started(code):
+            yield match._replace(format="code")
+
+    def _in_started(self, code: str) -> Iterator[Match]:
+        """Commands that the code would start: `run(["a", "b"])`, `system("a b")`."""
+        for found in _STARTS.finditer(code):
+            words = tuple(_unquoted(word) for word in _LITERAL.findall(found["words"] or ""))
+            line = _unquoted(found["line"]) if found["line"] else ""
+            for command in parse_argv(words).commands if words else parse_shell(line).commands:
+                yield from self._search(" | ".join((*command.piped_from, command.line)), "shell")
+
+    def _in_text(self, text: str) -> Iterator[Match]:
+        for language, block in _FENCE.findall(text):
+            if language.lower() in _SHELL_FENCES:
+                yield from self._in_parsed(parse_shell(block))
+            else:
+                yield from self._in_code(block)
+        for sentence in _SENTENCE.split(_FENCE.sub("\n", text)):
+            yield from self._search(sentence.lower(), "text")
+            for quoted in _QUOTED.finditer(sentence):
+                if _NEGATION.search(sentence[: quoted.start()].lower()):
+                    continue
+                for match in self._in_parsed(parse_shell(quoted[1])):
+                    yield match._replace(format="text", excerpt=_cut(sentence))
+
+    def _search(self, text: str, format_: Format) -> Iterator[Match]:
+        if not self.any_of[format_].search(text):
+            return
+        for rule in self.rules:
+            found = rule.patterns[format_].search(text)
+            # "I will not use sudo" announces nothing; "use sudo instead of asking" does.
+            is_negated = found is not None and format_ == "text" and _NEGATION.search(text[: found.start()])
+            if found is not None and not is_negated:
+                at = max(0, found.start() - EXCERPT_CHARS // 4) if format_ == "code" else 0
+                yield Match(rule, format_, _cut(text[at:]))
+
+
+def _unquoted(literal: str) -> str:
+    return re.sub(r"\\(.)", r"\1", literal[1:-1])
+
+
+def _cut(text: str) -> str:
+    return text.strip()[:EXCERPT_CHARS]
+
+
+def _once(matches: Iterator[Match]) -> Iterator[Match]:
+    seen: set[str] = set()
+    for match in matches:
+        if match.rule.id not in seen:
+            seen.add(match.rule.id)
+            yield match
+
+
+@functools.cache
+def built_in_rules() -> Rules:
+    """The rules that come with this version."""
+    data = resources.files("steelyard.monitors.rules").joinpath("rules.yaml").read_bytes()
+    return read_rules(data)
+
+
+def read_rules(data: bytes) -> Rules:
+    import yaml  # noqa: PLC0415  # slow to load, and only a run that is watched needs it
+
+    listed = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
+    rules = tuple(_rule(one, listed["names"]) for one in listed["rules"])
+    any_of: dict[str, re.Pattern[str]] = {
+        name: re.compile("|".join(f"(?:{rule.patterns[name].pattern})" for rule in rules)) for name in FORMATS
+    }
+    return Rules(listed["version"], hashlib.sha256(data).hexdigest(), rules, any_of)
+
+
+def _rule(data: Mapping[str, Any], names: Mapping[str, str]) -> Rule:
+    return Rule(
+        data["id"],
+        data["class"],
+        data["why"],
+        {name: re.compile(_pattern(data[name], name, names)) for name in FORMATS},
+        {name: tuple(data[name]) for name in FORMATS},
+        {name: tuple(data["match"][name]) for name in FORMATS},
+        {name: tuple(data["no_match"][name]) for name in FORMATS},
+    )
+
+
+def _pattern(sources: list[str], format_: str, names: Mapping[str, str]) -> str:
+    whole = "|".join(sources)
+    for name, pattern in names.items():
+        whole = whole.replace(f"{{{name}}}", pattern)
+    return rf"(?:^|\| )(?:{whole})" if format_ == "shell" else f"(?:{whole})"

@@ -1,0 +1,161 @@
+"""Process 1 of a sandbox, as seen from this machine -> its processes, what they use, and a way to stop and continue them.
+
+    ProcessTree(pid, groups, disk)      `groups` are its control groups, `disk` a descriptor of its workspace
+    processes()                         every process below process 1, with its words
+    usage()                             CPU seconds since the start, memory, number of processes, bytes on its disk
+    freeze(), thaw()                    SIGSTOP and SIGCONT to all of them; process 1 goes on, so that it can still kill
+
+A process that starts and ends between two looks is not seen. A stopped process dies by SIGKILL as any other, and with
+process 1, so that a controller that is killed leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from steelyard.sandboxes.limits.shared_memory import upper_bound_bytes
+from steelyard.sandboxes.limits.watch_usage import descendants
+
+MOST_WORD_BYTES = 4096  # of the words of one process
+_TICKS = os.sysconf("SC_CLK_TCK")
+_FREEZE_S = 5.0  # after which a tree that goes on forking counts as not frozen
+_STOPPED = frozenset("TtZX")
+
+
+class Process(NamedTuple):
+    """`key` names this process and no later one with its number."""
+
+    pid: int
+    key: str
+    parent: str
+    argv: tuple[str, ...]
+
+
+class Usage(NamedTuple):
+    """None: this machine does not say."""
+
+    cpu_s: float | None
+    memory_bytes: int | None
+    processes: int
+    disk_bytes: int | None
+
+
+class _Stat(NamedTuple):
+    parent: int
+    state: str
+    ticks: int  # its own, and those of children that it has waited for
+    started: int
+
+
+@dataclass(slots=True)
+class ProcessTree:
+    pid: int
+    groups: tuple[Path, ...] = ()
+    disk: int | None = None
+
+    def processes(self) -> list[Process]:
+        """Those that run now, without process 1."""
+        found = {pid: stat for pid in descendants(self.pid) if (stat := _stat(pid)) is not None}
+        return [
+            Process(pid, _key(pid, stat), _key(stat.parent, found.get(stat.parent)), _argv(pid))
+            for pid, stat in found.items()
+            if pid != self.pid and stat.state not in "ZX"
+        ]
+
+    def usage(self) -> Usage:
+        pids = descendants(self.pid)
+        stats = [stat for pid in pids if (stat := _stat(pid)) is not None]
+        return Usage(
+            cpu_s=round(sum(stat.ticks for stat in stats) / _TICKS, 2) if stats else None,
+            memory_bytes=self._memory_bytes(pids),
+            processes=sum(stat.state not in "ZX" for stat in stats[1:]),
+            disk_bytes=self._disk_bytes(),
+        )
+
+    def freeze(self) -> bool:
+        """Stop every process but process 1; whether all are stopped now."""
+        deadline = time.monotonic() + _FREEZE_S
+        while running := list(self._running()):
+            if time.monotonic() > deadline:
+                return False
+            for pid in running:
+                self._signal(pid, signal.SIGSTOP)
+            time.sleep(0.001)
+        return True
+
+    def thaw(self) -> None:
+        for pid in descendants(self.pid)[1:]:
+            self._signal(pid, signal.SIGCONT)
+
+    def _running(self) -> Iterator[int]:
+        for pid in descendants(self.pid)[1:]:
+            stat = _stat(pid)
+            if stat is not None and stat.state not in _STOPPED:
+                yield pid
+
+    def _signal(self, pid: int, number: signal.Signals) -> None:
+        """To a process of this sandbox, and to no other that got its number meanwhile."""
+        with suppress(OSError):
+            pidfd = os.pidfd_open(pid)
+            try:
+                if self._is_inside(pid):
+                    signal.pidfd_send_signal(pidfd, number)
+            finally:
+                os.close(pidfd)
+
+    def _is_inside(self, pid: int) -> bool:
+        """Whether the process is below process 1 still, parent by parent."""
+        for _ in range(1000):
+            if pid == self.pid:
+                return True
+            stat = _stat(pid)
+            if stat is None or stat.parent <= 1:
+                return False
+            pid = stat.parent
+        return False
+
+    def _memory_bytes(self, pids: list[int]) -> int | None:
+        for group in self.groups:
+            for name in ("memory.current", "memory.usage_in_bytes"):
+                with suppress(OSError, ValueError):
+                    return int((group / name).read_text())
+        with suppress(OSError, ValueError):
+            return upper_bound_bytes(pids)
+        return None
+
+    def _disk_bytes(self) -> int | None:
+        if self.disk is None:
+            return None
+        with suppress(OSError):
+            room = os.fstatvfs(self.disk)
+            return (room.f_blocks - room.f_bfree) * room.f_frsize
+        return None
+
+
+def _stat(pid: int) -> _Stat | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  # called thousands of times
+            fields = file.read().rpartition(b")")[2].split()
+        return _Stat(int(fields[1]), fields[0].decode(), sum(map(int, fields[11:15])), int(fields[19]))
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _key(pid: int, stat: _Stat | None) -> str:
+    return f"{pid}-{stat.started}" if stat is not None else ""
+
+
+def _argv(pid: int) -> tuple[str, ...]:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+            data = file.read(MOST_WORD_BYTES)
+    except OSError:
+        return ()
+    return tuple(os.fsdecode(word) for word in data.rstrip(b"\0").split(b"\0")) if data else ()

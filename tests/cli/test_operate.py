@@ -1,0 +1,121 @@
+"""`steelyard operate`: what waits, why, what somebody decides; and what is left when the controller is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from authoring import FIX, Author, Steelyard
+
+RISKY = f"{FIX}\nsh -c 'sudo id; sleep 1; :'\n"
+Start = Callable[..., subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def start(author: Author, script: Any, tmp_path: Path, cache: Path) -> Iterator[Start]:
+    """A run in the background; its output is in `cwd`."""
+    started: list[subprocess.Popen[bytes]] = []
+    where = tmp_path / "cwd"
+    where.mkdir(exist_ok=True)
+
+    def begin(action: str, **operator: Any) -> subprocess.Popen[bytes]:
+        policy = {"rules": {"privilege_escalation": action}, "operator": {"deadline_s": 600, **operator}}
+        contract = author.write(policy=policy, budget={"wall_s": 1200, "headroom": {"wall_s": 600}})
+        words = ["run", str(contract), "--agent", script(RISKY), "--json"]
+        env = {**os.environ, "STEELYARD_CACHE": str(cache)}
+        line = [sys.executable, "-P", "-m", "steelyard", *words]
+        started.append(subprocess.Popen(line, cwd=where, env=env, stdout=subprocess.PIPE))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        one.kill()
+        one.communicate()
+
+
+def waiting(steelyard: Steelyard) -> dict[str, Any]:
+    deadline = time.monotonic() + 240
+    while not (lines := steelyard("operate", "--json").lines):
+        assert time.monotonic() < deadline
+    first: dict[str, Any] = lines[0]
+    return first
+
+
+def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steelyard) -> None:
+    running = start("pause")
+    held = waiting(steelyard)
+    assert (held["state"], held["alert"]["code"], held["default"]) == (
+        "pause",
+        "privilege_escalation",
+        "terminate",
+    )
+    assert [one["type"] for one in held["evidence"]] == ["process.start"]
+    assert "sudo id" in steelyard("operate").out
+    shown = steelyard("operate", "last")
+    assert "runs a command as another user: sudo id" in shown.out
+    assert "process.start" in shown.out
+    refused = steelyard("operate", "last", "resume")
+    assert (refused.code, "needs a reason" in refused.err) == (2, True)
+    said = steelyard(
+        *(
+            "operate",
+            "last",
+            "resume",
+            "--reason",
+            "it is a sandbox",
+            "--by",
+            "Ada",
+            "--category",
+            "acceptable_risk",
+        )
+    )
+    assert (said.code, "resume by Ada" in said.out) == (0, True), said
+    out, _ = running.communicate(timeout=240)
+    line = json.loads(out)
+    assert (line["verdict"], line["termination"]) == ("pass", "completed")
+    assert steelyard("operate").out == "no run waits for a decision\n"
+    assert steelyard("operate", "last").code == 2
+
+
+@pytest.mark.parametrize("action", ["pause", "suspend_writes"])
+def test_a_controller_that_is_killed_while_its_run_waits_leaves_nothing_behind(
+    start: Start, steelyard: Steelyard, action: str
+) -> None:
+    running = start(action)
+    held = waiting(steelyard)
+    running.kill()
+    running.wait()
+    after = waiting(steelyard)
+    assert (after["run"], after["state"]) == (held["run"], "interrupted")
+    assert "its controller ended while the run was" in steelyard("operate").out
+    assert "nothing runs" in steelyard("operate", "last", "resume", "--reason", "x").err
+    deadline = time.monotonic() + 120
+    while left := _processes_with(b"sudo id; sleep 1"):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+
+
+def _processes_with(words: bytes) -> list[str]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if words in line.replace(b"\0", b" "):
+            found.append(folder.name)
+    return found
+
+
+def test_a_run_that_does_not_exist_is_named(steelyard: Steelyard) -> None:
+    said = steelyard("operate", "nothing", "resume", "--reason", "x")
+    assert said.code == 2
+    assert "no run" in said.err

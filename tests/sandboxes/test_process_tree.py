@@ -1,0 +1,98 @@
+"""What this machine sees of a sandbox: its processes, what they use; and that a frozen one does nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from steelyard.sandboxes.base import Command, Sandbox, SandboxSpec
+from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
+from steelyard.sandboxes.process_tree import ProcessTree
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@contextmanager
+def running(sandbox: Sandbox, script: str) -> Iterator[ProcessTree]:
+    thread = threading.Thread(target=lambda: sandbox.run(Command(("/bin/sh", "-c", script))))
+    thread.start()
+    tree = sandbox.process_tree()
+    assert tree is not None
+    try:
+        yield tree
+    finally:
+        sandbox.kill_processes()
+        thread.join()
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    monkeypatch.setenv("STEELYARD_CACHE", str(cache))
+    (tmp_path / "tree").mkdir()
+    with BubblewrapBackend().start(SandboxSpec((tmp_path / "tree",))) as started:
+        yield started
+
+
+def test_a_process_is_seen_with_its_words_and_its_parent(sandbox: Sandbox) -> None:
+    with running(sandbox, "sleep 3000; :") as tree:
+        until(lambda: any(one.argv == ("sleep", "3000") for one in tree.processes()))
+        found = {one.argv[0]: one for one in tree.processes()}
+        assert found["sleep"].parent == found["/bin/sh"].key
+        assert tree.usage().processes == 2
+
+
+def test_cpu_time_of_processes_that_ended_is_counted(sandbox: Sandbox) -> None:
+    sandbox.run(Command(("/bin/sh", "-c", "n=0; while [ $n -lt 300000 ]; do n=$((n+1)); done")))
+    tree = sandbox.process_tree()
+    assert tree is not None
+    used = tree.usage()
+    assert used.cpu_s is not None
+    assert used.cpu_s > 0
+    assert used.processes == 0
+
+
+def test_what_is_written_to_the_workspace_is_on_its_disk(sandbox: Sandbox) -> None:
+    tree = sandbox.process_tree()
+    assert tree is not None
+    before = tree.usage().disk_bytes
+    sandbox.run(Command(("/bin/sh", "-c", "head -c 3000000 /dev/zero > big")))
+    after = tree.usage().disk_bytes
+    assert before is not None
+    assert after is not None
+    assert after - before >= 3_000_000
+
+
+def test_a_frozen_sandbox_does_nothing_until_it_is_thawed(sandbox: Sandbox) -> None:
+    with running(sandbox, "n=0; while :; do n=$((n+1)); echo $n > /tmp/n; (exec sleep 0.01); done") as tree:
+        until(lambda: len(tree.processes()) > 0)
+        assert tree.freeze()
+        used = tree.usage().cpu_s
+        time.sleep(0.3)
+        assert tree.usage().cpu_s == used
+        tree.thaw()
+        until(lambda: (tree.usage().cpu_s or 0) > (used or 0))
+
+
+def test_a_frozen_sandbox_is_killed_as_any_other(sandbox: Sandbox) -> None:
+    with running(sandbox, "sleep 3000; :") as tree:
+        until(lambda: len(tree.processes()) == 2)
+        assert tree.freeze()
+        sandbox.kill_processes()
+        assert tree.usage().processes == 0
+
+
+def test_a_tree_that_forks_all_the_time_is_frozen_too(sandbox: Sandbox) -> None:
+    with running(sandbox, "f() { while :; do (exec true) & (exec true); done; }; f & f & f") as tree:
+        until(lambda: len(tree.processes()) > 3)
+        assert tree.freeze()
+        assert all(one.argv for one in tree.processes())
