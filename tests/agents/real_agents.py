@@ -115,6 +115,7 @@ class Row:
     calls: int
     unknown_lines: int
     unnamed: tuple[str, ...]  # changed paths that no call of the trace names
+    unattributed: tuple[str, ...]  # changed paths that were not seen to change during a call
     key_found: str  # what the search for the real key printed; "" where the agent runs no command
     wall_s: float
     folder: Path
@@ -127,6 +128,7 @@ class Row:
             f"tokens {self.tokens}, billed {self.billed}": self.tokens == self.billed,
             "no cost": bool(self.cost_usd),
             f"changed without a call: {', '.join(self.unnamed)}": not self.unnamed,
+            f"not attributed to a call: {', '.join(self.unattributed)}": not self.unattributed,
             f"search for the key: {self.key_found}": self.key_found in {"", NOT_FOUND},
             f"{self.unknown_lines} unknown lines in the trace": not self.unknown_lines,
         }
@@ -200,6 +202,7 @@ def _row(
     found = sorted(
         set(re.findall(r"key: (\d+)", json.dumps(model.requests[-1]["body"]) if model.requests else ""))
     )
+    changes = [event.payload for event in events if event.type == "workspace.change"]
     traces = [event.payload for event in events if event.type == "agent.trace"]
     return Row(
         agent=agent.name,
@@ -211,6 +214,7 @@ def _row(
         cost_usd=report["cost"]["usd"],
         calls=len(inner),
         unknown_lines=sum(trace["unknown"] for trace in traces),
+        unattributed=tuple(one["path"] for one in changes if not one["attributed"]),
         unnamed=tuple(path for path in report["changed_files"] if path not in told),
         key_found=(", ".join(found) or "the search left no output") if agent.has_shell else "",
         wall_s=wall_s,

@@ -12,7 +12,7 @@ from typing import Any
 
 from steelyard.agents.catalogue import BUILT_IN
 from steelyard.agents.clients.base import Client
-from steelyard.agents.clients.catalogue import CLIENTS
+from steelyard.agents.clients.catalogue import CLIENTS, INSTALLABLE
 from steelyard.agents.installation.installed import installed_versions
 from steelyard.agents.options import describe
 from steelyard.errors import OperatorFault
@@ -52,29 +52,36 @@ def _install(names: list[str], *, as_json: bool) -> int:
     from steelyard.agents.installation.install import install  # noqa: PLC0415  # starts package managers
 
     if not names:
-        raise OperatorFault(f"name a client: steelyard agents install NAME; there are {', '.join(CLIENTS)}")
-    wanted = [(_known(name.partition("==")[0]), name.partition("==")[2]) for name in names]
-    for client, version in wanted:
-        for kind, package in client.packages.items():
-            folder = install(kind, package, version if kind == client.installed_as else "")
-            record = json.loads((folder / "installed.json").read_text())
-            if as_json:
-                told = {"schema": SCHEMA, "name": kind, "version": record["version"], "folder": str(folder)}
-                sys.stdout.write(json.dumps(told) + "\n")
-            else:
-                packages = len(record["packages"])
-                sys.stdout.write(
-                    f"{kind} {record['version']} is installed ({packages} packages) in {folder}\n"
-                )
+        raise OperatorFault(
+            f"name a client: steelyard agents install NAME; there are {', '.join(INSTALLABLE)}"
+        )
+    wanted = [(_installable(name.partition("==")[0]), name.partition("==")[2]) for name in names]
+    for name, version in wanted:
+        folder = install(name, INSTALLABLE[name], version)
+        record = json.loads((folder / "installed.json").read_text())
+        if as_json:
+            told = {"schema": SCHEMA, "name": name, "version": record["version"], "folder": str(folder)}
+            sys.stdout.write(json.dumps(told) + "\n")
+        else:
+            packages = len(record["packages"])
+            sys.stdout.write(f"{name} {record['version']} is installed ({packages} packages) in {folder}\n")
     return 0
+
+
+def _installable(name: str) -> str:
+    if name in CLIENTS:
+        return CLIENTS[name].installed_as
+    if name in INSTALLABLE:
+        return name
+    if name in BUILT_IN:
+        raise OperatorFault(f"agent {name} is part of Steelyard; nothing has to be installed")
+    raise OperatorFault(f"there is no client {name!r} to install; there are {', '.join(INSTALLABLE)}")
 
 
 def _known(name: str) -> Client:
     if name in CLIENTS:
         return CLIENTS[name]
-    if name in BUILT_IN:
-        raise OperatorFault(f"agent {name} is part of Steelyard; nothing has to be installed")
-    raise OperatorFault(f"there is no client {name!r} to install; there are {', '.join(CLIENTS)}")
+    raise OperatorFault(f"there is no client {name!r}; there are {', '.join(CLIENTS)}")
 
 
 def _describe(names: list[str], *, as_json: bool) -> int:

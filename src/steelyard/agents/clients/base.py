@@ -102,11 +102,6 @@ class Client(ABC):
         """The name of its folder in the cache."""
         return self.kind
 
-    @property
-    def packages(self) -> Mapping[str, Package]:
-        """What `install` installs, by the name of its folder in the cache."""
-        return {self.installed_as: self.package}
-
     def agent(self, options: Any) -> ClientAgent:
         """The agent with these options. Raises OperatorFault where the client is not installed."""
         return ClientAgent(self, options, find_installed(self.kind, self.package, options.version))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from steelyard.agents.clients.acp import AcpClient
+from steelyard.agents.clients.acp import KNOWN, AcpClient
 from steelyard.agents.clients.aider import Aider
 from steelyard.agents.clients.base import Client, ClientAgent
 from steelyard.agents.clients.claude_code import ClaudeCode
@@ -12,11 +12,18 @@ from steelyard.agents.clients.codex import Codex
 from steelyard.agents.clients.gemini_cli import GeminiCli
 from steelyard.agents.clients.mini_swe_agent import MiniSweAgent
 from steelyard.agents.clients.opencode import Opencode
+from steelyard.agents.installation.package import Package
 from steelyard.agents.options import parse_options
 
 CLIENTS: Mapping[str, Client] = {
     client.kind: client
     for client in (ClaudeCode(), Codex(), MiniSweAgent(), GeminiCli(), Opencode(), Aider(), AcpClient())
+}
+
+# What can be installed: name of the folder in the cache -> its package.
+INSTALLABLE: Mapping[str, Package] = {
+    **{client.installed_as: client.package for client in CLIENTS.values()},
+    **{known.installed_as: known.package for known in KNOWN.values()},
 }
 
 
