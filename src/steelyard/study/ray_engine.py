@@ -237,37 +237,19 @@ class _Cluster:
 def work(task: Task, bundle: bytes) -> tuple[Any, ...]:
     """On a worker: one attempt at one trial. Returns the fields of an `Answer`."""
     task = Task(*task)
-<<<<<<< HEAD
-    with Cache.default().temporary() as folder:
-||||||| db59e04
-    with tempfile.TemporaryDirectory(prefix="steelyard-ray-") as name:
-=======
     with Cache.default().temporary() as place:  # swept by the next start if this worker is killed
->>>>>>> h-studies
         try:
-<<<<<<< HEAD
-            contract = _loaded(task, bundle, folder)
-||||||| db59e04
-            contract = _loaded(task, bundle, Path(name))
-=======
             contract = _loaded(task, bundle, place)
->>>>>>> h-studies
         except ContractFault as fault:
             return tuple(Answer(fault=("contract", str(fault))))
-<<<<<<< HEAD
-        out = folder / "runs" if task.blobs is not None else Path(task.out)
-||||||| db59e04
-        out = Path(name) / "runs" if task.blobs is not None else Path(task.out)
-=======
         out = place / "runs" if task.blobs is not None else Path(task.out)
->>>>>>> h-studies
         trial = Trial(contract, **task.trial)
         engine = Engine(out, 1, task.sandbox, retry=RetryPolicy(runs=1), earlier=task.retries)
         (result,) = engine.run([trial])
         folders = result.folders
         if task.blobs is not None:
-            for run_folder in folders:
-                put_run(task.blobs, run_folder)
+            for folder in folders:
+                put_run(task.blobs, folder)
         return tuple(_answer(result, tuple(one.name for one in folders)))
 
 
