@@ -75,6 +75,15 @@ def test_the_judge_verdict_is_a_column_and_a_filter(viewer: Viewer) -> None:
     assert agents_of(viewer.ask("/?judge=none&per=500").text) == {"noop", "reference"}
 
 
+def test_the_filter_counts_the_runs_of_each_choice(viewer: Viewer) -> None:
+    page = viewer.ask("/").text
+    for name, values in (("verdict", ("pass", "fail")), ("judge", ("PASS", "FAIL", "none"))):
+        for value in values:
+            counted = re.search(rf'name="{name}" value="{value}">.*?class="dim">([0-9,]+)<', page)
+            assert counted is not None
+            assert int(counted[1]) == len(runs_of(viewer.ask(f"/?{name}={value}&per=500").text)) > 0
+
+
 def test_a_column_sorts_both_ways_with_unknown_values_last(viewer: Viewer) -> None:
     def costs(order: str) -> list[float]:
         page = viewer.ask(f"/?sort=cost_usd&order={order}&agent=careful&per=500").text
