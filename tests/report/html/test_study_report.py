@@ -56,7 +56,7 @@ def test_the_file_loads_nothing(summary: StudySummary) -> None:
     assert "default-src 'none'" in markup.replace("&#x27;", "'")
 
 
-def test_one_run_makes_a_report(tmp_path: Path) -> None:
+def test_one_run_makes_a_report() -> None:
     (line, *_) = made_lines(1, 1, {"careful": 0.5})
     assert "careful" in study_html(summarise_study(of_lines("made", [line])))
 
