@@ -10,12 +10,14 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from steelyard.report.html.study_report import study_html
 from steelyard.report.study_summary import ResultSet, summarise_study
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.render.bars import MARKS, PLAIN_MARKS, draw_interval
 from steelyard.report.study_summary.render.markdown import study_markdown
 from steelyard.report.study_summary.render.terminal import print_study
 from steelyard.report.study_summary.render.words import dollars, percent, rate
+from steelyard.report.study_summary.run_context import RunContext
 from steelyard.stats.estimate import Estimate, unknown
 
 NAMES = ("short", "an-agent-with-a-name-that-is-longer-than-any-column", "noop")
@@ -110,3 +112,16 @@ def test_what_is_not_known_has_no_digits() -> None:
     assert (rate(unknown("none")), percent(None), dollars(None)) == ("unknown", "unknown", "unknown")
     assert percent(0.004) == "0.4%"
     assert percent(0.0) == "0%"
+
+
+def test_every_page_says_that_agents_are_not_compared() -> None:
+    found = tuple(lines(("one", "two")))
+    contexts = tuple(
+        RunContext(conditions={"budget": "b1" if row["agent"] == "one" else "b2"}, agent_version="v")
+        for row in found
+    )
+    made = summarise_study(ResultSet("here", found, contexts))
+    file = io.StringIO()
+    print_study(Console(width=160, file=file, color_system=None, highlight=False), made)
+    for text in (file.getvalue(), study_markdown(made), study_html(made)):
+        assert "not compared: conditions differ" in text

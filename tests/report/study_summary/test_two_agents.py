@@ -68,7 +68,19 @@ def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_pa
     folder = StudyFolder.of(tmp_path, plan)
     folder.begin(plan)
     lines = [line("pass", study={"digest": plan.identity, "name": "pilot"})]
-    assert _plan_of(tmp_path, lines) == {"planned_trials": 3, "stopping_rule": None}
+    found = _plan_of(tmp_path, lines)
+    assert (found["planned_trials"], found["stopping_rule"]) == (3, None)
+    assert found["plan_note"] == "1 of 3 planned trials have a result; the study has not ended"
+    folder.add("deviation", deviation="stage", stage="main", unmet=["power"])
+    folder.add("end", how="stopped", why="budget")
+    ended = _plan_of(tmp_path, lines)
+    assert "planned_trials" not in ended
+    assert ended["plan_note"].endswith("the study ended: stopped (budget)")
+    made = summarise_study(ResultSet("pilot", tuple(lines), (None,), **ended))
+    assert [(one.what, one.observed) for one in made.deviations] == [
+        ("study: stage", "stage main; unmet power")
+    ]
+    assert made.provisional[0] == ended["plan_note"]
     folder.add("end", how="complete", why="")
-    assert _plan_of(tmp_path, lines) == {}
+    assert not _plan_of(tmp_path, lines)["plan_note"]
     assert _plan_of(tmp_path, [*lines, line("pass")]) == {}

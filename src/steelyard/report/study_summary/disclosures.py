@@ -168,17 +168,31 @@ def _artefacts(records: Sequence[TrialRecord]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(values) for name, values in found.items()}
 
 
-def deviations_of(records: Sequence[TrialRecord]) -> tuple[Deviation, ...]:
-    """What runs report as departures from the protocol, each once, with how many runs have it."""
+def deviations_of(
+    records: Sequence[TrialRecord], of_study: Sequence[Mapping[str, object]] = ()
+) -> tuple[Deviation, ...]:
+    """What the study and its runs report as departures from the protocol, each once, with how many runs have it."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for one in records:
         for each in one.context.deviations if one.context else ():
             found.setdefault(_deviation(each), []).append(one.run or "?")
     rows = [Deviation(*key, runs=len(runs), example=runs[0]) for key, runs in found.items()]
+    rows += [
+        Deviation(
+            *_deviation(each),
+            runs=len({one.run for one in records}),
+            example=str(each.get("why") or "the study"),
+        )
+        for each in of_study
+    ]
     return tuple(sorted(rows, key=lambda one: (-one.runs, one.what)))
 
 
 def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
+    if each.get("what") == "deviation":  # of a study from its plan
+        rest = {key: value for key, value in each.items() if key not in {"what", "at", "deviation"}}
+        observed = "; ".join(f"{key} {_shown(value)}" for key, value in rest.items())
+        return f"study: {each.get('deviation')}", "as planned", observed
     detail = each.get("limit") or each.get("check")
     what = str(each.get("what")) + (f" {detail}" if detail else "")
     return what, _shown(each.get("planned")), _shown(each.get("observed"))

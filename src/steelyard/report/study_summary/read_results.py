@@ -31,6 +31,8 @@ class ResultSet:
     )  # running, interrupted, not graded, altered
     planned_trials: int | None = None  # of the study's plan
     stopping_rule: str | None = None  # for looks before the end, of the study's plan
+    plan_note: str = ""  # how far the plan of the study was carried out; "" where it is complete
+    study_deviations: tuple[Mapping[str, Any], ...] = ()  # of the plan, and of the study from its plan
 
     def interim_level(self, done: int) -> float:
         """The confidence level of a comparison: 0.95 at the end, higher at a look before it (alpha spending)."""
@@ -55,6 +57,8 @@ class ResultSet:
             self.without_result,
             self.planned_trials,
             self.stopping_rule,
+            self.plan_note,
+            self.study_deviations,
         )
 
 
@@ -89,20 +93,39 @@ def _of_folder(folder: Path, study: str | None, store_url: str | None) -> Result
 def _plan_of(folder: Path, lines: list[Line]) -> dict[str, Any]:
     """How many trials the plan of these lines has, while the study has not ended; nothing outside a study."""
     from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # few folders have studies
+    from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
 
     digests = {str(_study_of(line).get("digest")) for line in lines}
     if len(digests) != 1 or digests == {"None"}:
         return {}
     study = StudyFolder(folder / STUDIES / next(iter(digests))[:DIGITS])
     try:
-        if not study.is_begun or any(entry.get("what") == "end" for entry in study.log()):
+        if not study.is_begun:
             return {}
-        plan = study.plan()
+        log, plan = study.log(), study.plan()
     except (OSError, ValueError):
         return {}
-    repeats = sum(plan.repeats + agent.extra_repeats for agent in plan.agents)
+    planned = sum(plan.repeats + agent.extra_repeats for agent in plan.agents) * len(plan.contracts)
+    end: Mapping[str, Any] = next(
+        (entry for entry in reversed(log) if entry.get("what") in {"start", "end"}), {}
+    )
+    facts = {
+        "plan_note": _plan_note(planned, lines, end),
+        "study_deviations": tuple(deviations_of(plan, log)),
+    }
+    if end.get("what") == "end":
+        return facts
     rule = None if plan.stopping.efficacy == "none" else "obrien_fleming"
-    return {"planned_trials": repeats * len(plan.contracts), "stopping_rule": rule}
+    return {**facts, "planned_trials": planned, "stopping_rule": rule}
+
+
+def _plan_note(planned: int, lines: list[Line], end: Mapping[str, Any]) -> str:
+    if end.get("how") == "complete":
+        return ""
+    done = len({line.get("trial") for line in lines})
+    how = f"the study ended: {end.get('how')}" if end.get("what") == "end" else "the study has not ended"
+    why = f" ({end.get('why')})" if end.get("why") else ""
+    return f"{done} of {planned} planned trials have a result; {how}{why}"
 
 
 def _study_of(line: Line) -> Mapping[str, Any]:

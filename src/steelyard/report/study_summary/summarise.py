@@ -44,7 +44,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
     refused = _refused(results, trials)
     level = results.interim_level(len(records))
     comparisons = compare_all(compared, level) if len(compared) <= MOST_COMPARED and not refused else ()
-    deviations = deviations_of(records)
+    deviations = deviations_of(records, results.study_deviations)
     return StudySummary(
         source=results.source,
         study=_study(results),
@@ -56,7 +56,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         multiplicity=MULTIPLICITY.format(count=len(comparisons)) if comparisons else "",
         pareto=pareto_of(compared or agents),
         deviations=deviations,
-        provisional=(*refused, *provisional_reasons(records, deviations)),
+        provisional=(*refused, *_incomplete(results), *provisional_reasons(records, deviations)),
         disclosures=disclose(records, numbers),
         without_result=results.without_result,
         notes=tuple(_notes(results, trials, len(compared))),
@@ -76,6 +76,10 @@ def _refused(results: ResultSet, trials: Trials) -> tuple[str, ...]:
     except PeekingRefused as refused:
         return (f"agents are not compared: {refused}",)
     return ()
+
+
+def _incomplete(results: ResultSet) -> tuple[str, ...]:
+    return (results.plan_note,) if results.plan_note else ()
 
 
 def _nothing(results: ResultSet) -> str:

@@ -133,7 +133,10 @@ def _compared(results: ResultSet, first: str, second: str, *, anyway: bool, leve
         second=numbers[1],
         comparison=comparison,
         anyway=anyway and bool(comparison.differences),
-        provisional=provisional_reasons(trials.records, deviations_of(trials.records)),
+        provisional=(
+            *((results.plan_note,) if results.plan_note else ()),
+            *provisional_reasons(trials.records, deviations_of(trials.records, results.study_deviations)),
+        ),
         unchecked=sum(one.context is None for one in trials.records),
         pairs=tuple(paired(*(_decided(agents[name]) for name in (first, second)))),
     )
