@@ -7,10 +7,12 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from made_records import made_store
+from sealed_run import make_sealed_run
 from viewer import Viewer, viewing
 
 from steelyard.web.message import Request
@@ -157,6 +159,22 @@ def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
             answer = viewer.ask(path)
             assert answer.status == 200
             assert "no run" in answer.text.lower() or "No run" in answer.text or "no result" in answer.text
+
+
+def test_a_store_whose_index_cannot_be_written_is_read_by_many_at_once(tmp_path: Path) -> None:
+    """The index is then in memory, with one connection for all threads."""
+    (tmp_path / "index.sqlite").mkdir()
+    for number in range(20):
+        make_sealed_run(tmp_path, f"20260307T1200{number:02d}000Z-c-noop-{number:06x}")
+    with viewing(tmp_path) as viewer, ThreadPoolExecutor(8) as pool:
+        assert viewer.site.records._store.is_in_memory
+        comparing = [pool.submit(viewer.site.records.sync) for _ in range(4)]
+        statuses = set(pool.map(lambda _: viewer.ask("/").status, range(24)))
+        for one in comparing:
+            one.result()
+        assert statuses == {200}
+        assert viewer.site.records.fault == ""
+        assert len(runs_of(viewer.ask("/").text)) == 20
 
 
 def test_a_number_of_the_query_is_bounded() -> None:

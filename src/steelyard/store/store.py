@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
 
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import EVENTS, MANIFEST, RunFolder
@@ -68,6 +69,11 @@ class Store:
 
     def close(self) -> None:
         self._engine.dispose()
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the index could not be written to a file: all threads then share one connection, and take turns."""
+        return isinstance(self._engine.pool, StaticPool)
 
     def _register(self) -> int:
         with self._engine.begin() as connection:
