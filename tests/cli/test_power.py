@@ -72,7 +72,7 @@ def test_rate_and_correlation_are_estimated_from_earlier_results(
         (["--from", "nowhere"], "nowhere"),
     ],
 )
-def test_a_wrong_option_is_told_in_words(steelyard: Steelyard, words: list[str], why: str) -> None:
+def test_a_wrong_option_is_reported_in_words(steelyard: Steelyard, words: list[str], why: str) -> None:
     said = steelyard("power", *words, *FEW)
     assert said.code == 2
     assert "Traceback" not in said.err

@@ -148,9 +148,9 @@ def test_run_folders_are_compared_only_under_the_same_conditions(
     anyway = steelyard("compare", runs, other, "--agent", "reference", "--anyway")
     assert anyway.code == 0
     assert "NOT COMPARABLE" in anyway.out
-    told = steelyard("report", runs, "--json").line
-    assert {agent["agent"] for agent in told["agents"]} == {"noop", "reference"}
-    assert told["deviations"]
+    made = steelyard("report", runs, "--json").line
+    assert {agent["agent"] for agent in made["agents"]} == {"noop", "reference"}
+    assert made["deviations"]
 
 
 def test_rescore_labels_its_numbers_and_leaves_results_alone(steelyard: Steelyard, results: Path) -> None:

@@ -7,10 +7,12 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from made_records import made_store
+from sealed_run import make_sealed_run
 from viewer import Viewer, viewing
 
 from steelyard.web.message import Request
@@ -73,6 +75,15 @@ def test_the_judge_verdict_is_a_column_and_a_filter(viewer: Viewer) -> None:
     assert rows
     assert all("FAIL" in row for row in rows)
     assert agents_of(viewer.ask("/?judge=none&per=500").text) == {"noop", "reference"}
+
+
+def test_the_filter_counts_the_runs_of_each_choice(viewer: Viewer) -> None:
+    page = viewer.ask("/").text
+    for name, values in (("verdict", ("pass", "fail")), ("judge", ("PASS", "FAIL", "none"))):
+        for value in values:
+            counted = re.search(rf'name="{name}" value="{value}">.*?class="dim">([0-9,]+)<', page)
+            assert counted is not None
+            assert int(counted[1]) == len(runs_of(viewer.ask(f"/?{name}={value}&per=500").text)) > 0
 
 
 def test_a_column_sorts_both_ways_with_unknown_values_last(viewer: Viewer) -> None:
@@ -148,6 +159,22 @@ def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
             answer = viewer.ask(path)
             assert answer.status == 200
             assert "no run" in answer.text.lower() or "No run" in answer.text or "no result" in answer.text
+
+
+def test_a_store_whose_index_cannot_be_written_is_read_by_many_at_once(tmp_path: Path) -> None:
+    """The index is then in memory, with one connection for all threads."""
+    (tmp_path / "index.sqlite").mkdir()
+    for number in range(20):
+        make_sealed_run(tmp_path, f"20260307T1200{number:02d}000Z-c-noop-{number:06x}")
+    with viewing(tmp_path) as viewer, ThreadPoolExecutor(8) as pool:
+        assert viewer.site.records._store.is_in_memory
+        comparing = [pool.submit(viewer.site.records.sync) for _ in range(4)]
+        statuses = set(pool.map(lambda _: viewer.ask("/").status, range(24)))
+        for one in comparing:
+            one.result()
+        assert statuses == {200}
+        assert viewer.site.records.fault == ""
+        assert len(runs_of(viewer.ask("/").text)) == 20
 
 
 def test_a_number_of_the_query_is_bounded() -> None:

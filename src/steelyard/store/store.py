@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
 
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import EVENTS, MANIFEST, RunFolder
@@ -35,6 +36,7 @@ BATCH = 500  # runs that one transaction writes
 SETTLED_NS = 2_000_000_000  # a folder that changed later than this before it was read may change within one tick of its clock
 UNSETTLED = 0
 SUMMARY = ("study", "agent", "contract", "state")  # in the order of the index of summaries
+COUNTED = (*SUMMARY, "judge", "study_name", "digest", "termination")
 _WRITERS = 7283002  # the lock of those who write about one folder of runs
 _COLUMNS = tuple(
     one.name for one in fields(Entry) if one.name not in ("started", "tags", "phase", "folder", "line")
@@ -67,6 +69,11 @@ class Store:
 
     def close(self) -> None:
         self._engine.dispose()
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the index could not be written to a file: all threads then share one connection, and take turns."""
+        return isinstance(self._engine.pool, StaticPool)
 
     def _register(self) -> int:
         with self._engine.begin() as connection:
@@ -247,13 +254,15 @@ class Store:
             )
 
     def tally(self, by: Sequence[str], query: Query | None = None) -> list[Mapping[str, Any]]:
-        """Runs counted by some of `study`, `agent`, `contract` and `state`, with the cost and the time that is known of them.
+        """Runs counted by some of `COUNTED`, with the cost and the time that is known of them.
 
-        The database groups by all four in the order of an index, without sorting; the rest is a sum over few rows.
+        By the columns of `SUMMARY` the database groups in the order of an index, without sorting; the rest is a sum over few rows.
+        By others it looks at every run.
         """
-        if not by or set(by) - set(SUMMARY):
-            raise OperatorFault(f"a tally is by some of {', '.join(SUMMARY)}")
-        columns = [RUNS.c[name] for name in SUMMARY]
+        if not by or set(by) - set(COUNTED):
+            raise OperatorFault(f"a tally is by some of {', '.join(COUNTED)}")
+        names = SUMMARY if set(by) <= set(SUMMARY) else tuple(by)
+        columns = [RUNS.c[name] for name in names]
         with self._reading() as connection:
             where = conditions(query or Query(), self._root_id, connection)
             rows = connection.execute(
@@ -261,7 +270,7 @@ class Store:
                 .where(*where)
                 .group_by(*columns)
             ).all()
-        return _summed([tuple(row) for row in rows], [SUMMARY.index(name) for name in by], by)
+        return _summed([tuple(row) for row in rows], [names.index(name) for name in by], by)
 
     def results(self, *, study: str | None = None, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """The result lines of a study, oldest first, read a batch at a time: every run, also those that were repeated."""
@@ -303,14 +312,12 @@ class Store:
         return found
 
 
-def _summed(
-    rows: Iterable[Sequence[Any]], places: Sequence[int], by: Sequence[str]
-) -> list[Mapping[str, Any]]:
-    """Rows of `SUMMARY`, count, cost and time -> one for each combination of the columns at `places`."""
+def _summed(rows: Iterable[Any], places: Sequence[int], by: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Rows that end in count, cost and time -> one for each combination of the columns at `places`."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
         total = found.setdefault(tuple(row[at] for at in places), [0, None, None])
-        for at, value in enumerate(row[len(SUMMARY) :]):
+        for at, value in enumerate(row[-3:]):
             if value is not None:
                 total[at] = value + (total[at] or 0)
     names = ("runs", "cost_usd", "wall_s")

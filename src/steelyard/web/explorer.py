@@ -163,7 +163,7 @@ def _filter(records: Records, view: Mapping[str, Any]) -> Markup:
     ]
     return tag(
         "form",
-        _text("Search", "q", view, type_="search", placeholder="run, contract, agent or tag", id="search"),
+        _text("Search", "q", view, type_="search", placeholder="name or tag", id="search"),
         tag("fieldset", tag("legend", "Verdict"), verdicts) if verdicts else None,
         tag("fieldset", tag("legend", "Judge verdict"), judged) if judged else None,
         tag(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,10 @@ class Records:
         self.root = root
         self._store = store or open_store(root, url)
         self._lock = threading.Lock()
+        # An index in memory has one connection: readers and the thread that compares take turns.
+        self._turn: AbstractContextManager[object] = (
+            threading.RLock() if self._store.is_in_memory else nullcontext()
+        )
         self._looked = 0.0
         self._pause_s = 0.0
         self._thread: threading.Thread | None = None
@@ -39,11 +44,12 @@ class Records:
         """Compare the folders with the index now."""
         started = time.monotonic()
         try:
-            change = self._store.sync(self._on_read)
+            with self._turn:
+                change = self._store.sync(self._on_read)
+                if change.read or change.removed or not self._facets:
+                    # Counts over all runs are made here, so that no page waits for them.
+                    self._facets = {(name,): self._store.tally((name,)) for name in FACETS}
             self.fault = ""
-            if change.read or change.removed or not self._facets:
-                # Counts over all runs are made here, so that no page waits for them.
-                self._facets = {(name,): self._store.tally((name,)) for name in FACETS}
         except (SteelyardError, OSError) as fault:
             self.fault = str(fault)
         finally:
@@ -68,18 +74,24 @@ class Records:
 
     def query(self, query: Query, *, lines: bool = False) -> list[Entry]:
         self.refresh()
-        return self._store.query(query, lines=lines)
+        with self._turn:
+            return self._store.query(query, lines=lines)
 
     def count(self, query: Query) -> int:
-        return self._store.count(query)
+        with self._turn:
+            return self._store.count(query)
 
     def tally(self, by: Sequence[str], query: Query | None = None) -> list[Mapping[str, Any]]:
         self.refresh()
         known = self._facets.get(tuple(by)) if query is None else None
-        return self._store.tally(by, query) if known is None else known
+        if known is not None:
+            return known
+        with self._turn:
+            return self._store.tally(by, query)
 
     def results(self, query: Query) -> Iterator[dict[str, Any]]:
-        return self._store.results(query=query)
+        with self._turn:
+            yield from self._store.results(query=query)
 
     def close(self) -> None:
         self._store.close()

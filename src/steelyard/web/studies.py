@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from steelyard.errors import OperatorFault
+from steelyard.errors import OperatorFault, SteelyardError
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.store.entry import ALTERED, UNFINISHED
 from steelyard.store.query import Query
@@ -15,12 +15,13 @@ from steelyard.web.layout import card, digest, document, empty, facts, notice, r
 from steelyard.web.message import NotThere, Request
 from steelyard.web.overview import HEADINGS, NUMERIC, Counts, group
 from steelyard.web.records import Records
-from steelyard.web.words import badge, cut, plural, short_run
+from steelyard.web.words import badge, cut, moment, money, plural, short_run
 
 if TYPE_CHECKING:
     from steelyard.report.study_summary.model import StudySummary
 
 ALL = "all"  # the page about every run of the folder
+MOST_DECISIONS = 30
 MOST_RUNS = 5000  # of which a page computes the numbers while a reader waits
 _KEPT = 8
 
@@ -106,6 +107,7 @@ def study_page(records: Records, summaries: Summaries, request: Request) -> Mark
             data_running="yes" if "running" in total.states else "no",
         ),
         _numbers(summaries, name, total),
+        _plan(records, name),
         section="Studies",
         scripts=("live.js",),
         crumbs=(("Studies", "/studies"),),
@@ -132,9 +134,63 @@ def _progress(rows: list[Mapping[str, Any]], total: Counts, name: str) -> Markup
         ),
         tag("p", tag("a", "Its runs in the explorer", href=url(**view))),
         card("Runs by agent", table(("agent", *HEADINGS), listed, caption="Runs by agent", numeric=NUMERIC))
-        if listed
+        if running
         else None,
     )
+
+
+def _plan(records: Records, name: str) -> Markup | None:
+    """The registered plan, what was decided while the study ran, and where it deviates; nothing for runs without a plan."""
+    from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # pydantic takes time to load
+    from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
+
+    folder = StudyFolder(records.root / STUDIES / name[:DIGITS])
+    if name == ALL or "/" in name or not folder.is_begun:
+        return None
+    try:
+        plan, log = folder.plan(), folder.log()
+        deviations = deviations_of(plan, log)
+    except (SteelyardError, OSError, ValueError):
+        return notice("The plan of this study cannot be read.", "warning")
+    agents = ", ".join(cut(one.name, 40) for one in plan.agents)
+    decided = [
+        (moment(str(one.get("at"))), str(one.get("what")), cut(_said(one), 300))
+        for one in log[-MOST_DECISIONS:]
+    ]
+    return card(
+        "Plan",
+        facts(
+            [
+                ("state", badge("running") if folder.is_running else "no process runs it now"),
+                ("agents", agents),
+                ("contracts", f"{len(plan.contracts):,}, {plan.repeats} repeats of each agent"),
+                (
+                    "budget",
+                    "none" if plan.budget.total_usd is None else f"{money(plan.budget.total_usd)} in all",
+                ),
+                ("deviations", plural(len(deviations), "deviation") if deviations else "none"),
+            ]
+        ),
+        table(("at", "what", "details"), decided, caption="What was decided while it ran")
+        if decided
+        else None,
+        [notice(cut(_said(one), 400), "warning") for one in deviations[:20]],
+    )
+
+
+def _said(entry: Mapping[str, Any]) -> str:
+    """The members of a line of the log; of criteria, whether each is met."""
+    parts = []
+    for name, value in entry.items():
+        if name == "criteria" and isinstance(value, list):
+            parts += [
+                f"{one.get('name')} {'met' if one.get('met') else 'NOT met'}"
+                for one in value
+                if isinstance(one, dict)
+            ]
+        elif name not in ("at", "what") and value not in (None, ""):
+            parts.append(f"{name} {value}")
+    return ", ".join(parts)
 
 
 def _numbers(summaries: Summaries, name: str, total: Counts) -> Child:

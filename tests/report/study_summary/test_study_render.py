@@ -114,7 +114,7 @@ def test_what_is_not_known_has_no_digits() -> None:
     assert percent(0.0) == "0%"
 
 
-def test_agents_that_are_not_compared_are_told_so_on_every_page() -> None:
+def test_every_page_says_that_agents_are_not_compared() -> None:
     found = tuple(lines(("one", "two")))
     contexts = tuple(
         RunContext(conditions={"budget": "b1" if row["agent"] == "one" else "b2"}, agent_version="v")

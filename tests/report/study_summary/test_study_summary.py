@@ -56,7 +56,7 @@ def test_a_trial_that_was_run_again_without_need_is_one_more_repeat_and_is_named
     assert any("run more than once" in note for note in made.notes)
 
 
-def test_a_clear_difference_is_reported_in_one_sentence() -> None:
+def test_a_clear_difference_is_stated_in_one_sentence() -> None:
     (found,) = summary(*study(0.2, 0.8)).comparisons
     assert found.conclusion == "better"
     assert found.p < 0.001

@@ -8,6 +8,7 @@ Every number is computed in the summary. Names and reasons may come from agents:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -157,15 +158,17 @@ def _estimate(estimate: Estimate) -> Markup:
 
 
 def _number(estimate: Estimate, form: str = "{:.2f}") -> Markup:
-    """A mean with its interval, in its own unit."""
+    """A mean with its interval, in its own unit; an end without a limit is said."""
     if estimate.value is None:
         return tag("span", "not known", title=estimate.why or None, class_="dim")
-    ends = (
-        f" [{form.format(estimate.low)}, {form.format(estimate.high)}]"
-        if estimate.low is not None and estimate.high is not None
-        else ""
-    )
-    return tag("span", f"{form.format(estimate.value)}{ends}", title=f"{estimate.method}, n={estimate.n}")
+    ends = [
+        "no limit" if math.isinf(end) else form.format(end)
+        for end in (estimate.low, estimate.high)
+        if end is not None
+    ]
+    interval = tag("span", f"[{', '.join(ends)}]", class_="basis") if len(ends) > 1 else None
+    said = f"{estimate.method}, n={estimate.n}"
+    return tag("span", form.format(estimate.value), interval, title=said, class_="nowrap")
 
 
 def _counted(counted: Counted) -> Markup:

@@ -109,11 +109,14 @@ def _plan_of(folder: Path, lines: list[Line]) -> dict[str, Any]:
     end: Mapping[str, Any] = next(
         (entry for entry in reversed(log) if entry.get("what") in {"start", "end"}), {}
     )
-    told = {"plan_note": _plan_note(planned, lines, end), "study_deviations": tuple(deviations_of(plan, log))}
+    facts = {
+        "plan_note": _plan_note(planned, lines, end),
+        "study_deviations": tuple(deviations_of(plan, log)),
+    }
     if end.get("what") == "end":
-        return told
+        return facts
     rule = None if plan.stopping.efficacy == "none" else "obrien_fleming"
-    return {**told, "planned_trials": planned, "stopping_rule": rule}
+    return {**facts, "planned_trials": planned, "stopping_rule": rule}
 
 
 def _plan_note(planned: int, lines: list[Line], end: Mapping[str, Any]) -> str:

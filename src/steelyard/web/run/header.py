@@ -32,15 +32,15 @@ BADGE_WORDS = {"PASS": "finished", "FAIL": "stopped", "INVALID": "invalid"}
 def run_document(record: RunRecord, tab: str, *content: Child, scripts: tuple[str, ...] = ()) -> Markup:
     """The whole page of one tab."""
     return document(
-        f"{record.contract}, {record.agent}",
+        f"{cut(record.contract, 60)}, {cut(record.agent, 60)}",
         run_header(record, tab),
         content,
         section="Runs",
         scripts=scripts,
         crumbs=(
             ("Runs", "/"),
-            (record.contract, url("contract", record.contract)),
-            (record.agent, url("agent", record.agent)),
+            (cut(record.contract, 60), url("contract", record.contract)),
+            (cut(record.agent, 60), url("agent", record.agent)),
         ),
     )
 
@@ -71,11 +71,11 @@ def _title(record: RunRecord) -> Markup:
             "h1",
             badge(word, class_="large"),
             " ",
-            record.contract,
+            cut(record.contract, 80),
             " ",
             tag("span", "by", class_="dim"),
             " ",
-            record.agent,
+            cut(record.agent, 80),
         ),
         tag("p", [join(one, " ") for one in about], class_="about"),
         tag("p", _story(result), class_="story") if result else None,

@@ -9,7 +9,7 @@ import orjson
 
 from steelyard.report.html.element import Child, Markup, join, tag
 from steelyard.report.one_run import told_by
-from steelyard.web.layout import card, empty, facts
+from steelyard.web.layout import card, empty, facts, table
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
 from steelyard.web.run.why import pointer
@@ -112,11 +112,11 @@ def _breakdown(record: RunRecord) -> Markup | None:
     parts = record.result.get("breakdown")
     if not isinstance(parts, dict) or not parts:
         return None
-    rows = [
-        tag("tr", tag("th", cut(str(name), 60), scope="row"), tag("td", _part(part)))
-        for name, part in list(parts.items())[:200]
-    ]
-    return card("Dimensions of the verifier", tag("table", tag("tbody", rows)))
+    rows = [(cut(str(name), 60), tag("code", _part(part))) for name, part in list(parts.items())[:200]]
+    return card(
+        "Dimensions of the verifier",
+        table(("dimension", "value"), rows, caption="Dimensions of the verifier"),
+    )
 
 
 def _part(part: Any) -> str:

@@ -229,38 +229,45 @@ def _deviations(summary: StudySummary) -> Iterator[Section]:
 
 def disclosures(summary: StudySummary) -> Iterator[Section]:
     """The four minimum disclosures."""
-    told = summary.disclosures
-    rows = tuple((one.mode, rate(one.false_positive), rate(one.false_negative)) for one in told.label_errors)
+    disclosed = summary.disclosures
+    rows = tuple(
+        (one.mode, rate(one.false_positive), rate(one.false_negative)) for one in disclosed.label_errors
+    )
     columns = ("failure mode", "correct work rejected", "defects accepted") if rows else ()
-    why = (told.label_errors_why,) if told.label_errors_why else ()
+    why = (disclosed.label_errors_why,) if disclosed.label_errors_why else ()
     yield Section("Disclosure 1: errors of the automatic verdict, by failure mode", columns, rows, why)
-    reasons = ", ".join(f"{one.name.replace('_', ' ')} {one.count}" for one in told.indeterminate_by_reason)
-    share = f"{counted(told.indeterminate)} trials, {rate(told.indeterminate.rate)}"
+    reasons = ", ".join(
+        f"{one.name.replace('_', ' ')} {one.count}" for one in disclosed.indeterminate_by_reason
+    )
+    share = f"{counted(disclosed.indeterminate)} trials, {rate(disclosed.indeterminate.rate)}"
     yield Section(
         "Disclosure 2: indeterminate outcomes",
-        lines=(share + (f" ({reasons})" if reasons else ""), told.indeterminate_model),
+        lines=(share + (f" ({reasons})" if reasons else ""), disclosed.indeterminate_model),
     )
-    yield Section("Disclosure 3: cost by phase", ("phase", "total"), tuple(_phases(told.cost_by_phase)))
+    yield Section("Disclosure 3: cost by phase", ("phase", "total"), tuple(_phases(disclosed.cost_by_phase)))
     yield from _found_modes(summary)
     yield Section(
         "Disclosure 4: what it takes to repeat this study",
         ("what", "which"),
-        tuple((name, "; ".join(values) or "none recorded") for name, values in told.reproducibility.items()),
+        tuple(
+            (name, "; ".join(values) or "none recorded") for name, values in disclosed.reproducibility.items()
+        ),
     )
 
 
 def _found_modes(summary: StudySummary) -> Iterator[Section]:
-    told = summary.disclosures
-    if told.discoveries:
+    disclosed = summary.disclosures
+    if disclosed.discoveries:
         rows = tuple(
-            (one.mode, str(one.trials), dollars(one.cost_usd), one.run or "-") for one in told.discoveries
+            (one.mode, str(one.trials), dollars(one.cost_usd), one.run or "-")
+            for one in disclosed.discoveries
         )
         columns = ("failure mode", "seen after trials", "cost until then", "run")
         yield Section("Cost of finding one more failure mode", columns, rows)
-    if told.precision:
+    if disclosed.precision:
         rows = tuple(
             (one.agent, str(one.contracts), f"+-{percent(one.half_width)}", dollars(one.cost_usd))
-            for one in told.precision
+            for one in disclosed.precision
         )
         columns = ("agent", "contracts", "expected interval", "cost")
         yield Section("Cost of precision (projected from these trials)", columns, rows)

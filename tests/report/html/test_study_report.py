@@ -1,0 +1,98 @@
+"""A study becomes one HTML file: the answer first, every number with its interval, what is not known said in words."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+from made_records import made_lines
+
+from authoring import Steelyard
+from steelyard.report.html.study_report import _number, study_html
+from steelyard.report.html.svg import Scale, ticks
+from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.read_results import of_lines
+from steelyard.report.study_summary.summarise import summarise_study
+from steelyard.stats.estimate import Estimate
+
+
+@pytest.fixture(scope="module")
+def summary() -> StudySummary:
+    return summarise_study(of_lines("made", list(made_lines(12, 3))))
+
+
+def test_the_sections_follow_the_answer_and_the_disclosures(summary: StudySummary) -> None:
+    titles = re.findall(r"<h2>([^<]+)</h2>", study_html(summary))
+    assert titles[:2] == ["The answer", "Agents"]
+    assert [title[:12] for title in titles if title.startswith("Disclosure")] == [
+        f"Disclosure {number}" for number in (1, 2, 3, 4)
+    ]
+    assert titles[-2:] == ["Protocol", "Records"]
+
+
+def test_there_are_eight_plots_each_with_a_name_for_readers_who_do_not_see_it(summary: StudySummary) -> None:
+    plots = re.findall(r'<svg [^>]*role="img" aria-label="([^"]+)"', study_html(summary))
+    assert len(plots) == len(set(plots)) == 8
+
+
+def test_every_agent_has_its_rate_with_interval_and_denominators(summary: StudySummary) -> None:
+    markup = study_html(summary)
+    for agent in summary.agents:
+        value, low, high = agent.success.value, agent.success.low, agent.success.high
+        assert value is not None
+        assert low is not None
+        assert high is not None
+        assert f"{100 * value:.0f}% [{100 * low:.0f}, {100 * high:.0f}]" in markup
+        assert f"n={agent.success.n}, {agent.success.clusters} contract" in markup
+
+
+def test_the_file_loads_nothing(summary: StudySummary) -> None:
+    markup = study_html(summary)
+    assert not re.search(r"(?:src|href|url\()\s*=?\s*[\"'(]?(?:https?:)?//", markup)
+    assert "<script" not in markup
+    assert "default-src 'none'" in markup.replace("&#x27;", "'")
+
+
+def test_one_run_makes_a_report() -> None:
+    (line, *_) = made_lines(1, 1, {"careful": 0.5})
+    assert "careful" in study_html(summarise_study(of_lines("made", [line])))
+
+
+def test_an_interval_without_a_limit_is_said_in_words() -> None:
+    shown = _number(Estimate(1.5, 0.5, math.inf, "Fieller", 3), "${:.2f}")
+    assert "$1.50" in shown
+    assert "[$0.50, no limit]" in shown
+    assert "inf" not in shown
+
+
+def test_report_writes_the_file(steelyard: Steelyard, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(f"{json.dumps(line)}\n" for line in made_lines(3, 2)))
+    said = steelyard("report", lines, "--html", tmp_path / "out.html")
+    assert (said.code, said.out) == (0, f"{tmp_path / 'out.html'}\n")
+    assert "The answer" in (tmp_path / "out.html").read_text()
+    refused = steelyard("report", lines, "--html", tmp_path / "nowhere" / "out.html")
+    assert refused.code == 2
+    assert "No such file" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (0, 100, [0, 20, 40, 60, 80, 100]),
+        (5, 5, [5]),
+        (-0.5, 0.5, [-0.4, -0.2, 0, 0.2, 0.4]),
+    ],
+)
+def test_ticks_are_round_numbers(low: float, high: float, expected: list[float]) -> None:
+    assert ticks(low, high) == pytest.approx(expected)
+
+
+def test_a_scale_keeps_values_inside_the_plot() -> None:
+    scale = Scale(0, 1, 100, 300)
+    assert [scale(value) for value in (-1, 0, 0.5, 1, 9)] == [100, 100, 200, 300, 300]
+    assert Scale(2, 2, 10, 20)(2) == 10
