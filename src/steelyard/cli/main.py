@@ -27,38 +27,49 @@ if TYPE_CHECKING:
     from steelyard.errors import ContractFault
 
 # verb -> what it does; the module is steelyard.cli.<verb>, or as _MODULES says
-VERBS = {
-    "demo": "run honest and cheating agents on the bundled contracts",
-    "init": "write a new contract to start from",
-    "import": "import SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
-    "check": "find mistakes in a contract before any agent runs",
-    "run": "run agents on contracts",
-    "agents": "list agents; `agents install NAME` installs the client of one",
-    "grade": "grade a patch or a folder against a contract, without an agent",
-    "serve": "grade patches that arrive over HTTP, for programs that train or rank",
-    "regrade": "grade sealed runs again; the original result still counts",
-    "plan": "write a study down before it runs: contracts, agents, order, budgets, stopping rules",
-    "study": "run a planned study, resume it, show its progress",
-    "runs": "list runs: when, contract, agent, verdict; `runs rm`, `runs gc` remove some",
-    "store": "the index of runs: `store rebuild` makes it again from the run folders",
-    "replay": "make the recorded changes of a run again and compare the results",
-    "show": "show a run: verdict, gates, grades, findings",
-    "report": "summarise a study or runs: rates with intervals, comparisons, cost, disclosures",
-    "compare": "compare two agents on the contracts that they share; an exit code for CI",
-    "power": "how many contracts and repeats a comparison needs",
-    "rescore": "what the results would be under other caps or weights: counterfactual, never mixed with results",
-    "view": "read results in a browser: explorer, runs, contracts, agents, studies",
-    "review": "record what a person thinks of a run; list disagreements",
-    "judge": "measure how far the judge agrees with people",
-    "logs": "print what the agent of a run printed; -f follows it",
-    "operate": "decide about paused runs: list, show the alert, resume, terminate or quarantine",
-    "diff": "show what a run changed, or how two runs differ",
-    "verify": "verify that the record of a run was not altered",
-    "cache": "show the cache and its size; `cache prune` removes old entries",
-    "doctor": "report what this machine can enforce, and how to fix what it cannot",
-    "schema": "print a JSON Schema: contract, result line, evaluation, annotation, why",
-    "completion": "print a completion script for bash, zsh or fish",
+GROUPS = {
+    "begin, and write contracts": {
+        "demo": "run honest and cheating agents on the bundled contracts",
+        "init": "write a new contract to start from",
+        "import": "import SWE-bench rows, touchstone cases, Harbor and aec-bench tasks, scorers",
+        "check": "find mistakes in a contract before any agent runs",
+        "schema": "print a JSON Schema: contract, result line, evaluation, annotation, why",
+    },
+    "run agents, grade changes": {
+        "run": "run agents on contracts",
+        "agents": "list agents; `agents install NAME` installs the client of one",
+        "grade": "grade a patch or a folder against a contract, without an agent",
+        "serve": "grade patches that arrive over HTTP, for programs that train or rank",
+        "plan": "write a study down before it runs: contracts, agents, order, budgets, stopping rules",
+        "study": "run a planned study, resume it, show its progress",
+        "operate": "decide about paused runs: list, show the alert, resume, terminate or quarantine",
+    },
+    "read results": {
+        "runs": "list runs: when, contract, agent, verdict; `runs rm`, `runs gc` remove some",
+        "show": "show a run: verdict, gates, grades, findings",
+        "view": "read results in a browser: explorer, runs, contracts, agents, studies",
+        "report": "summarise a study or runs: rates with intervals, comparisons, cost, disclosures",
+        "compare": "compare two agents on the contracts that they share; an exit code for CI",
+        "power": "how many contracts and repeats a comparison needs",
+        "logs": "print what the agent of a run printed; -f follows it",
+        "diff": "show what a run changed, or how two runs differ",
+    },
+    "review, verify, repeat": {
+        "review": "record what a person thinks of a run; list disagreements",
+        "judge": "measure how far the judge agrees with people",
+        "verify": "verify that the record of a run was not altered",
+        "replay": "make the recorded changes of a run again and compare the results",
+        "regrade": "grade sealed runs again; the original result still counts",
+        "rescore": "what the results would be under other caps or weights: counterfactual, never mixed with results",
+    },
+    "look after this machine": {
+        "doctor": "report what this machine can enforce, and how to fix what it cannot",
+        "cache": "show the cache and its size; `cache prune` removes old entries",
+        "store": "the index of runs: `store rebuild` makes it again from the run folders",
+        "completion": "print a completion script for bash, zsh or fish",
+    },
 }
+VERBS = {verb: does for group in GROUPS.values() for verb, does in group.items()}
 _MODULES = {
     "import": "import_",
     "runs": "list_runs",
@@ -235,12 +246,15 @@ def _without_verb(arguments: list[str]) -> int:
     import argparse  # noqa: PLC0415  # see above
 
     width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {name:<{width}}  {does}" for name, does in VERBS.items())
+    verbs = "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {does}" for name, does in group.items())])
+        for title, group in GROUPS.items()
+    )
     parser = argparse.ArgumentParser(
         prog="steelyard",
         usage="steelyard VERB [options]",
         description="Evaluates coding agents on whole repositories, against executable contracts.",
-        epilog=f"verbs:\n{verbs}\n\n`steelyard VERB --help` shows the options.",
+        epilog=f"{verbs}\n\n`steelyard VERB --help` shows the options.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
