@@ -21,7 +21,7 @@ from steelyard.contract.contract import Contract
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.plan.order import draw_order
 from steelyard.plan.trial import Trial
-from steelyard.report.stored.open_store import open_store, read_entry
+from steelyard.report.stored.open_store import entries_of, open_store
 from steelyard.sandboxes.base import Command, SandboxSpec
 from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 from steelyard.service.access import Access
@@ -52,7 +52,7 @@ def engine(workshop: Workshop) -> Iterator[Measured]:
             f"b{next(numbers)}", [(contract, contract.folder)], ["mine=command:true"], repeats=TRIALS // 2
         )
         plan = make_plan(wish).named("x.csv")
-        trials = [one for one in planned_trials(plan, draw_order(plan), {contract.id: contract})]
+        trials = list(planned_trials(plan, draw_order(plan), {contract.id: contract}))
         out = workshop.folder / "studies" / plan.name
         out.mkdir(parents=True)
         with open_store(out) as store:
@@ -62,7 +62,7 @@ def engine(workshop: Workshop) -> Iterator[Measured]:
                 trials,
                 folder,
                 store,
-                read_entry,
+                entries_of,
                 lambda gate: Engine(out, JOBS, gate=gate),
                 forced=frozenset({"main"}),
             ).run()
@@ -117,16 +117,13 @@ def fill(store: Store, rows: int) -> None:
     line = orjson.dumps(
         {"schema": "steelyard.result/1", "grades": [{"why": "exit 1, expected 0"}] * 5}
     ).decode()
+    root = store._root_id  # noqa: SLF001  # as below
     with store._engine.begin() as connection:  # noqa: SLF001  # rows without folders cannot be made otherwise
         for start in range(0, rows, _BATCH):
             numbers = range(start + 1, min(start + _BATCH, rows) + 1)
-            connection.execute(sa.insert(RUNS), [_row(number, base, store._root_id) for number in numbers])  # noqa: SLF001  # as above
+            connection.execute(sa.insert(RUNS), [_row(number, base, root) for number in numbers])
             connection.execute(sa.insert(LINES), [{"id": number, "line": line} for number in numbers])
-            tags = [
-                {"root": store._root_id, "id": number, "tag": "flaky"}
-                for number in numbers
-                if number % 50 == 0
-            ]  # noqa: SLF001  # as above
+            tags = [{"root": root, "id": number, "tag": "flaky"} for number in numbers if number % 50 == 0]
             connection.execute(sa.insert(TAGS), tags)
 
 

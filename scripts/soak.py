@@ -1,10 +1,13 @@
 """Kill `steelyard run` with SIGKILL at random moments -> nothing is left, no sealed run is lost, none is graded twice.
 
-    python scripts/soak.py [KILLS] [SEED]
+    python scripts/soak.py [KILLS] [SEED] [STUDY_KILLS]
 
 Each round starts a command of several trials in a session of its own, and after a random time kills one of: the command, its
 launcher, or its whole process group. At the end a last command runs to its end, since what a killed one left is removed by the
 next start; then there is no process, mount, control group, container or temporary folder of any of them.
+
+The second part kills `steelyard study run` in the same way and continues the study each time, until it is complete: each planned
+trial then has one result, and no trial has two.
 """
 
 from __future__ import annotations
@@ -132,6 +135,78 @@ class Soak:
         )
 
 
+class StudySoak(Soak):
+    """Studies that are killed and continued; when one is complete, it is checked and the next one begins."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        super().__init__(folder, seed)
+        self.complete = 0
+        self._number = 0
+        self._plan()
+
+    @property
+    def _study(self) -> Path:
+        return self._folder / f"study{self._number}.yaml"
+
+    def _plan(self) -> None:
+        self._number += 1
+        words = ["plan", str(self._folder / "contract"), "--agent", f"mine={AGENT}", "--repeats", "4"]
+        done = self._steelyard(*words, "--out", str(self._study))
+        assert done.returncode == 0, done.stderr
+
+    def _steelyard(self, *words: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "steelyard", *words]
+        return subprocess.run(line, capture_output=True, text=True, check=False)
+
+    def _start_trials(self) -> subprocess.Popen[bytes]:
+        if self._is_complete():
+            self.complete += 1
+            self._plan()
+        line = [
+            sys.executable,
+            "-m",
+            "steelyard",
+            "study",
+            "run",
+            str(self._study),
+            "--runs",
+            str(self._runs),
+            "--jobs",
+            "2",
+        ]
+        return subprocess.Popen(
+            line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def _is_complete(self) -> bool:
+        """By the command's own account, and by counting results in the folders."""
+        done = self._steelyard("study", "status", str(self._study), "--runs", str(self._runs), "--json")
+        state = json.loads(done.stdout)
+        results = self._results(state["digest"])
+        assert set(results.values()) <= {1}, f"trials with two results: {results}"
+        assert len(results) == state["trials"]["finished"], state
+        assert state["spent_usd"] == 0.0, state
+        return bool(state["state"] == "complete")
+
+    def _results(self, digest: str) -> Counter[str]:
+        """Trial -> how many of its runs were graded and not ended by the machine or the operator."""
+        found: Counter[str] = Counter()
+        for run in find_runs(self._runs):
+            if run.file("report.json").exists() and run.state == "sealed":
+                manifest, report = run.read_json("manifest.json"), run.read_json("report.json")
+                is_of = (manifest["study"] or {}).get("digest") == digest
+                if is_of and report["termination"]["code"] not in {"operator", "infrastructure"}:
+                    found[manifest["trial"]["id"]] += 1
+        return found
+
+    def finish(self) -> None:
+        """The last study to its end, without a kill."""
+        if not self._is_complete():
+            self._start_trials().wait()
+            assert self._is_complete(), "the last study cannot be completed"
+        self.complete += 1
+
+
 def left_behind(mounted: list[str]) -> list[str]:
     """What is there of anybody who is gone."""
     found = [f"mount: {line}" for line in _mounts() if line not in mounted]
@@ -188,24 +263,39 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def main(kills: int, seed: int) -> int:
+def main(kills: int, seed: int, study_kills: int) -> int:
     mounted = _mounts()
     with tempfile.TemporaryDirectory(prefix="steelyard-soak-") as name:
         Path(name).chmod(0o755)
         os.environ["STEELYARD_CACHE"] = f"{name}/cache"
-        soak = Soak(Path(name), seed)
-        soak.measure()
-        for number in range(1, kills + 1):
-            soak.kill_once()
-            if number % 10 == 0:
-                _say(f"{number} kills; {soak.told()}")
-        assert soak.start().wait() in {0, 1}, "a command after all of it does not run"
-        soak.check_records()
+        told = {}
+        if kills:
+            soak = Soak(Path(name) / "run", seed)
+            _kill_often(soak, kills)
+            told["run"] = {"kills": dict(soak.killed), "records": soak.told()}
+        if study_kills:
+            studies = StudySoak(Path(name) / "study", seed)
+            _kill_often(studies, study_kills)
+            studies.finish()
+            records = f"{studies.told()}, {studies.complete} studies complete"
+            told["study"] = {"kills": dict(studies.killed), "records": records}
+        assert Soak(Path(name) / "last", seed).start().wait() in {0, 1}, (
+            "a command after all of it does not run"
+        )
         left = left_behind(mounted)
-        _say(json.dumps({"kills": dict(soak.killed), "records": soak.told(), "left": left}, indent=2))
+        _say(json.dumps({**told, "left": left}, indent=2))
         return 1 if left else 0
+
+
+def _kill_often(soak: Soak, kills: int) -> None:
+    soak.measure()
+    for number in range(1, kills + 1):
+        soak.kill_once()
+        if number % 10 == 0:
+            _say(f"{number} kills; {soak.told()}")
+    soak.check_records()
 
 
 if __name__ == "__main__":
     given = [int(word) for word in sys.argv[1:]]
-    sys.exit(main(*(given + [100, 20260307][len(given) :])))
+    sys.exit(main(*(given + [100, 20260307, 50][len(given) :])))

@@ -22,7 +22,7 @@ from steelyard.errors import ContractFault, OperatorFault
 from steelyard.evidence.folder.signature import check_private_key
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at
-from steelyard.report.stored.open_store import open_store, read_entry
+from steelyard.report.stored.open_store import entries_of, open_store
 from steelyard.report.studies.text import status_lines
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _run(args: argparse.Namespace) -> int:
             trials,
             opened.folder,
             store,
-            read_entry,
+            entries_of,
             _engine(args, opened, display),
             stages=tuple(args.stage) if args.stage else ("shakedown", "pilot", "main"),
             forced=frozenset(args.force_stage),

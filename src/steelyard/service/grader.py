@@ -22,11 +22,13 @@ from steelyard import __version__
 from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import MANIFEST, RUNS, RunFolder
+from steelyard.evidence.live_state import started_at
 from steelyard.filesystem.cache import Cache
 from steelyard.plan.trial import Trial
 from steelyard.report.fault_line import fault_line
 from steelyard.report.result import result_line
 from steelyard.report.stored.open_store import is_altered, open_store
+from steelyard.store.entry import entry_of_line
 from steelyard.study.engine import Engine, prepare_and_keep
 from steelyard.study.record import grading_of
 
@@ -66,6 +68,7 @@ class Grader:
         self._jobs, self._sandbox, self._judging = jobs, sandbox, judging
         self._store = open_store(self._out, store)
         self._store.sync()
+        self._names = {str(row["agent"]) for row in self._store.tally(("agent",))}  # that may have a record
         self._pool = ThreadPoolExecutor(jobs, "steelyard-grader")
         self._environments: dict[str, Environment] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -112,6 +115,8 @@ class Grader:
         """The result line of an earlier grading whose record holds."""
         from steelyard.store.query import Query  # noqa: PLC0415  # loaded with the store
 
+        if _name(key.patch) not in self._names:
+            return None
         for entry in self._store.query(Query(agent=_name(key.patch)), lines=True):
             if entry.digest == key.contract and entry.line is not None and entry.status != "invalid":
                 folder = RunFolder(self._out / entry.run)
@@ -133,8 +138,11 @@ class Grader:
         if result.fault is not None:
             return fault_line(trial, _name(key.patch), result.fault, result.retries)
         record = result.record
-        self._store.index_run(record.evidence.folder)
-        return result_line(record.evidence, grading_of(record))
+        line = result_line(record.evidence, grading_of(record))
+        run = record.evidence.folder
+        self._store.put(entry_of_line(run.run_id, line, started_at(run)))
+        self._names.add(_name(key.patch))
+        return line
 
     def _prepare(self, contract: Contract, sandbox: str | None) -> Environment:
         """Each environment once; others that need it wait."""

@@ -125,6 +125,10 @@ class Store:
         self._write([(entry, stamp)])
         return entry
 
+    def put(self, entry: Entry) -> None:
+        """Write the row of a run that has just ended; the next `sync` reads its folder."""
+        self._write([(entry, UNSETTLED)])
+
     def rebuild(self, on_read: Callable[[int, int], None] | None = None) -> Change:
         """Forget everything about this folder of runs, and read every folder again."""
         if self._url is None:
@@ -266,7 +270,7 @@ class Store:
                 .where(*where)
                 .group_by(*columns)
             ).all()
-        return _summed(rows, [names.index(name) for name in by], by)
+        return _summed([tuple(row) for row in rows], [names.index(name) for name in by], by)
 
     def results(self, *, study: str | None = None, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """The result lines of a study, oldest first, read a batch at a time: every run, also those that were repeated."""
@@ -308,7 +312,9 @@ class Store:
         return found
 
 
-def _summed(rows: Iterable[Any], places: Sequence[int], by: Sequence[str]) -> list[Mapping[str, Any]]:
+def _summed(
+    rows: Iterable[Sequence[Any]], places: Sequence[int], by: Sequence[str]
+) -> list[Mapping[str, Any]]:
     """Rows that end in count, cost and time -> one for each combination of the columns at `places`."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import io
 import itertools
 import tarfile
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -31,6 +30,7 @@ from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, InfraFault, MissingCapability, OperatorFault, SteelyardError
 from steelyard.evidence.folder.folder import MANIFEST, REPORT, RunFolder, find_runs
 from steelyard.evidence.live_state import started_at
+from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.plan.trial import Retry, Trial
 from steelyard.store.blobs import fetch_run, list_runs, put_run
@@ -237,12 +237,12 @@ class _Cluster:
 def work(task: Task, bundle: bytes) -> tuple[Any, ...]:
     """On a worker: one attempt at one trial. Returns the fields of an `Answer`."""
     task = Task(*task)
-    with tempfile.TemporaryDirectory(prefix="steelyard-ray-") as name:
+    with Cache.default().temporary() as place:  # swept by the next start if this worker is killed
         try:
-            contract = _loaded(task, bundle, Path(name))
+            contract = _loaded(task, bundle, place)
         except ContractFault as fault:
             return tuple(Answer(fault=("contract", str(fault))))
-        out = Path(name) / "runs" if task.blobs is not None else Path(task.out)
+        out = place / "runs" if task.blobs is not None else Path(task.out)
         trial = Trial(contract, **task.trial)
         engine = Engine(out, 1, task.sandbox, retry=RetryPolicy(runs=1), earlier=task.retries)
         (result,) = engine.run([trial])

@@ -12,10 +12,11 @@ from fake_study import FakeStudy
 from steelyard.contract.contract import Contract
 from steelyard.plan.order import draw_order
 from steelyard.plan.study_plan import StudyPlan
-from steelyard.report.stored.open_store import open_store, read_entry
-from steelyard.store.entry import ReadEntry
+from steelyard.report.stored.open_store import entries_of, open_store
+from steelyard.store.entry import Entry
 from steelyard.store.query import Query
 from steelyard.store.store import Store
+from steelyard.study.observer import TrialResult
 from steelyard.study.protocol.envelopes import EnvelopeGate
 from steelyard.study.protocol.folder import StudyFolder
 from steelyard.study.protocol.make_plan import Wish, make_plan
@@ -31,7 +32,7 @@ class SmallStudy:
     gates: list[EnvelopeGate] = field(default_factory=list)
     spent: float = 0.0
     reserved: list[float] = field(default_factory=list)
-    read: ReadEntry = read_entry
+    read: Callable[[TrialResult], tuple[Entry, ...]] = entries_of
 
     @classmethod
     def of(cls, fake: FakeStudy, contracts: Sequence[Contract], **wish: Any) -> SmallStudy:

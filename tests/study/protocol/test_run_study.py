@@ -13,7 +13,7 @@ from small_study import MakeContract, SmallStudy, folders
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.plan.study_plan import Envelopes, Stages, Stopping, Tolerance
-from steelyard.report.stored.open_store import open_store, read_entry
+from steelyard.report.stored.open_store import entries_of, open_store
 from steelyard.store.store import Store
 
 NO_POWER = Stages(tolerance=Tolerance(power=0.0))
@@ -70,10 +70,10 @@ def test_an_index_that_fails_in_the_middle_loses_no_result(
     class Failing(Store):
         failing = True
 
-        def index_run(self, folder: Any) -> Any:
+        def put(self, entry: Any) -> None:
             if self.failing:
                 raise OSError(28, "No space left on device")
-            return super().index_run(folder)
+            super().put(entry)
 
     small = SmallStudy.of(fake_study, [contract()])
     fake_study.out.mkdir()
@@ -156,7 +156,7 @@ def test_violations_of_agents_stop_the_study(fake_study: FakeStudy, contract: Ma
     small = SmallStudy.of(
         fake_study, [contract()], repeats=9, stages=stages, stopping=Stopping(safety_violations=2)
     )
-    small.read = lambda folder: replace(read_entry(folder), is_unsafe=True)
+    small.read = lambda result: tuple(replace(one, is_unsafe=True) for one in entries_of(result))
     outcome = small.run()
     assert (outcome.how, "safety gate" in outcome.why) == ("stopped", True)
     assert [agent for _, agent, _ in small.verdicts()].count("mine") == 2  # baselines do not count

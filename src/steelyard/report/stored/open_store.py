@@ -21,6 +21,8 @@ from steelyard.store.entry import (
     entry_of_line,
     entry_of_manifest,
 )
+from steelyard.study.observer import TrialResult
+from steelyard.study.record import grading_of
 
 if TYPE_CHECKING:
     from steelyard.store.store import Store
@@ -54,6 +56,20 @@ def read_entry(folder: RunFolder) -> Entry:
         return entry_of_manifest(folder.run_id, RUNNING, _manifest(folder), started)
     state = NOT_GRADED if folder.state == "sealed" else INTERRUPTED
     return entry_of_manifest(folder.run_id, state, _manifest(folder), started)
+
+
+def entries_of(result: TrialResult) -> tuple[Entry, ...]:
+    """The runs of a trial that has just ended: as this process graded them, else as their folders say."""
+    if not result.records:
+        return tuple(read_entry(RunFolder(path)) for path in result.folders)
+    return tuple(
+        entry_of_line(
+            one.evidence.folder.run_id,
+            result_line(one.evidence, grading_of(one)),
+            started_at(one.evidence.folder),
+        )
+        for one in result.records
+    )
 
 
 def is_altered(folder: RunFolder) -> bool:

@@ -3,7 +3,7 @@
     what has ended is read from the run folders -> entry criteria -> trials of the stage that wait -> exit criteria -> next stage
 
 A study may be killed at any moment: only runs under way are lost, and the next call continues with the trials that have no
-result. The index may fail or be rebuilt meanwhile: what counts is read from the folder of each run when it has ended.
+result. The index may fail or be rebuilt meanwhile: what counts is what each run left when it ended.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from steelyard.agents.catalogue import agent_for
 from steelyard.contract.contract import Contract
 from steelyard.errors import InfraFault, OperatorFault
-from steelyard.evidence.folder.folder import RunFolder
 from steelyard.plan.order import Slot
 from steelyard.plan.study_plan import STAGES, Stage, StudyPlan
 from steelyard.plan.trial import StudyPlace, Trial
 from steelyard.store.blobs import put_run
-from steelyard.store.entry import Entry, ReadEntry
+from steelyard.store.entry import Entry
 from steelyard.study.gate import Withheld
 from steelyard.study.observer import TrialEngine, TrialResult
 from steelyard.study.protocol.criteria import Criterion, entry_criteria, exit_criteria
@@ -90,7 +89,7 @@ class Study:
     trials: Sequence[Trial]
     folder: StudyFolder
     store: Store
-    read: ReadEntry
+    read: Callable[[TrialResult], tuple[Entry, ...]]
     make_engine: Callable[[EnvelopeGate], TrialEngine]
     stages: Sequence[Stage] = STAGES
     forced: frozenset[str] = frozenset()  # stages that begin although a criterion is not met: a deviation
@@ -210,13 +209,13 @@ class Study:
         return all(one.fate(attempts) in {"finished", "invalid"} for one in same)
 
     def _keep(self, result: TrialResult) -> tuple[Entry, ...]:
-        """The runs of a result, as their folders have them; the index gets them too, now or at the end."""
-        entries = tuple(self.read(RunFolder(path)) for path in result.folders)
-        for path, entry in zip(result.folders, entries, strict=True):
+        """The runs of a result; the index gets them too, now or at the end."""
+        entries = self.read(result)
+        for entry in entries:
             self.progress.add(replace(entry, line=None))
-            self._index(path)
-            if self.blobs is not None:
-                self._copy(path)
+            self._index(entry)
+        for path in result.folders if self.blobs is not None else ():
+            self._copy(path)
         return entries
 
     def _copy(self, path: Path) -> None:
@@ -227,12 +226,12 @@ class Study:
             self.folder.add("not_copied", run=path.name, why=str(fault))
             self._tell(Notice("note", str(fault)))
 
-    def _index(self, path: Path) -> None:
+    def _index(self, entry: Entry) -> None:
         import sqlalchemy as sa  # noqa: PLC0415  # loaded with the store
 
         try:
             self._lock.renew()
-            self.store.index_run(path)
+            self.store.put(entry)
         except (sa.exc.DBAPIError, InfraFault, OSError):
             self._unindexed = True  # the folder is the truth; the index is brought up to date at the end
 
