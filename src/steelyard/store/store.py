@@ -312,7 +312,9 @@ class Store:
         return found
 
 
-def _summed(rows: Iterable[Any], places: Sequence[int], by: Sequence[str]) -> list[Mapping[str, Any]]:
+def _summed(
+    rows: Iterable[Sequence[Any]], places: Sequence[int], by: Sequence[str]
+) -> list[Mapping[str, Any]]:
     """Rows that end in count, cost and time -> one for each combination of the columns at `places`."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
