@@ -43,11 +43,7 @@ missing_packages() {
     command -v make >/dev/null 2>&1 || echo make
     if [ "${SANDBOX:-}" != local ] && ! command -v bwrap >/dev/null 2>&1; then echo bubblewrap; fi
     can_link_static || echo gcc libc6-dev
-    if [ "$want" = dev ] && ! command -v chromium >/dev/null 2>&1; then echo chromium; fi # tests read the viewer
     if [ "$want" = dev ] && ! command -v pgrep >/dev/null 2>&1; then echo procps; fi # tests look for left-overs
-    if [ "$want" = dev ] && ! command -v initdb >/dev/null 2>&1 && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
-        echo postgresql # tests of the store start a server of their own
-    fi
     [ -x .venv/bin/python ] && recent .venv/bin/python && return
     python=$(find_python)
     if [ -z "$python" ]; then
@@ -86,6 +82,31 @@ install_packages() {
     rm -f "$log"
 }
 
+# Programs that some tests need; without them these tests are skipped, in words.
+optional_packages() {
+    [ "$want" = dev ] || return 0
+    command -v chromium >/dev/null 2>&1 || echo chromium # the viewer is read in a browser
+    if ! command -v initdb >/dev/null 2>&1 && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then
+        echo postgresql # the store is tested with a server of its own
+    fi
+}
+
+install_optional() {
+    packages=$(optional_packages | tr '\n' ' ')
+    packages=${packages% }
+    [ -n "$packages" ] || return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+        say "without $packages some tests are skipped"
+        return 0
+    fi
+    say "installing $packages"
+    # shellcheck disable=SC2086  # a list of packages
+    if ! { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages; } \
+        >/dev/null 2>&1 </dev/null; then
+        say "apt-get could not install $packages: some tests are skipped"
+    fi
+}
+
 fingerprint() {
     # cksum is not for secrecy here: it notices that an input changed.
     cat "$lock" pyproject.toml hatch_build.py scripts/bootstrap.sh src/steelyard/sandboxes/init/*.c 2>/dev/null | cksum
@@ -102,6 +123,7 @@ ready() {
 
 if ready; then exit 0; fi
 install_packages
+install_optional
 mkdir -p .venv
 exec 9>.venv/.bootstrap.lock # two makes at once wait for each other
 if command -v flock >/dev/null 2>&1; then flock 9; fi
