@@ -126,6 +126,16 @@ def test_pictures_in_the_request_and_arguments_of_tools_are_forwarded(rig: MakeR
     assert made.ask("chat", messages=[{"role": "user", "content": [inline]}]).status == 200
 
 
+@pytest.mark.parametrize("value", [b"[]", b"{}", b"0"])
+def test_a_request_of_millions_of_values_is_not_parsed(value: bytes, rig: MakeRig) -> None:
+    """A body of 32 MiB would take 800 MiB of the controller."""
+    made = rig([{"text": "hi"}])
+    body = b'{"model": "m", "max_tokens": 1, "messages": [' + b",".join([value] * 2_000_000) + b"]}"
+    assert made.send("/v1/messages", body).status == 413
+    assert made.route.held_bytes == 0
+    assert made.ask().status == 200
+
+
 def test_a_single_hosted_tool_without_a_list_is_taken_out(rig: MakeRig) -> None:
     """Gemini takes one tool for a list of one."""
     made = rig([{"text": "hi"}])

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from steelyard.gateway.route import Route
 
 MOST_REQUEST_BYTES = 32 << 20
+MOST_VALUES = 1_500_000  # of a request
+VALUE_BYTES = 64  # that a small value takes, parsed
 MOST_RESPONSE_BYTES = 64 << 20
 BODY_S = 120.0
 RETURNED = ("content-type", "retry-after", "request-id", "x-request-id", "x-should-retry")
@@ -46,10 +48,13 @@ REFUSED_KEY = frozenset({401, 403})
 
 async def exchange(route: Route, endpoint: Endpoint, request: web.BaseRequest) -> web.StreamResponse:
     body = await read_body(route, request)
+    parsed_bytes = VALUE_BYTES * values_in(body)
+    route.held_bytes += parsed_bytes
     try:
+        _check_parsed(route, parsed_bytes)
         return await Exchange(route, endpoint, request, body).run()
     finally:
-        route.held_bytes -= len(body)
+        route.held_bytes -= len(body) + parsed_bytes
 
 
 async def read_body(route: Route, request: web.BaseRequest) -> bytes:
@@ -70,6 +75,19 @@ async def read_body(route: Route, request: web.BaseRequest) -> bytes:
         route.held_bytes -= len(data)
         raise
     return bytes(data)
+
+
+def values_in(body: bytes) -> int:
+    """At most so many values are in a JSON text; commas and brackets in its strings count too."""
+    return sum(map(body.count, (b",", b"[", b"{")))
+
+
+def _check_parsed(route: Route, parsed_bytes: int) -> None:
+    """`[[],[],...` takes twenty times its size in memory. Raises Refusal."""
+    if parsed_bytes > VALUE_BYTES * MOST_VALUES:
+        raise Refusal(413, f"the request has more than {MOST_VALUES:,} values")
+    if parsed_bytes and route.held_bytes > route.most_held_bytes:
+        raise Refusal(503, "the requests of this run that are under way are too large together")
 
 
 def _check_size(route: Route, size: int) -> None:
