@@ -128,6 +128,7 @@ def test_contracts_and_agents_have_pages_with_all_their_runs(viewer: Viewer) -> 
     assert "task-011" in agent
     assert viewer.ask("/contract/unknown").status == 404
     assert viewer.ask("/agent/car*").status == 404
+    assert viewer.ask(f"/run/{'a' * 5000}").status == 404
 
 
 def test_a_study_has_a_page_with_the_numbers_of_its_report(viewer: Viewer) -> None:

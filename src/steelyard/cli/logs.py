@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from typing import TextIO
@@ -18,6 +19,9 @@ from steelyard.report.plain import one_line, shown_lines
 HELP = "print what the agent of a run printed; -f follows it"
 _EVERY_S = 0.2
 _CHUNK = 1 << 20
+_CI_COMMAND = re.compile(
+    r"^([^\S\n]*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE
+)  # `::error::`, `##[error]`, `##vso[...]`
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,14 +96,20 @@ class _Printed:
             lines, newline, rest = lines + newline + rest, b"", b""
         self._rest[name] = rest
         if lines or newline:
-            _stream(name).write(shown_lines(lines.decode(errors="replace")) + newline.decode())
+            _stream(name).write(_safe_lines(lines) + newline.decode())
             _stream(name).flush()
 
     def end(self) -> None:
         """A last line without an end gets one."""
         for name, rest in self._rest.items():
             if rest:
-                _stream(name).write(shown_lines(rest.decode(errors="replace")) + "\n")
+                _stream(name).write(_safe_lines(rest) + "\n")
+
+
+def _safe_lines(lines: bytes) -> str:
+    """Nothing that a terminal obeys, and no command to the CI system that may read this output."""
+    text = shown_lines(lines.decode(errors="replace"))
+    return _CI_COMMAND.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}", text)
 
 
 def _stream(name: str) -> TextIO:

@@ -26,10 +26,11 @@ from steelyard.gateway.refusal import Refusal
 from steelyard.gateway.stream_filter import UsageFilter
 from steelyard.gateway.upstream_answer import Answer, UpstreamFailure
 from steelyard.gateway.waiting import OVERLOADED
-from steelyard.providers.answer import AnswerMeter
+from steelyard.providers.answer import BYTES_IN_TOKEN, AnswerMeter
 from steelyard.providers.endpoints import Endpoint
 from steelyard.providers.hosted_tools import without_hosted_tools
 from steelyard.providers.prices import Cost
+from steelyard.providers.remote_content import remote_content
 from steelyard.providers.requests import ModelRequest, parse_request, with_output_limit, with_usage
 from steelyard.providers.usage import Usage
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from steelyard.gateway.route import Route
 
 MOST_REQUEST_BYTES = 32 << 20
+MOST_VALUES = 1_500_000  # of a request
+VALUE_BYTES = 64  # that a small value takes, parsed
 MOST_RESPONSE_BYTES = 64 << 20
 BODY_S = 120.0
 RETURNED = ("content-type", "retry-after", "request-id", "x-request-id", "x-should-retry")
@@ -45,10 +48,13 @@ REFUSED_KEY = frozenset({401, 403})
 
 async def exchange(route: Route, endpoint: Endpoint, request: web.BaseRequest) -> web.StreamResponse:
     body = await read_body(route, request)
+    parsed_bytes = VALUE_BYTES * values_in(body)
+    route.held_bytes += parsed_bytes
     try:
+        _check_parsed(route, parsed_bytes)
         return await Exchange(route, endpoint, request, body).run()
     finally:
-        route.held_bytes -= len(body)
+        route.held_bytes -= len(body) + parsed_bytes
 
 
 async def read_body(route: Route, request: web.BaseRequest) -> bytes:
@@ -69,6 +75,19 @@ async def read_body(route: Route, request: web.BaseRequest) -> bytes:
         route.held_bytes -= len(data)
         raise
     return bytes(data)
+
+
+def values_in(body: bytes) -> int:
+    """At most so many values are in a JSON text; commas and brackets in its strings count too."""
+    return sum(map(body.count, (b",", b"[", b"{")))
+
+
+def _check_parsed(route: Route, parsed_bytes: int) -> None:
+    """`[[],[],...` takes twenty times its size in memory. Raises Refusal."""
+    if parsed_bytes > VALUE_BYTES * MOST_VALUES:
+        raise Refusal(413, f"the request has more than {MOST_VALUES:,} values")
+    if parsed_bytes and route.held_bytes > route.most_held_bytes:
+        raise Refusal(503, "the requests of this run that are under way are too large together")
 
 
 def _check_size(route: Route, size: int) -> None:
@@ -94,6 +113,7 @@ class Exchange:
     answer: Answer | None = None
     cut: str | None = None  # why the answer was ended by the gateway
     begun_ns: int = 0
+    is_asked: bool = False  # the upstream has the request, and may be at work on it
 
     async def run(self) -> web.StreamResponse:
         parsed = self.parsed = self._parse()
@@ -128,6 +148,8 @@ class Exchange:
             raise Refusal(400, "the request names no model")
         if parsed.data.get("background") is True:
             raise Refusal(400, "an answer in the background cannot be metered")
+        if remote := remote_content(parsed.data):
+            raise Refusal(400, f"the provider would fetch content from an address: {remote}")
         return parsed
 
     def _safe_body(self, parsed: ModelRequest, changed: list[str]) -> bytes:
@@ -172,6 +194,7 @@ class Exchange:
         except asyncio.CancelledError:
             if self.meter is None:
                 self._record_error("cancelled", "the client has gone, or the run has ended", None)
+                self._charge_abandoned()
             raise
         except CassetteMiss as miss:
             self._record_error("cassette", str(miss), None)
@@ -183,7 +206,26 @@ class Exchange:
 
     def _source(self, body: bytes) -> AbstractAsyncContextManager[Answer]:
         assert self.parsed is not None
-        return self.route.answer_to(self.parsed, self.request, body, self.number)
+        return self.route.answer_to(self.parsed, self.request, body, self.number, self._on_attempt)
+
+    def _on_attempt(self, *, is_asked: bool) -> None:
+        self.is_asked = is_asked
+
+    def _charge_abandoned(self) -> None:
+        """The client left before an answer came. The upstream bills its work all the same, so the cap is charged."""
+        if self.reservation is None or not self.is_asked or self.route.closed:
+            return
+        usage = self._most_usage(self.reservation)
+        cost = self._cost(usage, usage.tokens_out * BYTES_IN_TOKEN)
+        self.route.recorder.cost(self.number, cost.to_json())
+        self.route.budget.settle(self.reservation, usage, cost)
+        if cap := self.route.budget.reached():
+            self.route.reach(cap)
+
+    def _most_usage(self, reservation: Reservation) -> Usage:
+        """A stream ends with its client; an answer in one piece is generated to its end, up to what was reserved."""
+        out = 0 if self._is_stream else reservation.output
+        return Usage(reservation.tokens - reservation.output, out, estimated=True)
 
     def _check_key(self, answer: Answer) -> None:
         """What a server says about a key that it refuses may quote the key, and is not for the agent."""
@@ -244,6 +286,10 @@ class Exchange:
         if transport is not None:
             transport.abort()
 
+    @property
+    def _is_stream(self) -> bool:
+        return self.parsed is not None and self.parsed.is_stream
+
     def _settle(self, answer: Answer, failure: UpstreamFailure | None, *, is_gone: bool) -> None:
         """Once for each answer: what it used, what that costs, and the events that say so."""
         is_whole = failure is None and self.cut is None and not is_gone
@@ -261,6 +307,8 @@ class Exchange:
         if self.endpoint.is_metered:
             counted = meter.usage if is_whole else None
             usage = meter.estimated_usage(len(self.body)) if counted is None else counted
+            if is_gone and meter.usage is None and self.reservation and not self._is_stream:
+                usage = self._most_usage(self.reservation)
             cost = self._cost(usage, meter.output_chars)
         ended = failure.kind if failure else "cut" if self.cut else "client_gone" if is_gone else None
         self.route.recorder.response(

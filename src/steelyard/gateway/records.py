@@ -23,7 +23,7 @@ import orjson
 
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.trace.events import EventLog
-from steelyard.evidence.trace.request_bodies import RequestStore
+from steelyard.evidence.trace.request_bodies import MOST_STORED_BYTES, RequestStore
 from steelyard.providers.requests import ModelRequest
 
 MOST_KEPT_BYTES = 8 << 20  # of one answer, verbatim; a longer one is recorded by its digest and its beginning
@@ -74,6 +74,7 @@ class Recorder:
     count: int = 0  # requests so far
     requests: RequestStore = field(init=False)
     _conversations: dict[str, int] = field(default_factory=dict)
+    _kept_bytes: int = 0  # of answers
 
     def __post_init__(self) -> None:
         self.requests = RequestStore(self.blobs)
@@ -131,7 +132,9 @@ class Recorder:
         self.events.append("cost", "harness", {"request": number, **cost})
 
     def _kept(self, kept: KeptBytes) -> dict[str, Any]:
-        return kept.to_json(self.blobs if self.keeps_text else None)
+        self._kept_bytes += len(kept.beginning)
+        has_room = self._kept_bytes <= MOST_STORED_BYTES
+        return kept.to_json(self.blobs if self.keeps_text and has_room else None)
 
     def _conversation(self, request: ModelRequest) -> int:
         """Side requests and subagents have a beginning of their own."""

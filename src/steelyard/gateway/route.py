@@ -24,7 +24,7 @@ from steelyard.providers.requests import ModelRequest
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from steelyard.gateway.upstream_answer import Answer
+    from steelyard.gateway.upstream_answer import Answer, OnAttempt
 
 CLOSE_S = 30.0
 
@@ -91,7 +91,12 @@ class Route:
         task.add_done_callback(self._tasks.discard)
 
     def answer_to(
-        self, parsed: ModelRequest, request: web.BaseRequest, body: bytes, number: int
+        self,
+        parsed: ModelRequest,
+        request: web.BaseRequest,
+        body: bytes,
+        number: int,
+        on_attempt: OnAttempt,
     ) -> AbstractAsyncContextManager[Answer]:
         """The upstream's answer to a request that is on record, or the cassette's."""
         if self.player is not None:
@@ -102,7 +107,7 @@ class Route:
             self.recorder.wait(number, wait)
 
         assert self.server.session is not None
-        sender = Sender(self.server.session, self.retry, self.clock, log_wait)
+        sender = Sender(self.server.session, self.retry, self.clock, log_wait, on_attempt)
         upstream = self.upstreams[parsed.endpoint.provider]
         return sender.send(upstream, parsed.endpoint, request.method, body, request.headers)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
 from yarl import URL
@@ -27,6 +27,16 @@ SENT = (
     *("content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta"),
     *("x-goog-api-client", "x-stainless-lang", "x-stainless-package-version"),
 )
+
+
+class OnAttempt(Protocol):
+    """Called when the upstream gets the request, and when it has refused it for now."""
+
+    def __call__(self, *, is_asked: bool) -> None: ...
+
+
+def _unheard(*, is_asked: bool) -> None:
+    del is_asked
 
 
 class UpstreamFailure(Exception):
@@ -65,6 +75,7 @@ class Sender:
     retry: RetryPolicy
     clock: WaitClock
     on_wait: Callable[[dict[str, Any]], None] = field(default=lambda _: None)
+    on_attempt: OnAttempt = _unheard
 
     @asynccontextmanager
     async def send(
@@ -86,6 +97,7 @@ class Sender:
             failure: UpstreamFailure | None = None
             answer: Answer | None = None
             response: ClientResponse | None = None
+            self.on_attempt(is_asked=True)
             try:
                 response = await self._request(method, url, body, sent, upstream.proxy)
                 answer = await self._begin(response, upstream)
@@ -101,6 +113,7 @@ class Sender:
             wait_s = self._wait_s(attempt, waited_ns, failure, answer)
             if wait_s is None:
                 break
+            self.on_attempt(is_asked=False)
             if response is not None:
                 response.close()
             why = failure.kind if failure is not None else f"HTTP {answer.status if answer else 0}"

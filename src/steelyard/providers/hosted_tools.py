@@ -38,6 +38,8 @@ def without_hosted_tools(wire: str, data: Mapping[str, Any]) -> Stripped:
     removed = [key for key in _KEYS.get(wire, ()) if data.get(key)]
     kept = {key: value for key, value in data.items() if key not in removed}
     tools = data.get("tools")
+    if isinstance(tools, dict):  # Gemini takes one tool for a list of one
+        tools = [tools]
     if isinstance(tools, list):
         kept["tools"] = [one for one in (_tool(wire, tool, removed) for tool in tools) if one is not None]
         if not kept["tools"]:
@@ -54,10 +56,17 @@ def _tool(wire: str, tool: Any, removed: list[str]) -> Any:
         left = {key: value for key, value in tool.items() if key not in hosted}
         return left if left or not hosted else None
     kind = tool.get("type")
-    if isinstance(kind, str) and kind.startswith(_TYPES.get(wire, ())):
+    is_hosted = isinstance(kind, str) and kind.startswith(_TYPES.get(wire, ()))
+    if isinstance(kind, str) and (is_hosted or _runs_in_container(tool)):
         removed.append(kind[:60])
         return None
     return tool
+
+
+def _runs_in_container(tool: Mapping[str, Any]) -> bool:
+    """A shell at the provider; the same tool with a local environment is run by the client."""
+    where = tool.get("environment")
+    return isinstance(where, dict) and str(where.get("type")).startswith("container")
 
 
 def _plain(key: str) -> str:

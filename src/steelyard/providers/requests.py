@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,10 +13,22 @@ import orjson
 from steelyard.providers.endpoints import Endpoint
 
 DEFAULT_OUTPUT = 32_768  # where a request names no limit
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
-_CHOICES = ("n", "candidateCount")
+# The names that a provider reads. A limit by another name limits nothing there.
+_LIMITS = {
+    "messages": ("max_tokens",),
+    "chat": ("max_completion_tokens", "max_tokens"),
+    "responses": ("max_output_tokens",),
+    "generate": ("maxOutputTokens", "max_output_tokens"),
+}
+_SETTINGS = ("generationConfig", "generation_config")  # Gemini reads both spellings
+_CHOICES = ("n", "candidateCount", "candidate_count")
+_DECISIVE = frozenset(
+    {name for names in _LIMITS.values() for name in names}
+    | {*_SETTINGS, *_CHOICES, "model", "stream", "tools", "background"}
+)
 _ESCAPED_KEY = re.compile(rb'"[^"\\\s]{0,40}\\u00[0-9a-fA-F]{2}[^"\s]{0,60}"\s*:')
 _MODEL_CHARS = 200
+_MOST_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +48,7 @@ class ModelRequest:
     @property
     def is_ambiguous(self) -> bool:
         """Whether another parser could read a different limit: a key that is there twice, or is spelt with escapes."""
-        names = (*_LIMITS, *_CHOICES, "model", "stream")
-        twice = any(self.body.count(b'"%b"' % name.encode()) > 1 for name in names)
+        twice = any(self.body.count(b'"%b"' % name.encode()) > 1 for name in _DECISIVE)
         return twice or (b"\\u00" in self.body and _ESCAPED_KEY.search(self.body) is not None)
 
 
@@ -55,7 +67,7 @@ def parse_request(endpoint: Endpoint, body: bytes) -> ModelRequest:
         data,
         model=model[:_MODEL_CHARS] if isinstance(model, str) else "",
         is_stream=endpoint.streams or data.get("stream") is True,
-        max_output=DEFAULT_OUTPUT if limit is None else limit * _choices(data),
+        max_output=(DEFAULT_OUTPUT if limit is None else limit) * _choices(data),
         names_limit=limit is not None,
         messages=len(listed) if isinstance(listed, list) else int(isinstance(listed, str)),
         tools=len(tools) if isinstance(tools, list) else 0,
@@ -63,19 +75,16 @@ def parse_request(endpoint: Endpoint, body: bytes) -> ModelRequest:
 
 
 def with_output_limit(request: ModelRequest, tokens: int) -> bytes:
-    """The same request, in which the answer has at most so many tokens."""
-    data = dict(request.data)
-    if request.endpoint.wire == "generate":
-        settings = data.get("generationConfig")
-        data["generationConfig"] = {
-            **(settings if isinstance(settings, dict) else {}),
-            "maxOutputTokens": tokens,
-        }
-        return orjson.dumps(data)
-    name = _LIMIT_OF[request.endpoint.wire]
-    if request.endpoint.wire == "chat" and "max_completion_tokens" not in data and "max_tokens" in data:
-        name = "max_tokens"
-    return orjson.dumps({**data, name: tokens})
+    """The same request, in which all choices of the answer together have at most so many tokens."""
+    data, wire = dict(request.data), request.endpoint.wire
+    limit = max(tokens // _choices(data), 1)
+    names = _LIMITS[wire]
+    if wire == "generate":
+        settings = {key: value for key, value in _settings(data).items() if key not in names}
+        kept = {key: value for key, value in data.items() if key not in _SETTINGS}
+        return orjson.dumps({**kept, _SETTINGS[0]: {**settings, names[0]: limit}})
+    lowered = dict.fromkeys([name for name in names if name in data] or names[:1], limit)
+    return orjson.dumps({**data, **lowered})
 
 
 def with_usage(request: ModelRequest) -> bytes | None:
@@ -90,22 +99,34 @@ def with_usage(request: ModelRequest) -> bytes | None:
 
 
 _CONVERSATION = {"responses": "input", "generate": "contents"}
-_LIMIT_OF = {"messages": "max_tokens", "chat": "max_completion_tokens", "responses": "max_output_tokens"}
 
 
 def _limit(endpoint: Endpoint, data: Mapping[str, Any]) -> int | None:
-    holder: Any = data.get("generationConfig") if endpoint.wire == "generate" else data
-    if not isinstance(holder, dict):
-        return None
-    said: list[int] = [holder[name] for name in _LIMITS if type(holder.get(name)) is int]
-    return max(said[0], 1) if said else None
+    """The largest one, where a request has several."""
+    holder = _settings(data) if endpoint.wire == "generate" else data
+    said = [_count(holder.get(name)) for name in _LIMITS.get(endpoint.wire, ())]
+    named = [one for one in said if one is not None]
+    return max([1, *named]) if named else None
 
 
 def _choices(data: Mapping[str, Any]) -> int:
     """Several answers to one prompt are several times the tokens."""
-    settings = data.get("generationConfig")
-    holders = (data, settings if isinstance(settings, dict) else {})
-    said: list[int] = [
-        holder[name] for holder in holders for name in _CHOICES if type(holder.get(name)) is int
-    ]
-    return min(max([1, *said]), 1024)
+    said = [_count(holder.get(name)) for holder in (data, _settings(data)) for name in _CHOICES]
+    return min(max(1, *(one or 1 for one in said)), 1024)
+
+
+def _settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in reversed(_SETTINGS):
+        one = data.get(name)
+        found.update(one if isinstance(one, dict) else {})
+    return found
+
+
+def _count(value: Any) -> int | None:
+    """A number as lenient servers read it: 5, 5.0 and "5" are the same."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _MOST_DIGITS:
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value)
+    return value if type(value) is int else None

@@ -36,7 +36,7 @@ class Access:
             return Refusal(403, "the Host of the request is not this machine")
         if self.token:
             given = headers.get("Authorization", "")
-            if not hmac.compare_digest(given.encode(), f"Bearer {self.token}".encode()):
+            if not hmac.compare_digest(given.encode(errors="replace"), f"Bearer {self.token}".encode()):
                 return Refusal(401, "the token is missing or wrong: Authorization: Bearer TOKEN")
         if (
             has_body

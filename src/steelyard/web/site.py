@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,6 +36,7 @@ STATIC = {
     "live.js": ("web.static", "text/javascript; charset=utf-8"),
     "icon.svg": ("web.static", "image/svg+xml"),
 }
+LONGEST_NAME = 255  # bytes that a file system takes
 _RUN = r"/run/(?P<run>[^/]+)"
 Answer = Callable[[Request], Response]
 RunPage = Callable[[RunRecord, Request], Markup]
@@ -145,9 +147,10 @@ class Site:
     def folder(self, run: str) -> RunFolder:
         """A run of this folder by its whole name: no path, no link."""
         path = self.root / run
-        if run.startswith(".") or "/" in run or "\x00" in run or path.is_symlink() or not path.is_dir():
-            raise NotThere("There is no run with this name in this store.")
-        return RunFolder(path)
+        is_name = not run.startswith(".") and "/" not in run and "\x00" not in run
+        if is_name and len(os.fsencode(run)) <= LONGEST_NAME and not path.is_symlink() and path.is_dir():
+            return RunFolder(path)
+        raise NotThere("There is no run with this name in this store.")
 
     def _file(self, request: Request) -> Response:
         name = request.parts["name"]

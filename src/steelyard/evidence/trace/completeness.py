@@ -79,7 +79,10 @@ class _Reading:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
         self._checks: dict[str, int] = {}  # begun and not ended
-        self._calls: dict[int, Mapping[str, Any]] = {}
+        self._calls: dict[int, Mapping[str, Any]] = {}  # without a result
+        self._named: dict[
+            str, list[int]
+        ] = {}  # the calls of each id; an agent chooses their number and their ids
         self._requests: dict[Any, int] = {}
         self._alerts: set[int] = set()
         self._waits: dict[int, str] = {}  # interventions that wait for a decision, by their alert
@@ -114,10 +117,27 @@ class _Reading:
         payload = event.payload
         if event.type == "tool.call":
             self._calls[event.seq] = payload
+            if payload.get("id") is not None:
+                self._named.setdefault(repr(payload["id"]), []).append(event.seq)
             return
-        named = next((seq for seq, call in reversed(self._calls.items()) if _is_of(seq, call, payload)), None)
-        if named is not None:
-            del self._calls[named]
+        ended = self._call_of(payload)
+        if ended is not None:
+            del self._calls[ended]
+
+    def _call_of(self, result: Mapping[str, Any]) -> int | None:
+        """The call that a result ends; one that names none ends the last call."""
+        if result.get("call") is not None:
+            return result["call"] if result["call"] in self._calls else None
+        if result.get("id") is not None:
+            calls = self._named.get(repr(result["id"]), [])
+            while calls:
+                if (seq := calls.pop()) in self._calls:
+                    return seq
+            return None
+        if result.get("whole_agent") is True:
+            whole = (seq for seq, call in reversed(self._calls.items()) if call.get("whole_agent") is True)
+            return next(whole, None)
+        return next(reversed(self._calls), None)
 
     def _add_mutations(self, payload: Mapping[str, Any]) -> None:
         seen = self._live if payload.get("observed") == "live" else self._late
@@ -187,15 +207,6 @@ class _Reading:
             if name not in self._last:
                 item.miss(name)
         return item
-
-
-def _is_of(seq: int, call: Mapping[str, Any], result: Mapping[str, Any]) -> bool:
-    """Whether a result is of this call; one that names none is of the last call."""
-    if result.get("call") is not None:
-        return bool(result["call"] == seq)
-    if result.get("id") is not None:
-        return bool(call.get("id") == result["id"])
-    return result.get("whole_agent") is not True or call.get("whole_agent") is True
 
 
 def _kind(side: Any) -> str:

@@ -3,7 +3,8 @@
     model.request {"request": 7, "blob": "<sha256>", "delta": {"base": 6, "prefix": 90112, "suffix": 2048}}
 
 A request is stored whole, or as what stands between its beginning and its end that an earlier request has too. So a conversation
-of a thousand turns takes the room of its turns, and not of its square. After `MOST_STEPS` such steps one is stored whole.
+of a thousand turns takes the room of its turns, and not of its square. After `MOST_STEPS` such steps one is stored whole. Beyond
+`MOST_STORED_BYTES` an event has the digest of a request, and no blob.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ MOST_STEPS = 64
 LEAST_BYTES = 4096  # a shorter request is stored whole
 MOST_HELD_BYTES = 64 << 20  # of requests that later ones are compared with
 MOST_HELD = 16
+MOST_STORED_BYTES = (
+    1 << 30
+)  # of one run; an agent may send as much as it likes, and not all of it costs tokens
 
 
 class _Held(NamedTuple):
@@ -34,6 +38,7 @@ class RequestStore:
         self._blobs = blobs
         self._held: OrderedDict[int, _Held] = OrderedDict()
         self._bytes = 0
+        self._stored = 0
 
     def put(self, number: int, conversation: int, body: bytes) -> dict[str, Any]:
         """What its event says about the stored bytes."""
@@ -46,16 +51,24 @@ class RequestStore:
             if prefix + suffix > len(body) // 2:
                 delta = {"base": before.number, "prefix": prefix, "suffix": suffix}
                 steps, new = before.steps + 1, body[prefix : len(body) - suffix]
+        if self._stored + len(new) > MOST_STORED_BYTES:
+            self._drop(conversation)  # what is not stored is no base
+            return {"blob": None, "delta": None}
+        self._stored += len(new)
         self._hold(conversation, _Held(number, body, steps))
         return {"blob": self._blobs.put_bytes(new).sha256, "delta": delta}
 
     def _hold(self, conversation: int, held: _Held) -> None:
-        before = self._held.pop(conversation, None)
-        self._bytes += len(held.body) - (len(before.body) if before else 0)
+        self._drop(conversation)
+        self._bytes += len(held.body)
         self._held[conversation] = held
         while self._held and (self._bytes > MOST_HELD_BYTES or len(self._held) > MOST_HELD):
             _, oldest = self._held.popitem(last=False)
             self._bytes -= len(oldest.body)
+
+    def _drop(self, conversation: int) -> None:
+        before = self._held.pop(conversation, None)
+        self._bytes -= len(before.body) if before else 0
 
 
 def request_bodies(events: Iterable[Event], blobs: Blobs) -> Iterator[tuple[int, bytes]]:

@@ -1,0 +1,61 @@
+"""The tested program writes code into the shell that waits for the check, and ends the check: the shell then exits with 0.
+
+ask.py protects its own memory, but a shell between Steelyard and ask.py would not. Contracts that compare a program's output from
+another process start that process with `exec`, so that no shell remains.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CONTRACTS = [path.parent for path in sorted(EXAMPLES.glob("*/hidden/ask.py"))]
+
+# mov eax, 231 (exit_group); xor edi, edi; syscall
+PROGRAM = """
+import os
+import signal
+import time
+
+
+def parent(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return int(file.read().rsplit(")", 1)[1].split()[1])
+
+
+asker = os.getppid()
+waiting = parent(asker)
+with open(f"/proc/{waiting}/syscall") as file:
+    at = int(file.read().split()[-1], 16)
+with open(f"/proc/{waiting}/mem", "r+b", buffering=0) as memory:
+    memory.seek(at)
+    memory.write(bytes.fromhex("b8e700000031ff0f05"))
+os.kill(asker, signal.SIGKILL)
+time.sleep(5)
+"""
+
+
+def test_a_program_that_rewrites_the_waiting_shell_does_not_choose_the_exit_code(
+    tmp_path: Path, steelyard: Callable[..., Any]
+) -> None:
+    contract = EXAMPLES / "python-upgrade"
+    tree = shutil.copytree(contract / "repo", tmp_path / "tree")
+    patch = ["git", "apply", "--unsafe-paths", f"--directory={tree}", contract / "reference.patch"]
+    subprocess.run(patch, cwd="/", check=True)
+    (tree / "src/contents/__main__.py").write_text(PROGRAM)
+    line = steelyard("grade", contract, "--tree", tree, "--no-judge", "--json").line
+    assert line["verdict"] == "fail"
+    assert [one["id"] for one in line["failure_modes"]] == ["acceptance_failure"]
+    assert line["failure_modes"][0]["evidence"] == ["checks/hidden/"]
+
+
+@pytest.mark.parametrize("contract", [folder.parent for folder in CONTRACTS], ids=lambda path: path.name)
+def test_no_shell_waits_for_a_bundled_check_that_protects_its_memory(contract: Path) -> None:
+    text = (contract / "contract.yaml").read_text()
+    assert text.count("tests/hidden/ask.py") == text.count("cmd: exec python3 -I -B tests/hidden/ask.py") == 1
