@@ -73,8 +73,13 @@ def contract_page() -> str:
         *_model_section("The contract", schema, model.ContractSpec),
     ]
     for name in _in_order_of_use(schema):
-        parts += _model_section(name, schema["$defs"][name], getattr(model, name))
+        parts += _model_section(_section(name), schema["$defs"][name], getattr(model, name))
     return "\n".join(parts)
+
+
+def _section(model: str) -> str:
+    """The heading of a model: `EnvironmentSpec` is `Environment`."""
+    return model.removesuffix("Spec")
 
 
 def _in_order_of_use(schema: Mapping[str, Any]) -> list[str]:
@@ -152,7 +157,7 @@ def _default(field: Any) -> str:
 
 def _type(schema: Mapping[str, Any]) -> str:
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
+        name = _section(schema["$ref"].rpartition("/")[2])
         return f"[{name}](#{name.lower()})"
     if "anyOf" in schema:
         return " or ".join(_type(choice) for choice in schema["anyOf"] if choice.get("type") != "null")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from steelyard.gateway.scripted import Replies, ScriptedModel
-from steelyard.judge.ask import Panel, judged
+from steelyard.judge.ask import Panel, judge_run
 from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.judgement import Judgement
 from steelyard.judge.provider import RetryPolicy
@@ -29,7 +29,7 @@ class Court:
         return replace(panel, retry_policy=self.retry_policy)
 
     def judge(self, told: JudgeInput, *models: str) -> Judgement:
-        return judged(told, self.panel(*(models or ("claude-test",))))
+        return judge_run(told, self.panel(*(models or ("claude-test",))))
 
     @property
     def asked(self) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from court import QUICK, Sits
 
 from steelyard.gateway.scripted import FAIL, PASS
-from steelyard.judge.ask import Panel, judged, question
+from steelyard.judge.ask import Panel, judge_run, question
 from steelyard.judge.judge_input import JudgeInput, Line
 from steelyard.judge.judgement import Judgement, Opinion
 from steelyard.judge.panel import NO_KEY
@@ -235,7 +235,7 @@ def test_a_server_that_drips_its_headers_is_left_behind() -> None:
         env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"http://127.0.0.1:{server.getsockname()[1]}"}
         panel = Panel.from_environment(("gpt-a",), env)
         assert isinstance(panel, Panel)
-        judgement = judged(TOLD, replace(panel, retry_policy=replace(QUICK, total_s=0.3)))
+        judgement = judge_run(TOLD, replace(panel, retry_policy=replace(QUICK, total_s=0.3)))
     assert (judgement.verdict, judgement.why) == ("UNPARSEABLE", "timed out")
 
 
@@ -243,7 +243,7 @@ def test_an_unreachable_model_is_unparseable() -> None:
     env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"}
     panel = Panel.from_environment(("gpt-a",), env)
     assert isinstance(panel, Panel)
-    judgement = judged(TOLD, replace(panel, retry_policy=QUICK))
+    judgement = judge_run(TOLD, replace(panel, retry_policy=QUICK))
     assert judgement.verdict == "UNPARSEABLE"
     assert "refused" in judgement.why
 
@@ -285,9 +285,9 @@ def test_a_verdict_that_is_known_is_not_asked_for_again(court: Sits) -> None:
     here = court([PASS])
     first = here.judge(TOLD)
     known = {(one.model, one.question): one for one in first.opinions}
-    assert judged(TOLD, here.panel("claude-test"), known) == first
+    assert judge_run(TOLD, here.panel("claude-test"), known) == first
     assert len(here.model.requests) == 1
-    judged(replace(TOLD, diff="another"), here.panel("claude-test"), known)
+    judge_run(replace(TOLD, diff="another"), here.panel("claude-test"), known)
     assert len(here.model.requests) == 2
 
 
@@ -295,7 +295,7 @@ def test_what_could_not_be_read_is_asked_for_again(court: Sits) -> None:
     here = court([{"text": "?"}, PASS])
     first = here.judge(TOLD)
     known = {(one.model, one.question): one for one in first.opinions}
-    assert judged(TOLD, here.panel("claude-test"), known).verdict == "PASS"
+    assert judge_run(TOLD, here.panel("claude-test"), known).verdict == "PASS"
 
 
 def test_a_question_is_the_same_until_something_of_it_changes(court: Sits) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.gateway.scripted import FAIL, PASS, read_script
-from steelyard.judge.ask import Panel, judged
+from steelyard.judge.ask import Panel, judge_run
 from steelyard.judge.judge_input import JudgeInput
 
 
@@ -29,7 +29,7 @@ def test_it_says_how_to_ask_it_and_writes_down_what_it_was_asked(tmp_path: Path)
         lines = [server.stdout.readline().removeprefix("export ").strip() for _ in range(4)]
         panel = Panel.from_environment((), dict(line.split("=", 1) for line in lines))
         assert isinstance(panel, Panel)
-        assert judged(JudgeInput("Add two numbers."), panel).verdict == "PASS"
+        assert judge_run(JudgeInput("Add two numbers."), panel).verdict == "PASS"
         server.terminate()
     (request,) = map(json.loads, (tmp_path / "asked.jsonl").read_text().splitlines())
     assert request["headers"]["x-api-key"] == "given"

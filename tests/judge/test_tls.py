@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from steelyard.judge.ask import Panel, judged
+from steelyard.judge.ask import Panel, judge_run
 from steelyard.judge.judge_input import JudgeInput
 
 
@@ -69,7 +69,7 @@ def test_a_host_that_vouches_for_itself_gets_no_key(own_certificate: Path) -> No
         panel = Panel.from_environment(("claude-a",), {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": url})
         assert isinstance(panel, Panel)
         once = replace(QUICK, attempts=1)
-        judgement = judged(JudgeInput("Add."), replace(panel, retry_policy=once))
+        judgement = judge_run(JudgeInput("Add."), replace(panel, retry_policy=once))
         thread.join(10)
     assert judgement.verdict == "UNPARSEABLE"
     assert "CERTIFICATE_VERIFY_FAILED" in judgement.why

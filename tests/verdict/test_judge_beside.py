@@ -16,7 +16,7 @@ from steelyard.graders.checks.command import Command
 from steelyard.graders.grade import Grade, Graded
 from steelyard.judge.judgement import RUBRIC, Judgement, Opinion, rule
 from steelyard.report.disagreement import MEANING
-from steelyard.verdict.auto_fail import Given
+from steelyard.verdict.auto_fail import AnswerStatus
 from steelyard.verdict.disagreement import Disagreement
 from steelyard.verdict.evaluation import evaluate
 from steelyard.verdict.status import Status
@@ -121,7 +121,7 @@ def test_no_judge_passes_an_answer_that_was_not_given(judge: Judgement) -> None:
     ],
 )
 def test_where_a_refusal_is_wanted_only_silence_is_the_judges(
-    termination: str, answer: Given, verdict: str
+    termination: str, answer: AnswerStatus, verdict: str
 ) -> None:
     rule = replace(ANSWER, expected_outcome="refusal")
     made = decide(GradedRun([], [], NOTHING, termination, judge=jury("PASS"), answer_status=answer), rule)

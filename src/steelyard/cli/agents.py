@@ -60,8 +60,8 @@ def _install(names: list[str], *, as_json: bool) -> int:
         folder = install(name, INSTALLABLE[name], version)
         record = json.loads((folder / "installed.json").read_text())
         if as_json:
-            told = {"schema": SCHEMA, "name": name, "version": record["version"], "folder": str(folder)}
-            sys.stdout.write(json.dumps(told) + "\n")
+            line = {"schema": SCHEMA, "name": name, "version": record["version"], "folder": str(folder)}
+            sys.stdout.write(json.dumps(line) + "\n")
         else:
             packages = len(record["packages"])
             sys.stdout.write(f"{name} {record['version']} is installed ({packages} packages) in {folder}\n")

@@ -47,7 +47,7 @@ class ExpectedOutput(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What one contract came to.
+    """The result of checking one contract.
 
     {"schema": "steelyard.check/1", "contract": "demo", "ok": true, "id": "demo", "digest": "...",
      "problems": [{"where": "demo/contract.yaml:3:1", "field": "...", "message": "...", "fix": "",
@@ -74,12 +74,12 @@ class Checked(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """The machine's own trouble says nothing about the contract, unless there is something else to say."""
+        """A machine that lacks something gives 3, unless the contract has a mistake."""
         wrong = self.faults or any(one.came in {"otherwise", "error"} for one in self.tried)
         return 0 if self.ok else 2 if wrong else 3
 
     def to_json(self) -> dict[str, Any]:
-        told = [("error", problem) for problem in (*self.faults, *self.lacking)] + [
+        problems = [("error", problem) for problem in (*self.faults, *self.lacking)] + [
             ("warning", problem) for problem in self.warnings
         ]
         return {
@@ -96,7 +96,7 @@ class Checked(NamedTuple):
                     "fix": problem.fix,
                     "severity": severity,
                 }
-                for severity, problem in told
+                for severity, problem in problems
             ],
             "tried": [one.to_json() for one in self.tried],
             "outputs": [one._asdict() for one in self.outputs],
@@ -107,7 +107,7 @@ class Checked(NamedTuple):
         head = f"ok     {self.id}  {self.digest}" if self.ok else f"wrong  {self.path}"
         if self.lacking and not self.faults:
             head = f"cannot run here  {self.path}"
-        told = [line for problem in (*self.faults, *self.lacking) for line in problem_lines(problem)]
+        lines = [line for problem in (*self.faults, *self.lacking) for line in problem_lines(problem)]
         lint_warnings = [f"warning: {line}" for problem in self.warnings for line in problem_lines(problem)]
         outputs = [
             f"{one.check} expects its output at {one.path}"
@@ -117,7 +117,7 @@ class Checked(NamedTuple):
         return [
             shown(head),
             *(f"  {shown(line)}" for line in outputs),
-            *(f"  {line}" for line in (*told, *lint_warnings)),
+            *(f"  {line}" for line in (*lines, *lint_warnings)),
             *(f"  note: {shown(line)}" for line in self.notes),
         ]
 
@@ -159,7 +159,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     code, tried, catalogue = 0, 0, installed_catalogue()
-    for checked in _told_apart(_each(args, catalogue)):
+    for checked in _with_duplicate_ids(_each(args, catalogue)):
         if (args.fixtures or args.reference) and not checked.faults and not checked.lacking:
             checked = _rehearsed(checked, catalogue, args)  # noqa: PLW2901  # the same contract, looked at further
         code, tried = max(code, checked.exit_code), tried + len(checked.tried)
@@ -182,46 +182,46 @@ def _tell(checked: Checked, *, as_json: bool) -> None:
 def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
     from steelyard.cli.self_test import self_test  # noqa: PLC0415  # bench and rich: twice the time to import `check`
 
-    made = contract_at(checked.path, task_options(args))
-    tried, faults = self_test(made, catalogue, args)
-    return checked._replace(tried=tried, faults=[as_typed(one, {made: checked.path}) for one in faults])
+    folder = contract_at(checked.path, task_options(args))
+    tried, faults = self_test(folder, catalogue, args)
+    return checked._replace(tried=tried, faults=[as_typed(one, {folder: checked.path}) for one in faults])
 
 
 def _each(args: argparse.Namespace, catalogue: Catalogue) -> Iterator[Checked]:
-    """What is not there is one of the mistakes, and does not hide the others."""
-    for given in args.contracts:
+    """A path that does not exist is one mistake among the others."""
+    for typed in args.contracts:
         try:
-            found = find_folders([given])
+            found = find_folders([typed])
         except OperatorFault as fault:
-            message = str(fault).removeprefix(f"{given} ")
-            yield Checked(given, None, None, [Problem(str(given), "", message)], [])
+            message = str(fault).removeprefix(f"{typed} ")
+            yield Checked(typed, None, None, [Problem(str(typed), "", message)], [])
             continue
         for path in found:
             yield _looked_at(path, catalogue, args)
 
 
-def _told_apart(each: Iterator[Checked]) -> Iterator[Checked]:
-    """With a word about every id that an earlier contract has too."""
-    taken: dict[str, Path] = {}
+def _with_duplicate_ids(each: Iterator[Checked]) -> Iterator[Checked]:
+    """Add a warning to each contract whose id an earlier one has."""
+    paths: dict[str, Path] = {}
     for checked in each:
-        path = taken.setdefault(checked.id, checked.path) if checked.id is not None else checked.path
+        path = paths.setdefault(checked.id, checked.path) if checked.id is not None else checked.path
         if path == checked.path:
             yield checked
         else:
-            said = f"{checked.id} is also the id of {path}, so their results cannot be told apart"
-            problem = Problem(str(checked.path), "id", said, "give each contract its own id")
+            message = f"{checked.id} is also the id of {path}, so their results cannot be distinguished"
+            problem = Problem(str(checked.path), "id", message, "give each contract its own id")
             yield checked._replace(warnings=[*checked.warnings, problem])
 
 
 def _looked_at(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
     try:
-        made = contract_at(path, task_options(args))
+        folder = contract_at(path, task_options(args))
     except ContractFault as fault:  # a task that cannot be a contract
         return Checked(path, None, None, fault.problems, [])
-    checked = check(made, catalogue)
+    checked = check(folder, catalogue)
     faults, warnings, lacking = (
-        [as_typed(one, {made: path}) for one in told]
-        for told in (checked.faults, checked.warnings, checked.lacking)
+        [as_typed(one, {folder: path}) for one in problems]
+        for problems in (checked.faults, checked.warnings, checked.lacking)
     )
     return checked._replace(path=path, faults=faults, warnings=warnings, lacking=tuple(lacking))
 

@@ -74,7 +74,7 @@ WITHOUT_TESTS = frozenset({"script:daemon-ringbuffer.sh"})
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
-    add_jobs(parser, default=2)  # they are small, and somebody is waiting
+    add_jobs(parser, default=2)  # the trials are small, and a person waits for them
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 
-from steelyard.judge.provider import WIRES, default_models, juror_of
+from steelyard.judge.provider import PROVIDERS, default_models, juror_of
 from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
 from steelyard.sandboxes.process_tree import ProcessTree
 
@@ -49,20 +49,20 @@ def supervision() -> Iterator[Reading]:
 
 
 def judges(env: Mapping[str, str]) -> Iterator[Reading]:
-    """Which models can be asked, and where. Keys by name alone; nobody is asked anything."""
+    """Which models can be asked, and where. Shows names of keys only; no request is sent."""
     default = default_models(env)
-    for wire in WIRES.values():
-        juror = juror_of(wire.default_model, env)
-        name = f"judge: {wire.name}"
-        if not env.get(wire.key_name, "").strip():
-            yield Reading(name, "ok", f"{wire.key_name} is not set: its models are not asked")
+    for provider in PROVIDERS.values():
+        juror = juror_of(provider.default_model, env)
+        name = f"judge: {provider.name}"
+        if not env.get(provider.key_name, "").strip():
+            yield Reading(name, "ok", f"{provider.key_name} is not set: its models are not asked")
         elif juror.missing:
             yield Reading(name, "limited", f"{juror.missing}: its models cannot be asked")
         else:
-            by_default = f", and {wire.default_model} where it names none" if juror.model in default else ""
-            says = (
-                f"{wire.key_name} is set: models that a contract names are asked at {juror.url}{by_default}"
+            by_default = (
+                f", and {provider.default_model} where it names none" if juror.model in default else ""
             )
+            says = f"{provider.key_name} is set: models that a contract names are asked at {juror.url}{by_default}"
             yield Reading(name, "ok", says)
 
 

@@ -55,18 +55,18 @@ def run(args: argparse.Namespace) -> int:
         from steelyard.cli.predictions import grade_predictions  # noqa: PLC0415  # a batch needs more than one patch
 
         return grade_predictions(args)
-    made = contract_at(args.contract, task_options(args))
-    with name_faults_as_typed({made: args.contract}):
-        contract = load_contract(made, installed_catalogue())
-        results = _graded(contract, args, made)
+    folder = contract_at(args.contract, task_options(args))
+    with name_faults_as_typed({folder: args.contract}):
+        contract = load_contract(folder, installed_catalogue())
+        results = _graded(contract, args, folder)
     return exit_code(results)
 
 
-def _graded(contract: Contract, args: argparse.Namespace, made: Path) -> list[dict[str, Any]]:
+def _graded(contract: Contract, args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     with _agent(args) as agent:
         trials = [Trial(contract, agent)]
         with Reporter(planned(trials, args), as_json=args.json) as reporter:
-            results = run_trials(trials, args, reporter, {made: args.contract})
+            results = run_trials(trials, args, reporter, {folder: args.contract})
             reporter.summary(results)
     print_faults(results)
     return results
@@ -82,14 +82,14 @@ def _agent(args: argparse.Namespace) -> Iterator[str]:
         yield f"patch:{args.patch}"
     else:
         with Cache.default().temporary() as folder:
-            kept = folder / "stdin"
-            kept.write_bytes(sys.stdin.buffer.read())
-            _refuse_escaped(kept)
-            yield f"patch:{kept}"
+            patch = folder / "stdin"
+            patch.write_bytes(sys.stdin.buffer.read())
+            _refuse_escaped(patch)
+            yield f"patch:{patch}"
 
 
 def _refuse_escaped(patch: Path) -> None:
-    """A patch that `diff` made safe to read would apply, and be other work than the run's."""
+    """Refuse a patch that `steelyard diff` escaped for a terminal: it differs from the run's change and may still apply."""
     if not patch.is_file():
         return  # the agent that hands it over says what is wrong
     with patch.open("rb") as file:

@@ -32,7 +32,7 @@ MOST_TIMEOUT_S = 86_400
 
 
 class Imported(NamedTuple):
-    """What became of one task.
+    """The result of importing one task.
 
     {"schema": "steelyard.import/1", "source": "tasks/hello", "format": "harbor", "ok": true,
      "status": "written|unchanged|replaced|refused", "contract": "out/hello", "notes": ["..."],
@@ -72,11 +72,11 @@ class Imported(NamedTuple):
 
     def lines(self) -> list[str]:
         found = (*self.checked.faults, *self.checked.lacking) if self.checked else ()
-        told = [*map(str, self.faults), *map(str, found)]
-        told += [f"warning: {problem}" for problem in self.checked.warnings] if self.checked else []
+        lines = [*map(str, self.faults), *map(str, found)]
+        lines += [f"warning: {problem}" for problem in self.checked.warnings] if self.checked else []
         return [
             shown(f"{self.status:<9} {self.contract or self.found.where}"),
-            *(f"  {shown(line)}" for line in told),
+            *(f"  {shown(line)}" for line in lines),
         ]
 
 
@@ -191,20 +191,20 @@ def _seconds(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     check_out(args.out)
-    done: list[Imported] = []
+    imports: list[Imported] = []
     for imported in _import_all(args):
-        done.append(imported)
+        imports.append(imported)
         text = json.dumps(imported.to_json()) if args.json else "\n".join(imported.lines())
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()  # a large suite takes a while
     counts = {
-        status: sum(one.status == status for one in done)
-        for status in dict.fromkeys(one.status for one in done)
+        status: sum(one.status == status for one in imports)
+        for status in dict.fromkeys(one.status for one in imports)
     }
-    wrong = sum(not one.ok and one.status != "refused" for one in done)
-    told = [f"{count} {status}" for status, count in counts.items()] + ([f"{wrong} wrong"] if wrong else [])
-    sys.stderr.write(f"{', '.join(told) or 'nothing to import'}\n")
-    return max((one.exit_code for one in done), default=2)
+    wrong = sum(not one.ok and one.status != "refused" for one in imports)
+    totals = [f"{count} {status}" for status, count in counts.items()] + ([f"{wrong} wrong"] if wrong else [])
+    sys.stderr.write(f"{', '.join(totals) or 'nothing to import'}\n")
+    return max((one.exit_code for one in imports), default=2)
 
 
 def _import_all(args: argparse.Namespace) -> Iterator[Imported]:

@@ -64,12 +64,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(args: argparse.Namespace, written: Written) -> list[str]:
-    made = args.git is None and args.tree is None and not args.question
+    has_own_repo = args.git is None and args.tree is None and not args.question
     language = [f"for   {written.language} ({written.because}); --language chooses another"]
     return [
         *(f"wrote {path}" for path in written.paths),
         *([] if written.language is None or args.language else language),
-        *([f"made  {args.folder / 'repo'}; put the files there that the agent starts from"] if made else []),
+        *(
+            [f"made  {args.folder / 'repo'}; put the files there that the agent starts from"]
+            if has_own_repo
+            else []
+        ),
         f"next: fill them in, then steelyard check {args.folder}",
     ]
 

@@ -189,12 +189,12 @@ def _old(store: Store, args: argparse.Namespace) -> list[str]:
     """Runs that retention gives up: old enough, chosen by the options, and not of a study unless `--study` names it."""
     until = datetime.now(UTC) - timedelta(days=args.older_than)
     chosen = store.query(replace(_query(args), until=until))
-    kept: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     newest = set()
     for one in reversed(store.query()) if args.keep_last else ():
         key = one.contract, one.agent
-        kept[key] = kept.get(key, 0) + 1
-        if kept[key] <= args.keep_last:
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= args.keep_last:
             newest.add(one.run)
     return [
         one.run

@@ -188,21 +188,21 @@ def _similar(word: str, words: Iterable[str]) -> str:
 
 
 def _heed_signals(received: list[int]) -> None:
-    """`kill` and a closed terminal end a command as Ctrl-C does; who said `nohup` is left in peace."""
+    """`kill` and a closed terminal end a command as Ctrl-C does; a command under `nohup` ignores the closed terminal."""
 
     def interrupt(number: int, _: object) -> None:
         received.append(number)
         RECEIVED.append(signal.Signals(number).name)
         raise KeyboardInterrupt(signal.Signals(number).name)
 
-    with suppress(ValueError):  # not in the main thread: then the signals are somebody else's
+    with suppress(ValueError):  # not in the main thread: then another part of the program handles signals
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, interrupt)
 
 
 def _end_interrupted(received: list[int]) -> NoReturn:
-    """Tell it, and go on as another program that removes what is left: no thread of this one runs any further."""
+    """Print a message, and replace this process by a program that removes what is left, so that none of its threads continues."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         with suppress(ValueError):
             signal.signal(number, signal.SIG_IGN)
@@ -225,7 +225,7 @@ def _tell_what_was_rebuilt() -> None:
 
 
 def _problems(fault: ContractFault) -> str:
-    """As `check` prints them: what mends a contract stands before what a program printed, not after it."""
+    """As `check` prints them: the fix comes before the output of a program."""
     from steelyard.report.plain import problem_lines  # noqa: PLC0415  # only where something is wrong
 
     return "\n".join(line for problem in fault.problems for line in problem_lines(problem))

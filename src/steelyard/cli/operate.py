@@ -77,7 +77,7 @@ def _decision(args: argparse.Namespace) -> Decision:
 def _decide(held: HeldRun, decision: Decision, *, as_json: bool) -> int:
     folder = held.folder
     if not held.is_running:
-        raise OperatorFault(f"{folder.run_id}: {_gone(held)}")
+        raise OperatorFault(f"{folder.run_id}: {_end_reason(held)}")
     write_decision(folder, held.alert.seq, decision)
     deadline = time.monotonic() + _WAIT_S
     while time.monotonic() < deadline:
@@ -95,10 +95,10 @@ def _tell(held: HeldRun, decided: dict[str, object], *, as_json: bool) -> None:
     if as_json:
         print_json({"run": held.folder.run_id, **decided})
     else:
-        said = (
+        line = (
             f"{held.folder.run_id}: {decided.get('decision')} by {decided.get('by')}: {decided.get('reason')}"
         )
-        console().print(Text(one_line(said)))
+        console().print(Text(one_line(line)))
 
 
 def _list(held: Sequence[HeldRun], *, as_json: bool) -> int:
@@ -115,11 +115,11 @@ def _list(held: Sequence[HeldRun], *, as_json: bool) -> int:
         line = f"{one.folder.run_id}  {state}  {one.alert.payload.get('why', one.alert.payload.get('code'))}"
         console().print(Text(one_line(line)))
         if not one.is_running:
-            console().print(Text(f"  {_gone(one)}", "dim"))
+            console().print(Text(f"  {_end_reason(one)}", "dim"))
     return 0
 
 
-def _gone(held: HeldRun) -> str:
+def _end_reason(held: HeldRun) -> str:
     what = "paused" if held.action == "pause" else "waiting with writes suspended"
     return (
         f"its controller ended while the run was {what} (alert {held.alert.seq}, {held.alert.payload.get('code')}); "
@@ -131,7 +131,7 @@ def _show(held: HeldRun) -> None:
     out, alert = console(), held.alert.payload
     out.print(Text(one_line(held.folder.run_id), "bold"))
     if not held.is_running:
-        out.print(Text(_gone(held), "yellow"))
+        out.print(Text(_end_reason(held), "yellow"))
     else:
         out.print(Text(f"{held.action} since {held.since}; {held.left_s:.0f} s left, then {held.default}"))
     rows = {

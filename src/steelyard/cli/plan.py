@@ -140,10 +140,10 @@ def run(args: argparse.Namespace) -> int:
     options = agent_options(args)
     check_agents(list(dict.fromkeys([*args.agent, *args.baseline])), options)
     wish = _wish(args)
-    made = make_plan(wish, _history(args))
+    new_plan = make_plan(wish, _history(args))
     order = args.out.with_suffix(".csv")
-    plan = made.named(order.name)
-    write_atomic(order, made.order, durable=True)
+    plan = new_plan.named(order.name)
+    write_atomic(order, new_plan.order, durable=True)
     write_atomic(args.out, plan.to_yaml().encode(), durable=True)
     if args.json:
         print_json(plan.model_dump(mode="json", by_alias=True))
@@ -157,9 +157,12 @@ def run(args: argparse.Namespace) -> int:
 def _contracts(paths: list[Path], args: argparse.Namespace) -> list[tuple[Contract, Path]]:
     catalogue, tasks = installed_catalogue(), task_options(args)
     folders = find_folders(paths)
-    made = [contract_at(path, tasks) for path in folders]
-    with name_faults_as_typed(dict(zip(made, folders, strict=True))):
-        return [(load_contract(path, catalogue), typed) for path, typed in zip(made, folders, strict=True)]
+    contract_folders = [contract_at(path, tasks) for path in folders]
+    with name_faults_as_typed(dict(zip(contract_folders, folders, strict=True))):
+        return [
+            (load_contract(path, catalogue), typed)
+            for path, typed in zip(contract_folders, folders, strict=True)
+        ]
 
 
 def _wish(args: argparse.Namespace) -> Wish:

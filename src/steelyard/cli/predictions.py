@@ -110,13 +110,13 @@ def read_predictions(path: Path) -> list[Prediction]:
         raise OperatorFault(f"--predictions {path} is not a file")
     found: dict[tuple[str, str], str] = {}
     predictions = []
-    for placed in read_rows(path):
-        if placed.row is None:
-            raise placed.fault or OperatorFault(f"{placed.where}: no prediction")
-        one = _prediction(placed.row, placed.where, path)
-        before = found.setdefault((one.instance, one.model), placed.where)
-        if before != placed.where:
-            raise OperatorFault(f"{placed.where}: {shown(one.instance)} is at {before} too")
+    for row in read_rows(path):
+        if row.row is None:
+            raise row.fault or OperatorFault(f"{row.where}: no prediction")
+        one = _prediction(row.row, row.where, path)
+        before = found.setdefault((one.instance, one.model), row.where)
+        if before != row.where:
+            raise OperatorFault(f"{row.where}: {shown(one.instance)} is at {before} too")
         predictions.append(one)
     if not predictions:
         raise OperatorFault(f"--predictions {path} has no line")
@@ -142,9 +142,9 @@ def _contracts(args: argparse.Namespace, wanted: set[str]) -> tuple[dict[str, Co
     problems: list[Any] = []
     for folder in find_folders([args.contract]):
         try:
-            made = contract_at(folder, options)
-            with name_faults_as_typed({made: folder}):
-                contract = load_contract(made, catalogue)
+            contract_folder = contract_at(folder, options)
+            with name_faults_as_typed({contract_folder: folder}):
+                contract = load_contract(contract_folder, catalogue)
                 if contract.id in wanted:
                     prepare_environment(contract, sandbox=args.sandbox)
         except ContractFault as fault:  # costs its own predictions, not those of the others
@@ -161,13 +161,13 @@ def _tell_unmatched(predictions: Sequence[Prediction], contracts: Mapping[str, C
         raise OperatorFault(
             f"no prediction is about a contract of this suite; the first is {shown(unknown[0])}"
         )
-    for said, names in (
+    for label, names in (
         ("predictions have no contract here", unknown),
         ("contracts have no prediction", missing),
     ):
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            sys.stderr.write(f"{len(names)} {said}: {', '.join(map(shown, names[:_SHOWN]))}{more}\n")
+            sys.stderr.write(f"{len(names)} {label}: {', '.join(map(shown, names[:_SHOWN]))}{more}\n")
 
 
 @contextmanager

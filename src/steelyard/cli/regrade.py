@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         check_private_key(args.sign)
     typed = {contract_at(path, task_options(args)): path for path in find_folders(args.contract)}
     with name_faults_as_typed(typed):
-        contracts = _Contracts([load_contract(made, installed_catalogue()) for made in typed])
+        contracts = _Contracts([load_contract(folder, installed_catalogue()) for folder in typed])
         chosen = _choose(args, contracts)
         for contract, evidence in chosen.runs:
             refuse_to_regrade(contract, evidence, args.sign)
@@ -108,16 +108,16 @@ class _Contracts:
 
     def __init__(self, named: Sequence[Contract]) -> None:
         self.named = named
-        self._kept: dict[str, Contract] = {}
+        self._loaded: dict[str, Contract] = {}
 
     def of(self, evidence: Evidence) -> Contract | None:
         """The contract of a run; None when others were named."""
         digest = contract_digest(evidence)
         if self.named:
             return next((one for one in self.named if one.digest == digest), None)
-        if digest not in self._kept:
-            self._kept[digest] = ContractStore(Cache.default()).load(digest, installed_catalogue())
-        return self._kept[digest]
+        if digest not in self._loaded:
+            self._loaded[digest] = ContractStore(Cache.default()).load(digest, installed_catalogue())
+        return self._loaded[digest]
 
 
 def _choose(args: argparse.Namespace, contracts: _Contracts) -> _Chosen:
@@ -209,8 +209,8 @@ def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
         first = read_gradings(evidence.folder)[0]["verdict"]["verdict"]
         if first != result["verdict"]:
             number = result["grading"]["number"]
-            said = f"{evidence.folder.run_id}: {first} is the result of record; grading {number} says {result['verdict']}"
-            out.print(Text(one_line(said), "yellow"))
+            line = f"{evidence.folder.run_id}: {first} is the result of record; grading {number} says {result['verdict']}"
+            out.print(Text(one_line(line), "yellow"))
     again = sum(result["grading"]["regrade"] for result in results)
     if again:
         out.print(Text(f"{_runs(again)} regraded: the original result still counts", "dim"))

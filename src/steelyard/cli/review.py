@@ -165,14 +165,16 @@ def _list_annotations(folder: RunFolder, args: argparse.Namespace) -> int:
 
 
 def _line(entry: ReviewEntry) -> Text:
-    said = entry.annotation
-    who = one_line(said.reviewer_id) + (
-        f" ({one_line(said.reviewer_discipline)})" if said.reviewer_discipline else ""
+    annotation = entry.annotation
+    who = one_line(annotation.reviewer_id) + (
+        f" ({one_line(annotation.reviewer_discipline)})" if annotation.reviewer_discipline else ""
     )
-    named = f"  [{one_line(', '.join(said.categories))}]" if said.categories else ""
-    note = f"  {one_line(said.notes)}" if said.notes else ""
+    named = f"  [{one_line(', '.join(annotation.categories))}]" if annotation.categories else ""
+    note = f"  {one_line(annotation.notes)}" if annotation.notes else ""
     word = "adjudicates " if entry.kind == "adjudication" else ""
-    return Text(f"{entry.number}  {said.timestamp:%Y-%m-%d %H:%M}  {who}  {word}{said.judgment}{named}{note}")
+    return Text(
+        f"{entry.number}  {annotation.timestamp:%Y-%m-%d %H:%M}  {who}  {word}{annotation.judgment}{named}{note}"
+    )
 
 
 def _list_disagreements(args: argparse.Namespace) -> int:
@@ -190,8 +192,8 @@ def _list_disagreements(args: argparse.Namespace) -> int:
         if row.broken:
             out.print(Text(f"  {one_line(row.broken)}", "red"), soft_wrap=True)
     counts = {kind: sum(kind in row.kinds for row in rows) for kind in KINDS}
-    said = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)
-    out.print(Text(said or "no disagreement", "dim"))
+    line = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)
+    out.print(Text(line or "no disagreement", "dim"))
     return 0
 
 

@@ -73,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
     catalogue = installed_catalogue()
     tasks = task_options(args)
     folders = find_folders(args.contracts)
-    made = [contract_at(path, tasks) for path in folders]
-    typed = dict(zip(made, folders, strict=True))
+    contract_folders = [contract_at(path, tasks) for path in folders]
+    typed = dict(zip(contract_folders, folders, strict=True))
     with name_faults_as_typed(typed):
-        contracts = [load_contract(path, catalogue) for path in made]
+        contracts = [load_contract(path, catalogue) for path in contract_folders]
         trials = plan_trials(contracts, args.agent, args.repeats, options)
         with Reporter(planned(trials, args), as_json=args.json) as reporter:
             results = run_trials(trials, args, reporter, typed)

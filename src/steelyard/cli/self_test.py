@@ -1,4 +1,4 @@
-"""`check --fixtures --reference`: a contract's own material is tried on its bench, with progress on stderr."""
+"""`check --fixtures --reference`: a contract's own fixtures and reference are tried on its bench, with progress on stderr."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
-from steelyard.report.one_run import told_by
+from steelyard.report.one_run import check_output
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
 from steelyard.study.judging import judging_by
 from steelyard.study.self_test import SelfTest, SelfTestResult, fixtures_of
 
 SHOWN_LINES = 20  # of what a check printed
-CAME = {
+STATUS_TEXT = {
     "as_expected": ("as expected", "green"),
     "otherwise": ("NOT as expected", "red"),
     "error": ("not decided", "yellow"),
@@ -44,9 +44,9 @@ def self_test(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Sel
     faults: list[Problem] = []
     contract = load_contract(path, catalogue)
     with _self_test(args) as self_test:
-        for asked, things in ((args.fixtures, _fixtures), (args.reference, SelfTest.agents)):
+        for is_requested, material in ((args.fixtures, _fixtures), (args.reference, SelfTest.agents)):
             try:
-                tried += things(self_test, contract) if asked else ()
+                tried += material(self_test, contract) if is_requested else ()
             except ContractFault as fault:
                 faults += fault.problems
         faults += [_problem(contract, one) for one in tried if one.came in {"otherwise", "error"}]
@@ -55,7 +55,7 @@ def self_test(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Sel
 
 def _problem(contract: Contract, one: SelfTestResult) -> Problem:
     """What did not come out as it must, why, and the end of what the check printed."""
-    said = told_by(Path(one.folder), one.check).splitlines()[-SHOWN_LINES:] if one.check else []
+    output = check_output(Path(one.folder), one.check).splitlines()[-SHOWN_LINES:] if one.check else []
     because = f": {one.why}" if one.why else ""
     place = "steps" if contract.steps else "oracle"
     where = str(contract.folder / "contract.yaml")
@@ -72,7 +72,7 @@ def _problem(contract: Contract, one: SelfTestResult) -> Problem:
         message = f"must score {one.wanted}, but " + (
             f"got {one.got}" if one.came == "otherwise" else one.why
         )
-    return Problem(where, field, "\n".join([message, *said]), fix)
+    return Problem(where, field, "\n".join([message, *output]), fix)
 
 
 def print_tried(tried: tuple[SelfTestResult, ...]) -> None:
@@ -80,12 +80,18 @@ def print_tried(tried: tuple[SelfTestResult, ...]) -> None:
 
 
 def table(tried: tuple[SelfTestResult, ...]) -> Rows:
-    """Why something came out wrong stands above, as a problem of the contract's."""
+    """Without the reasons of wrong results, which are printed above as problems of the contract."""
     rows = Rows(("tried", "must get", "got", "", "why"), giving=("tried",), whole=True)
     for one in tried:
         why = "" if one.came in {"otherwise", "error"} else one_line(one.why)
         rows.rows.append(
-            (Text(one_line(one.name, 60)), Text(one.wanted), Text(one.got), Text(*CAME[one.came]), Text(why))
+            (
+                Text(one_line(one.name, 60)),
+                Text(one.wanted),
+                Text(one.got),
+                Text(*STATUS_TEXT[one.came]),
+                Text(why),
+            )
         )
     return rows
 

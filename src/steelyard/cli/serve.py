@@ -93,9 +93,9 @@ def _say(where: str) -> None:
 def _contracts(args: argparse.Namespace) -> list[Contract]:
     catalogue, tasks = installed_catalogue(), task_options(args)
     folders = find_folders(args.suites)
-    made = [contract_at(path, tasks) for path in folders]
-    with name_faults_as_typed(dict(zip(made, folders, strict=True))):
-        contracts = [load_contract(path, catalogue) for path in made]
+    contract_folders = [contract_at(path, tasks) for path in folders]
+    with name_faults_as_typed(dict(zip(contract_folders, folders, strict=True))):
+        contracts = [load_contract(path, catalogue) for path in contract_folders]
     ids = [one.id for one in contracts]
     twice = next((name for name in ids if ids.count(name) > 1), None)
     if twice is not None:

@@ -64,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_required(parser)
 
 
-class _Shown(NamedTuple):
+class _RunView(NamedTuple):
     """A finished run: its result as far as it can be read, and why it cannot be trusted."""
 
     folder: RunFolder
@@ -73,8 +73,8 @@ class _Shown(NamedTuple):
 
 
 def _refuse_options_of_one_run(args: argparse.Namespace) -> None:
-    given = {"--grading": args.grading != 1, "--why": args.why, "--trace": args.trace}
-    for name, is_given in given.items():
+    options = {"--grading": args.grading != 1, "--why": args.why, "--trace": args.trace}
+    for name, is_given in options.items():
         if is_given:
             raise OperatorFault(f"{name} needs a RUN")
 
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     return _code([shown])
 
 
-def _print_why(shown: _Shown, args: argparse.Namespace) -> None:
+def _print_why(shown: _RunView, args: argparse.Namespace) -> None:
     from steelyard.report.explanation import explain_run  # noqa: PLC0415  # only for --why
     from steelyard.report.explanation.tree import explanation_lines  # noqa: PLC0415
     from steelyard.review.record import list_annotations  # noqa: PLC0415
@@ -146,7 +146,7 @@ def _show_trace(folder: RunFolder, *, as_json: bool) -> int:
     return 0
 
 
-def _code(found: Sequence[_Shown]) -> int:
+def _code(found: Sequence[_RunView]) -> int:
     """1 when a record was altered, or a verdict is worth less than was required."""
     return 1 if any(one.broken or (one.result and one.result.get("refused")) for one in found) else 0
 
@@ -207,7 +207,7 @@ def _unfinished(folder: RunFolder) -> str:
     return "ungraded" if is_sealed else "killed"
 
 
-def _read(folder: RunFolder, least: Required, number: int = 1) -> _Shown:
+def _read(folder: RunFolder, least: Required, number: int = 1) -> _RunView:
     """A run, with all of its record verified but `report.json`, of which nothing is shown."""
     count = len(grading_files(folder))
     if not 1 <= number <= count and (count or number != 1):
@@ -215,24 +215,24 @@ def _read(folder: RunFolder, least: Required, number: int = 1) -> _Shown:
     return _result(load_evidence(folder), (), least, number)
 
 
-def _glanced(folder: RunFolder, least: Required) -> _Shown:
+def _glanced(folder: RunFolder, least: Required) -> _RunView:
     return _result(*glance(folder), least, 1)
 
 
-def _result(evidence: Evidence, known: Sequence[Mapping[str, Any]], least: Required, number: int) -> _Shown:
+def _result(evidence: Evidence, known: Sequence[Mapping[str, Any]], least: Required, number: int) -> _RunView:
     folder = evidence.folder
     try:
         gradings = known or read_gradings(folder)
         line = least.applied(result_line(evidence, gradings[number - 1], len(gradings)))
     except _DAMAGED:
-        return _Shown(folder, None, evidence.broken or f"its grading {number} cannot be read")
-    return _Shown(folder, _distrusted(line, evidence.broken) if evidence.broken else line, evidence.broken)
+        return _RunView(folder, None, evidence.broken or f"its grading {number} cannot be read")
+    return _RunView(folder, _distrusted(line, evidence.broken) if evidence.broken else line, evidence.broken)
 
 
 def _distrusted(line: dict[str, Any], broken: str) -> dict[str, Any]:
-    """The result of a record that does not hold: whatever its grading says, it is no pass and earns nothing."""
-    said = f"record altered: {broken}"
-    return {**line, "status": "invalid", "verdict": "invalid", "reward": None, "reason": said}
+    """The result of an altered record: `invalid` without a reward, whatever its grading says."""
+    reason = f"record altered: {broken}"
+    return {**line, "status": "invalid", "verdict": "invalid", "reward": None, "reason": reason}
 
 
 def _are(count: int) -> str:
@@ -240,7 +240,7 @@ def _are(count: int) -> str:
 
 
 def _print_gradings(out: Console, result: Mapping[str, Any]) -> None:
-    """Which of several gradings this is; one alone needs no word."""
+    """Which of several gradings this is; empty for a single one."""
     number, count = result["grading"]["number"], result["grading"]["of"]
     if number > 1:
         out.print(
@@ -252,17 +252,17 @@ def _print_gradings(out: Console, result: Mapping[str, Any]) -> None:
         )
 
 
-def _line(shown: _Shown) -> dict[str, Any]:
+def _line(shown: _RunView) -> dict[str, Any]:
     line = shown.result or {"run": shown.folder.run_id, "folder": str(shown.folder.path)}
     return {**line, "broken": shown.broken} if shown.broken else line
 
 
-def _warning(shown: _Shown) -> Text:
-    said = f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.run_id}`"
+def _warning(shown: _RunView) -> Text:
+    warning = f"record altered: {one_line(str(shown.broken))}; see `steelyard verify {shown.folder.run_id}`"
     version = _version_of(shown.folder)
     if version not in ("", __version__):
-        said = f"{said}\nsteelyard {one_line(version, 40)} graded this run and this is {__version__}: read it with that version"
-    return Text(f"{said}\nthe results below are not verified and do not count", "bold red")
+        warning = f"{warning}\nsteelyard {one_line(version, 40)} graded this run and this is {__version__}: read it with that version"
+    return Text(f"{warning}\nthe results below are not verified and do not count", "bold red")
 
 
 def _version_of(folder: RunFolder) -> str:
@@ -273,7 +273,7 @@ def _version_of(folder: RunFolder) -> str:
         return ""
 
 
-def _print(out: Console, shown: _Shown) -> None:
+def _print(out: Console, shown: _RunView) -> None:
     if shown.broken:
         out.print(_warning(shown))
     if shown.result is None:

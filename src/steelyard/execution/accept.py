@@ -20,7 +20,7 @@ from steelyard.evidence.finding import Finding
 from steelyard.execution.alerts import alerts_of_check
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.network.connection_events import connection_log
-from steelyard.execution.network.try_allowed_hosts import try_doors
+from steelyard.execution.network.try_allowed_hosts import try_check_hosts
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import FileOverlay
@@ -33,12 +33,12 @@ EXECUTION = frozenset(
 
 
 def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
-    """What each check says of the captured change; nothing, when the run was stopped at once."""
+    """The outcome of each check on the captured change; empty when the run was stopped at once."""
     if run.stop.is_at_once:
         return {}
     rebuilt = rebuild(run.environment, run.change, run.blobs)
     _note(run, _of_the_bench(checks, rebuilt.findings))
-    step_files = overlays_of(run.step_files, run.kept)
+    step_files = overlays_of(run.step_files, run.unchanged_step_files)
     changed = (*step_files, *laid_entries(run.change.entries, run.blobs))
     bench = _bench(run, (*step_files, *rebuilt.overlays))
     bench = replace(bench, changed=changed, given=step_files, data=rebuilt.data)
@@ -48,24 +48,24 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     if run.patch_refused:
         # The bare snapshot is not the work: no check is run on it as if it were.
         return _each(run, checks, lambda entry: bench.refuse(entry, NOT_APPLIED))
-    try_doors(run)
+    try_check_hosts(run)
     if run.ending is not None and run.is_graded_live(run.ending):
         return _live(run, checks)
-    return _each(run, checks, lambda entry: bench.run(entry, partial(_told, run)))
+    return _each(run, checks, lambda entry: bench.run(entry, partial(_log_execution, run)))
 
 
 def _of_the_bench(checks: Sequence[GraderEntry], findings: Sequence[Finding]) -> list[Finding]:
-    """A verifier apart is given what was published, so that nobody is told that it stayed behind."""
+    """Without the finding that published files were left out, where a separate verifier receives them."""
     specs = bench_specs(checks)
     has_published = any(isinstance(spec, VerifierSpec) and spec.separate is not None for spec in specs)
     return [one for one in findings if not (has_published and is_within(one.where, PUBLISHED))]
 
 
 def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
-    """In the agent's own sandbox, where the change is; nobody needs it afterwards."""
+    """Run the checks in the agent's own sandbox, which holds the change and is not used afterwards."""
     bench = replace(_bench(run, ()), live=LiveTree(run.sandbox))
     try:
-        return _each(run, checks, lambda entry: bench.run(entry, partial(_told, run)))
+        return _each(run, checks, lambda entry: bench.run(entry, partial(_log_execution, run)))
     finally:
         run.exit_stats = run.sandbox.stop()
 
@@ -73,7 +73,7 @@ def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
 def refuse_all(
     run: LiveRun, checks: Sequence[GraderEntry], outcome: CheckOutcome, why: str
 ) -> dict[str, Outcome]:
-    """The same for checks that there is no sense in running."""
+    """Record the same outcome for checks that are not run."""
     _note(run, ())
     bench = _bench(run, ())
     return _each(run, checks, lambda entry: bench.refuse(entry, why, outcome))
@@ -105,7 +105,7 @@ def _each(
 
 
 def _note(run: LiveRun, of_the_bench: Sequence[Finding]) -> None:
-    """What is to be said of the change beside its checks; of an earlier step it stays said."""
+    """Write the findings about the change. Those of earlier steps stay."""
     printed = sorted((run.folder.path / "agent").glob("*.txt"))
     found = [
         *run.change.findings,
@@ -127,8 +127,8 @@ def _of_the_trace(run: LiveRun) -> list[Finding]:
     return [Finding("incomplete_trace", "violation" if is_required else "info", shown(run.gaps[0]), why)]
 
 
-def _told(run: LiveRun, execution: Outcome) -> None:
-    """One execution, in short: what each test of it said stands in `check.end`, of the one that decided."""
+def _log_execution(run: LiveRun, execution: Outcome) -> None:
+    """Log one execution of a check. The results of single tests are in `check.end`, for the execution that decided."""
     short = {name: value for name, value in execution.to_json().items() if name in EXECUTION}
     run.events.append("check.run", "harness", {**short, "failing": len(execution.failing)})
     alerts_of_check(run, execution)

@@ -58,7 +58,7 @@ def stop_for_models(run: LiveRun, cap: CapReached) -> None:
 
 
 def stop_for_limits(run: LiveRun, ending: Ending, exit_stats: ExitStats) -> None:
-    """A crash or a lost sandbox with the kernel's own word for why: a resource that ran out is the agent's."""
+    """A crash or a lost sandbox that the kernel explains by a limit: running out of a resource is the agent's failure."""
     found = _exhausted(ending, exit_stats)
     if found is not None:
         code, why = found

@@ -1,6 +1,6 @@
-"""A contract without a workspace -> its one output, as a change: the answer file, or the agent's last words.
+"""A contract without a workspace -> its one output, as a change: the answer file, or the agent's last output.
 
-Whatever else an agent wrote was scratch paper: it is left out of the change, so that no bench ever sees it.
+Every other file that an agent wrote is left out of the change, so that no bench sees it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.tree import Entry
 from steelyard.sandboxes.base import Captured
 
-MOST_SAID_BYTES = 1 << 20
+MAX_ANSWER_BYTES = 1 << 20
 
 
 def only_answer(change: Change, path: str) -> Change:
@@ -26,13 +26,13 @@ def only_answer(change: Change, path: str) -> Change:
     return replace(change, entries=entries, complete=change.complete or carried)
 
 
-def last_words(said: Captured | None, path: str, root: str, blobs: Blobs) -> Change:
+def change_from_output(output: Captured | None, path: str, root: str, blobs: Blobs) -> Change:
     """What the agent's process printed in the end, as a file at `path`; nothing if it printed nothing."""
-    kept = b"" if said is None else said.head + said.tail
-    if said is None or not kept.strip():
+    content = b"" if output is None else output.head + output.tail
+    if output is None or not content.strip():
         return Change(root)
-    cut = said.size > len(kept) or len(kept) > MOST_SAID_BYTES
-    stored = blobs.put_bytes(kept[:MOST_SAID_BYTES])
+    cut = output.size > len(content) or len(content) > MAX_ANSWER_BYTES
+    stored = blobs.put_bytes(content[:MAX_ANSWER_BYTES])
     entry = ChangeEntry(path, None, Entry("file", "644", stored.size, stored.sha256))
-    why = f"the agent printed {said.size} bytes; only the first {stored.size} are its answer"
+    why = f"the agent printed {output.size} bytes; only the first {stored.size} are its answer"
     return Change(root, (entry,), findings=(Finding("answer_cut", "warning", path, why),) if cut else ())

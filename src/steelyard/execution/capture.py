@@ -15,7 +15,7 @@ from steelyard.evidence.change.importer import import_workspace
 from steelyard.evidence.change.render import render_patch, with_renames
 from steelyard.evidence.folder.blobs import bounded
 from steelyard.evidence.folder.folder import BROUGHT, CHANGE, PATCH, STEPS
-from steelyard.execution.answer_change import last_words, only_answer
+from steelyard.execution.answer_change import change_from_output, only_answer
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.mutations.watch_workspace import NOT_SHOWN
 from steelyard.filesystem.tree import Entry, path_to_json
@@ -26,35 +26,37 @@ BATCH_ENTRIES = 500  # of a shared event: about 100 KB
 
 
 def capture(run: LiveRun, step: str = "") -> None:
-    """Once nothing of the agent's runs; of a step, what it left is kept beside what the next one leaves."""
+    """Capture the workspace after the agent's last process has ended. The change of each step has its own folder."""
     if run.ending is not None and run.ending.code == "infrastructure":
         raise InfraFault(run.ending.rationale)
     before = run.captured
     if run.watch is not None:
         run.watch.finish()
     change = (
-        _imported(run).redacted(run.folder.secrets) if run.delivery is None else _delivered(run, run.delivery)
+        _imported(run).redacted(run.folder.secrets)
+        if run.delivery is None
+        else _change_of_delivery(run, run.delivery)
     )
-    change = _without_brought(run, change)
+    change = _without_step_files(run, change)
     rendered = render_patch(change, run.blobs)
     run.captured = with_renames(change, rendered.renames)
     for folder in ("", f"{STEPS}/{step}/") if step else ("",):
         run.folder.write_bytes(f"{folder}{CHANGE}", run.change.to_bytes())
         run.folder.write_bytes(f"{folder}{PATCH}", rendered.patch)
         if run.step_files:
-            kept = {"kept": [path_to_json(path) for path in sorted(run.kept)]}
+            kept = {"kept": [path_to_json(path) for path in sorted(run.unchanged_step_files)]}
             run.folder.write_bytes(f"{folder}{BROUGHT}", orjson.dumps(kept))
     _log(run, frozenset() if before is None else frozenset(before.entries))
 
 
-def _without_brought(run: LiveRun, change: Change) -> Change:
-    """What the harness brought, and is as it came, is nobody's change."""
+def _without_step_files(run: LiveRun, change: Change) -> Change:
+    """Leave out of the change the files that the harness delivered and the agent did not alter."""
     contract, was_laid = run.trial.contract, run.delivery is None
-    change, run.kept = part(change, run.step_files, contract, run.blobs, was_laid=was_laid)
+    change, run.unchanged_step_files = part(change, run.step_files, contract, run.blobs, was_laid=was_laid)
     return change
 
 
-def _delivered(run: LiveRun, delivery: Delivery) -> Change:
+def _change_of_delivery(run: LiveRun, delivery: Delivery) -> Change:
     path = run.trial.contract.spec.answer_path
     return delivery.change if path is None else only_answer(delivery.change, path)
 
@@ -63,7 +65,7 @@ def _imported(run: LiveRun) -> Change:
     contract = run.trial.contract
     path = contract.spec.answer_path
     if path is not None and contract.spec.answer is None:
-        return last_words(run.answer, path, contract.snapshot.root, run.blobs)
+        return change_from_output(run.answer, path, contract.snapshot.root, run.blobs)
     change = import_workspace(
         run.sandbox.captured_tree(),
         baseline_root=contract.snapshot.root,
@@ -74,7 +76,7 @@ def _imported(run: LiveRun) -> Change:
 
 
 def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
-    """Every path that differs from the baseline, and not as it did when that was last asked, is in an event."""
+    """Log each path that differs from the baseline and has changed since the last capture."""
     applied = run.delivery.applied if run.delivery else None
     if applied is not None:
         run.patch_refused = applied.refused
@@ -123,7 +125,7 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
 
 
 def _gaps(run: LiveRun, entries: list[ChangeEntry]) -> list[ChangeEntry]:
-    """Changed paths of which no event was logged while the agent worked. A change that is handed over has none."""
+    """Changed paths without an event from the time in which the agent worked. A change that is handed over has none."""
     if run.delivery is not None or run.trial.contract.spec.answer_path is not None:
         return []
     return entries if run.watch is None else [one for one in entries if not run.watch.covers(one)]
@@ -153,7 +155,7 @@ def _mutation(entry: ChangeEntry) -> dict[str, object]:
 
 
 def _row(entry: ChangeEntry) -> list[object]:
-    """Path, the name before a rename, what was there, what is there; the rest of it is in `change.json`."""
+    """Path, name before a rename, entry before and entry after; `change.json` has the rest."""
     renamed_from = None if entry.renamed_from is None else path_to_json(entry.renamed_from)
     return [path_to_json(entry.path), renamed_from, _mark(entry.old), _mark(entry.new)]
 

@@ -1,7 +1,8 @@
-"""Commands that write down what only a live system knows, for a verifier that has a system of its own.
+"""Commands that record the state of the live system for a verifier that runs in another container.
 
-They run where the agent worked, when it has ended and what it left running still runs: a dump of a database, the answer of a
-service. What they leave is as good as the agent's own word, and is captured with its work. One that fails leaves nothing.
+They run in the agent's sandbox, after the agent has ended and while the processes it left still run: a dump of a database,
+the answer of a service. The agent could have forged what they write, so it is captured with the agent's work. A command that
+fails leaves nothing.
 """
 
 from __future__ import annotations

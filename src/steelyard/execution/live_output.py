@@ -1,6 +1,6 @@
 """What an agent prints while it works -> `agent/stdout.txt` and `agent/stderr.txt`, which grow as it prints.
 
-They are for whoever watches. When the agent has ended, its whole output takes their place (`watch.py`).
+They are for a person or program that follows the run. After the agent has ended, `watch.py` replaces them by the whole output.
 """
 
 from __future__ import annotations

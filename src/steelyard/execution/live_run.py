@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class LiveRun:
-    """The only mutable thing in the house: it is filled in stage by stage, then sealed."""
+    """The state of one run. Each stage fills in its fields; in the end the folder is sealed."""
 
     trial: Trial
     agent: Agent
@@ -47,7 +47,7 @@ class LiveRun:
     folder: RunFolder
     events: EventLog
     delivery: Delivery | None = None
-    sandbox_spec: Sandbox | None = None
+    started_sandbox: Sandbox | None = None  # read it as `sandbox`, which raises InfraFault while it is None
     session: Session | None = None  # of the agent, from its first message on
     gateway: GatewayAddress | None = None  # of the agent's models, if it speaks to any
     route: Route | None = None  # through which its requests go
@@ -58,13 +58,13 @@ class LiveRun:
     patch_refused: str = ""  # why a patch that was handed over does not apply
     spent_s: float = 0.0  # of the agent's time, over all messages
     answer: Captured | None = None  # the last thing that the agent's process printed
-    said: dict[str, Any] | None = None  # the same, as its event has it
+    answer_event: dict[str, Any] | None = None  # that answer, as the payload of its event
     findings: list[Finding] = field(default_factory=list)
-    step_files: dict[str, ContractFile] = field(default_factory=dict)  # by steps so far
-    kept: frozenset[str] = frozenset()  # of those, what is as it came
-    doors_tried: bool = False  # those of the checks
-    checked: dict[Path, Checked] = field(default_factory=dict)  # the folders of the cache under it
-    rebuilt_told: int = 0  # of what this process built again in the cache
+    step_files: dict[str, ContractFile] = field(default_factory=dict)  # delivered by the steps so far
+    unchanged_step_files: frozenset[str] = frozenset()  # those of them that the agent did not change
+    were_hosts_tried: bool = False  # the allowed hosts of the checks
+    checked: dict[Path, Checked] = field(default_factory=dict)  # the cache folders that the run uses
+    rebuilds_logged: int = 0  # of the cache folders that this process built again
     alerts: dict[str, int] = field(default_factory=dict)  # of the agent's limits: code -> its event
     measured: dict[str, dict[str, Any]] = field(
         default_factory=dict
@@ -97,9 +97,9 @@ class LiveRun:
 
     @property
     def sandbox(self) -> Sandbox:
-        if self.sandbox_spec is None:
+        if self.started_sandbox is None:
             raise InfraFault("the sandbox was never started")
-        return self.sandbox_spec
+        return self.started_sandbox
 
     @property
     def change(self) -> Change:
@@ -121,9 +121,7 @@ class LiveRun:
             "evidence": dict(request.evidence),
         }
         actor: Actor = "operator" if CLASS_OF[request.code] == "operator" else "harness"
-        with suppress(
-            InfraFault
-        ):  # a log that cannot be written is told by the run itself, at its next event
+        with suppress(InfraFault):  # the run itself reports a log that cannot be written, at its next event
             self.events.append("intervention", actor, data)
 
     def ended(self, ending: Ending) -> Ending:
@@ -153,17 +151,17 @@ class LiveRun:
             session.close()
 
     def close_route(self) -> None:
-        """No model is reached any more, and every request is on record."""
+        """Close the route to the models; every request is recorded by then."""
         if self.route is not None:
             self.route.close()
 
     def is_graded_live(self, ending: Ending) -> bool:
-        """Whether the checks run where the agent worked: it has to be there still, and to have ended well."""
-        is_here = self.sandbox_spec is not None and self.delivery is None
+        """Whether the checks run in the agent's sandbox: it must still run, and the agent must have completed."""
+        is_here = self.started_sandbox is not None and self.delivery is None
         return self.trial.contract.spec.bench == "live" and is_here and ending.code == "completed"
 
     def make_room(self) -> None:
-        """Give the agent's sandbox back before the checks start: what it holds of disk and memory is for them now."""
+        """Close the agent's sandbox before the checks start, so that they can use its disk and memory."""
         if self.ending is not None and not self.is_graded_live(self.ending):
             self.close()
 
@@ -175,8 +173,8 @@ class LiveRun:
         if self.watch is not None:
             self.watch.close()
         self.close_route()
-        if self.sandbox_spec is not None:
-            self.sandbox_spec.close()
+        if self.started_sandbox is not None:
+            self.started_sandbox.close()
 
     def discard(self) -> None:
         self.events.close()

@@ -24,12 +24,12 @@ _LONGEST = 60
 
 def keep_native_files(run: LiveRun, files: Sequence[NativeFile], suffix: str) -> list[dict[str, Any]]:
     """What the event says of each: its name in the sandbox, its digest, and where it is kept."""
-    told = []
+    entries = []
     for number, file in enumerate(files, start=1):
         pointer = f"{FOLDER}/{number:02}-{_safe(file.name, suffix)}"
         run.folder.write_bytes(pointer, file.content)
         digest = hashlib.sha256(file.content).hexdigest()
-        told.append(
+        entries.append(
             {
                 "name": shown(file.name)[:500],
                 "pointer": pointer,
@@ -38,7 +38,7 @@ def keep_native_files(run: LiveRun, files: Sequence[NativeFile], suffix: str) ->
                 "digest": digest,
             }
         )
-    return told
+    return entries
 
 
 def _safe(name: str, suffix: str) -> str:

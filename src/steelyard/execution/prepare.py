@@ -1,4 +1,4 @@
-"""A trial and its ground -> a run folder with its manifest, and a sandbox in which nothing has happened yet."""
+"""A trial and its environment -> a run folder with its manifest, and a fresh sandbox."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from steelyard.execution.network.gateway_route import (
     open_route,
     secrets_of,
 )
-from steelyard.execution.network.try_allowed_hosts import try_doors_early
+from steelyard.execution.network.try_allowed_hosts import try_hosts_before_agent
 from steelyard.execution.ready import await_ready
 from steelyard.execution.stages.prepare_stages import (
     is_staged,
@@ -45,7 +45,7 @@ from steelyard.sandboxes.base import AllowedHost, Mount, SandboxSpec
 def open_run(
     trial: Trial, agent: Agent, environment: Environment, out: Path, retries: tuple[Retry, ...] = ()
 ) -> LiveRun:
-    """The folder and the manifest come first: whatever happens next has a place to be written down."""
+    """Create the folder and the manifest first, so that every later fault can be recorded."""
     environment, checked = _sound(environment)
     gateway = gateway_address(agent, environment)
     own_spec = with_own(environment.sandbox_spec(git=True), trial.contract, agent, gateway)
@@ -66,9 +66,9 @@ def open_run(
 
 
 def prepare(run: LiveRun) -> None:
-    tell_rebuilt(run)
+    log_rebuilds(run)
     _compare_identity(run)
-    try_doors_early(run)
+    try_hosts_before_agent(run)
     run.delivery = run.agent.deliver(run.environment, run.blobs)
     if run.delivery is None:
         open_route(run)
@@ -81,12 +81,12 @@ def prepare(run: LiveRun) -> None:
         )
         sandbox_spec = with_stages(sandbox_spec, run.trial.contract, run.environment.sandbox)
         sandbox_spec = replace(sandbox_spec, on_connection=connection_log(run.events, "agent"))
-        run.sandbox_spec = run.environment.backend.start(sandbox_spec)
+        run.started_sandbox = run.environment.backend.start(sandbox_spec)
         compare_sandbox(run)
-        await_ready(run.sandbox_spec, run.trial.contract.spec.environment.ready)
+        await_ready(run.started_sandbox, run.trial.contract.spec.environment.ready)
         run.watch = _watch(run)
         run.stage_requests = _stage_requests(run)
-    run.stages.start(run.sandbox_spec, exempt=run.agent.stage_role == "exempt")
+    run.stages.start(run.started_sandbox, exempt=run.agent.stage_role == "exempt")
 
 
 def _watch(run: LiveRun) -> WorkspaceWatch | None:
@@ -135,30 +135,30 @@ def _checked(environment: Environment) -> dict[Path, Checked]:
 
 
 def _sound(environment: Environment) -> tuple[Environment, dict[Path, Checked]]:
-    """Before the manifest is written: it tells of the setup layer that the run stands on."""
+    """Before the manifest is written, because the manifest describes the setup layer."""
     checked = _checked(environment)
     if all(one.wrong is None for one in checked.values()):
         return environment, checked
-    with suppress(SteelyardError):  # the run will end by it, and have a folder to say so in
+    with suppress(SteelyardError):  # the same fault ends the run later, when it has a folder to record it in
         environment = build_again(environment)
     return environment, _checked(environment)
 
 
 def _compare_identity(run: LiveRun) -> None:
-    """What is on disk is what the manifest says, or this run counts for nothing."""
+    """Raise unless the files on disk are those that the manifest names: otherwise the run does not count."""
     root = run.trial.contract.snapshot.root
     for folder, (_, wrong) in run.checked.items():
         if wrong is not None:
             why = f"{folder.parent.name}/{folder.name}: {wrong}"
-            told = {"field": _field_of(folder), "content_root": root, "why": why}
-            run.events.append("run.mismatch", "harness", told)
+            mismatch = {"field": _field_of(folder), "content_root": root, "why": why}
+            run.events.append("run.mismatch", "harness", mismatch)
             raise InfraFault(f"the cache was altered: {why}; remove {folder}")
     compared = "every file of the snapshot and of the setup layer"
     run.events.append("run.prepared", "harness", {"content_root": root, "compared": compared})
 
 
 def compare_identity_again(run: LiveRun) -> None:
-    """Nothing under this run was altered or replaced while it went on."""
+    """Raise if a cache folder that the run uses was altered or replaced during the run."""
     for folder, before in run.checked.items():
         now, wrong = check_contents(folder)
         if now != before.stamp:
@@ -172,12 +172,12 @@ def compare_identity_again(run: LiveRun) -> None:
 
 
 def _field_of(folder: Path) -> str:
-    """The field of the manifest that a folder of the cache is the content of."""
+    """The field of the manifest that names a cache folder."""
     return "environment.setup.contents" if folder.parent.name == "setup" else "repository.content_root"
 
 
 def compare_sandbox(run: LiveRun) -> None:
-    """The sandbox that was started is the one that the manifest describes."""
+    """Raise unless the started sandbox is the one that the manifest describes."""
     written, facts = run.folder.read_json(MANIFEST)["environment"], run.sandbox.facts
     _compare(run, "environment.sandbox", written["sandbox"], facts.kind)
     _compare(run, "environment.isolation", written["isolation"], facts.isolation)
@@ -191,13 +191,13 @@ def compare_sandbox(run: LiveRun) -> None:
 def _compare(run: LiveRun, field: str, written: object, observed: object) -> None:
     if written != observed:
         why = f"the manifest says {written}, what ran is {observed}"
-        told = {"field": field, "manifest": written, "observed": observed, "why": why}
-        run.events.append("run.mismatch", "harness", told)
+        mismatch = {"field": field, "manifest": written, "observed": observed, "why": why}
+        run.events.append("run.mismatch", "harness", mismatch)
         raise InfraFault(f"{field} is not what the manifest says: {why}")
 
 
-def tell_rebuilt(run: LiveRun) -> None:
-    """What this process had to build again in the cache and has not told in this run yet."""
-    for one in rebuilt()[run.rebuilt_told :]:
+def log_rebuilds(run: LiveRun) -> None:
+    """Log the cache folders that this process built again and that this run has not logged yet."""
+    for one in rebuilt()[run.rebuilds_logged :]:
         run.events.append("cache.rebuilt", "harness", {"kind": one.kind, "key": one.key, "why": one.why})
-        run.rebuilt_told += 1
+        run.rebuilds_logged += 1

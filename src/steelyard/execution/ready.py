@@ -1,4 +1,4 @@
-"""A sandbox in which nothing has happened yet -> one that is ready, as the contract says when it is."""
+"""Wait until a new sandbox passes the contract's readiness command (`environment.ready`)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from steelyard.sandboxes.base import Command, CommandResult, Sandbox
 
 
 def await_ready(sandbox: Sandbox, ready: Ready | None, field: str = "environment.ready") -> None:
-    """ContractFault when it is never ready. No agent had anything to do with it."""
+    """Raises ContractFault when the sandbox does not become ready: no agent has run in it yet."""
     if why := unready(sandbox, ready):
         raise ContractFault(Problem("contract.yaml", field, why))
 
 
 def unready(sandbox: Sandbox, ready: Ready | None) -> str:
-    """Ask until it says yes; why not, when it has said no too often."""
+    """Run the command until it succeeds. Returns why it never did, or an empty string."""
     if ready is None:
         return ""
     grace, failures = time.monotonic() + ready.start_period_s, 0
@@ -29,11 +29,11 @@ def unready(sandbox: Sandbox, ready: Ready | None) -> str:
             raise InfraFault("the sandbox died before it was ready")
         failures += not is_early
         if failures >= ready.retries or done.lost:
-            return f"never ready: {_told(done)}"
+            return f"never ready: {_failure(done)}"
         time.sleep(ready.start_interval_s if is_early else ready.interval_s)
 
 
-def _told(done: CommandResult) -> str:
-    said = (done.stderr.text.strip() or done.stdout.text.strip())[-500:]
+def _failure(done: CommandResult) -> str:
+    output = (done.stderr.text.strip() or done.stdout.text.strip())[-500:]
     how = "timed out" if done.timed_out else f"exit code {done.exit_code}"
-    return f"{how}{f': {said}' if said else ''}"
+    return f"{how}{f': {output}' if output else ''}"

@@ -20,7 +20,7 @@ from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.accept import accept
 from steelyard.execution.capture import capture
 from steelyard.execution.live_run import LiveRun, LiveRuns
-from steelyard.execution.prepare import compare_identity_again, open_run, prepare, tell_rebuilt
+from steelyard.execution.prepare import compare_identity_again, log_rebuilds, open_run, prepare
 from steelyard.execution.take_steps import take_steps
 from steelyard.execution.watch import converse
 from steelyard.plan.phase import OnPhase, ignore_phase
@@ -62,9 +62,9 @@ def run_trial(  # noqa: PLR0913  # options, by name
         raise
     except InfraFault as fault:
         run.ending = Ending("infrastructure", str(fault))
-    except OSError as error:  # a full disk, too many open files: nobody's defect
+    except OSError as error:  # a full disk, too many open files: a fault of this machine
         run.ending = Ending("infrastructure", f"an operation failed on this machine: {error}")
-    except Exception as defect:  # noqa: BLE001  # a defect of ours costs this run, loudly, and not the others
+    except Exception as defect:  # noqa: BLE001  # a defect of Steelyard fails this run, with a message, and no other run
         run.ending = Ending("infrastructure", f"internal error in Steelyard: {defect!r}")
         run.folder.write_bytes("defect.txt", traceback.format_exc().encode(errors="replace"))
     finally:
@@ -78,7 +78,7 @@ def run_trial(  # noqa: PLR0913  # options, by name
 
 
 def _terminate(run: LiveRun) -> None:
-    tell_rebuilt(run)
+    log_rebuilds(run)
     run.interventions.drain()
     run.stop.close()
     ending = run.ended(run.ending or Ending("infrastructure", "the run never reached its agent"))

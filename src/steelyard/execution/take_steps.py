@@ -3,9 +3,9 @@
     steps/<name>/change.json, patch.diff    the workspace as that step left it, against the first baseline
 
 After a step every process is dead, the workspace is imported as data, and the step's checks run on fresh benches; the
-sandbox, and with it workspace and HOME, lives on for the next. What was not enough ends the sequence: the checks of
-later steps are recorded as failed and say why, for a step that nobody took has earned nothing. After a step that no
-check could decide, the later ones are undecided too.
+sandbox, and with it workspace and HOME, lives on for the next. A step that earns too little ends the sequence: the checks of
+later steps are recorded as failed, with the reason, because a step that was not taken earns nothing. After a step that
+no check could decide, the later ones are undecided too.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Halt(NamedTuple):
 
 def _pass_over(run: LiveRun, step: Step, halted: Halt) -> None:
     why = halted.why
-    if run.sandbox_spec is not None:
-        run.exit_stats = run.sandbox_spec.stop()  # nobody comes back to it
+    if run.started_sandbox is not None:
+        run.exit_stats = run.started_sandbox.stop()  # no later step uses it
         alerts_of_exit(run, run.exit_stats)
     if run.stop.is_at_once:
         return
@@ -90,8 +90,8 @@ def _take(run: LiveRun, number: int, step: Step) -> Halt | None:
             return Halt(ending.rationale)
     results = {name: Result(one.outcome, one.score) for name, one in outcomes.items()}
     reward = 0.0 if crashed else step_reward(run.trial.contract.spec.reward, step.checks, results)
-    told = {"step": step.name, "number": number, "code": ending.code, "rationale": ending.rationale}
-    run.events.append("step.end", "harness", {**told, "reward": reward, "min_reward": step.min_reward})
+    step_end = {"step": step.name, "number": number, "code": ending.code, "rationale": ending.rationale}
+    run.events.append("step.end", "harness", {**step_end, "reward": reward, "min_reward": step.min_reward})
     if ending.code != "completed":
         return Halt(ending.rationale)
     return None if is_enough(reward, step.min_reward) else _not_enough(step, reward)

@@ -217,7 +217,7 @@ def _both(write: OnOutput, run: LiveRun) -> OnOutput:
 
 
 def _suffix(message: Message) -> str:
-    """What tells the output files of later messages from those of the first."""
+    """The suffix that separates the output files of later messages from those of the first."""
     return f"-{message.number}" if message.number > 1 else ""
 
 
@@ -262,11 +262,11 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
         return
     suffix = _suffix(message)
     streams = {
-        name: _kept(run, f"agent/{name}{suffix}.txt", stream)
+        name: _store_stream(run, f"agent/{name}{suffix}.txt", stream)
         for name, stream in (("stdout", finished.stdout), ("stderr", finished.stderr))
     }
     run.answer = finished.stdout if ending.answer is None else _as_output(ending.answer)
-    run.said = streams["stdout"] if ending.answer is None else _said(run.answer)
+    run.answer_event = streams["stdout"] if ending.answer is None else _answer_event(run.answer)
     if ending.trace is not None:  # the messages of a client with a trace are events already
         files = keep_native_files(run, ending.native, suffix)
         facts = {**message.answer_place, **ending.trace, **streams, "files": files}
@@ -281,7 +281,7 @@ def _as_output(text: str) -> Captured:
     return Captured(data, b"", len(data), hashlib.sha256(data).hexdigest())
 
 
-def _said(answer: Captured) -> dict[str, Any]:
+def _answer_event(answer: Captured) -> dict[str, Any]:
     return {
         "digest": answer.sha256,
         "bytes": answer.size,
@@ -291,7 +291,7 @@ def _said(answer: Captured) -> dict[str, Any]:
     }
 
 
-def _kept(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:
+def _store_stream(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:
     """A file with a view of the stream; of one that is longer, a blob with the rest of it."""
     run.folder.write_bytes(name, stream.view)
     kept = run.outputs.keep(stream, AGENT_BYTES)
@@ -308,7 +308,7 @@ def _kept(run: LiveRun, name: str, stream: Captured) -> dict[str, Any]:
 
 def final_response(run: LiveRun) -> None:
     """The last thing that the agent's process printed, as its final response; an agent without a process gives none."""
-    if run.said is None or run.answer is None:
+    if run.answer_event is None or run.answer is None:
         return
     run.folder.write_bytes(FINAL_RESPONSE, run.answer.view)
-    run.events.append("agent.final", "agent", {**run.said, "pointer": FINAL_RESPONSE})
+    run.events.append("agent.final", "agent", {**run.answer_event, "pointer": FINAL_RESPONSE})

@@ -1,10 +1,10 @@
-"""A run, told in words -> what a jury of models says of it.
+"""The description of a run -> the judgement of a jury of models.
 
     panel = Panel.from_environment(("claude-opus-4-8",), os.environ)
-    judgement = judged(told, panel)
+    judgement = judge_run(judge_input, panel)
 
-Each model is asked once, all at the same time. Nothing here raises because of a model, a network or a run: what did not
-come back as asked is an UNPARSEABLE opinion with its reason.
+Each model is asked once, all at the same time. Nothing here raises because of a model, a network or a run: an answer that
+is missing or malformed is an UNPARSEABLE opinion with its reason.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from steelyard.judge.fence import visible
 from steelyard.judge.judge_input import JudgeInput
 from steelyard.judge.judgement import Judgement, Opinion, rule
 from steelyard.judge.panel import Panel
-from steelyard.judge.prompt import Asked, asked, prompt_id, question_of
+from steelyard.judge.prompt import Prompt, build_prompt, prompt_id, question_of
 from steelyard.judge.provider import Juror, NoAnswer, RetryPolicy, Words
 from steelyard.judge.reply import Answer, Unreadable, Verdict, read_reply
 
-__all__ = ["Known", "Panel", "judged", "question"]
+__all__ = ["KnownOpinions", "Panel", "judge_run", "question"]
 
-Known = Mapping[tuple[str, str], Opinion]  # (model, question) -> what it said when it was asked before
+KnownOpinions = Mapping[tuple[str, str], Opinion]  # (model, question) -> its opinion of an earlier grading
 T = TypeVar("T")
 
 _GRACE_S = 1.0
@@ -34,12 +34,12 @@ _LEADING = re.compile(r"^[\W_]+")
 
 
 def question(judge_input: JudgeInput, model: str) -> str:
-    """sha256 of what a model is asked: told data, prompt and model, without what is random in each call."""
+    """sha256 of the judge input, the prompt and the model, without what is random in each call."""
     return question_of(judge_input, model)
 
 
-def judged(judge_input: JudgeInput, panel: Panel, known: Known | None = None) -> Judgement:
-    """What the jury says. A verdict in `known` is taken from there and costs nothing."""
+def judge_run(judge_input: JudgeInput, panel: Panel, known: KnownOpinions | None = None) -> Judgement:
+    """The judgement of the jury. An opinion in `known` is reused and costs nothing."""
 
     def opinion(juror: Juror) -> Opinion:
         before = (known or {}).get((juror.model, question(judge_input, juror.model)))
@@ -55,8 +55,8 @@ def judged(judge_input: JudgeInput, panel: Panel, known: Known | None = None) ->
 
 def _opinion(judge_input: JudgeInput, juror: Juror, retry_policy: RetryPolicy) -> Opinion:
     try:
-        put = asked(judge_input)
-        answer, words = answer_of(juror, put, retry_policy, Verdict)
+        prompt = build_prompt(judge_input)
+        answer, words = answer_of(juror, prompt, retry_policy, Verdict)
     except (NoAnswer, Unreadable) as error:
         return _unread(judge_input, juror, str(error))
     except Exception as defect:  # noqa: BLE001  # a defect here says nothing about the run
@@ -68,7 +68,7 @@ def _opinion(judge_input: JudgeInput, juror: Juror, retry_policy: RetryPolicy) -
         failure_mode=visible(answer.failure_mode) if answer.failure_mode else None,
         reasoning=visible(answer.reasoning),
         facts=answer.fact_checks(),
-        steered=obeys(put, answer.reasoning, words.text, label=answer.failure_mode),
+        steered=obeys(prompt, answer.reasoning, words.text, label=answer.failure_mode),
         question=question(judge_input, juror.model),
         at=_utc(),
         tokens_in=words.tokens_in,
@@ -93,11 +93,11 @@ def _utc() -> str:
 
 
 def at_once(panel: Panel, ask: Callable[[Juror], T], late: Callable[[Juror], T]) -> list[T]:
-    """One thread for each; whoever has not answered in the end, however its server drips, is left behind."""
-    said: dict[str, T] = {}
+    """Ask each juror in its own thread. A juror without an answer by the deadline is `late`, however slowly its server sends."""
+    answers: dict[str, T] = {}
 
     def run(juror: Juror) -> None:
-        said[juror.model] = ask(juror)
+        answers[juror.model] = ask(juror)
 
     threads = [threading.Thread(target=run, args=(juror,), daemon=True) for juror in panel.jurors]
     ends = time.monotonic() + panel.retry_policy.total_s + _GRACE_S
@@ -105,16 +105,16 @@ def at_once(panel: Panel, ask: Callable[[Juror], T], late: Callable[[Juror], T])
         thread.start()
     for thread in threads:
         thread.join(max(0.0, ends - time.monotonic()))
-    return [said[juror.model] if juror.model in said else late(juror) for juror in panel.jurors]
+    return [answers[juror.model] if juror.model in answers else late(juror) for juror in panel.jurors]
 
 
 def answer_of(
-    juror: Juror, put: Asked, retry_policy: RetryPolicy, wanted: type[Answer]
+    juror: Juror, prompt: Prompt, retry_policy: RetryPolicy, wanted: type[Answer]
 ) -> tuple[Answer, Words]:
     """The model's answer as asked; raises `NoAnswer` or `Unreadable`."""
-    from steelyard.judge.client import words_of  # noqa: PLC0415  # http and TLS, for those alone who ask
+    from steelyard.judge.client import words_of  # noqa: PLC0415  # loads http and TLS only when a model is asked
 
-    words = words_of(juror, put.system, put.user, retry_policy)
+    words = words_of(juror, prompt.system, prompt.user, retry_policy)
     try:
         return read_reply(words.text, wanted), words
     except Unreadable as error:
@@ -123,6 +123,8 @@ def answer_of(
         raise
 
 
-def obeys(put: Asked, *begins: str, label: str | None = None) -> bool:
-    """Is the word that the salted evidence asks for where it asks for it, or in a label? A quotation is no obedience."""
-    return put.word in (label or "") or any(_LEADING.sub("", one).startswith(put.word) for one in begins)
+def obeys(prompt: Prompt, *begins: str, label: str | None = None) -> bool:
+    """Whether the answer starts with the word that the salted evidence asks for, or its label has it. A quotation does not count."""
+    return prompt.word in (label or "") or any(
+        _LEADING.sub("", one).startswith(prompt.word) for one in begins
+    )

@@ -2,13 +2,13 @@
 
     steelyard judge calibrate LABELS.jsonl
 
-Each line of LABELS.jsonl is one run, with the judge's word or with where it can be read (`model` picks one of a jury):
+Each line of LABELS.jsonl is one run, with the judge's verdict or the run that has it (`model` picks one of a jury):
 
     {"human": "PASS", "judge": "FAIL"}
     {"human": "FAIL", "run": "runs/2026-...", "model": "claude-opus-4-8"}
 
-A judge is ready when all of `THRESHOLDS` hold. What it passes and people failed counts most: that is how a judge lets
-somebody through.
+A judge is ready when all of `THRESHOLDS` hold. Runs that the judge passes and people fail matter most: there a bad run
+gets through.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from steelyard.stats.agreement import Alpha, Kappa, Table, cohens_kappa, krippen
 from steelyard.stats.interval import Rate, wilson
 
 Human = Literal["PASS", "FAIL"]
-SAID = frozenset({"PASS", "FAIL", "UNPARSEABLE", "N/A"})
+JUDGE_VERDICTS = frozenset({"PASS", "FAIL", "UNPARSEABLE", "N/A"})
 
 
 class Labelled(NamedTuple):
@@ -76,8 +76,8 @@ _NAMED = ("table", "agreement", "kappa", "alpha", "false_pass", "false_fail", "u
 def calibrated(labelled: Iterable[Labelled], thresholds: Thresholds = THRESHOLDS) -> Calibration:
     pairs = list(labelled)
     read = [pair for pair in pairs if pair.judge in {"PASS", "FAIL"}]
-    said = [(pair.human, pair.judge) for pair in read]
-    table = Table(*map(said.count, _CELLS))
+    verdicts = [(pair.human, pair.judge) for pair in read]
+    table = Table(*map(verdicts.count, _CELLS))
     found = Calibration(
         table,
         unreadable=wilson(len(pairs) - len(read), len(pairs)),
@@ -134,8 +134,8 @@ def _labelled(data: Mapping[str, Any], folder: Path, model: str | None) -> Label
         raise ValueError('say {"human": "PASS" or "FAIL", "judge": ... or "run": ...}')
     named = data.get("model", model)
     judge = data["judge"] if "judge" in data else judge_of(folder / str(data["run"]), named)
-    if judge not in SAID:
-        raise ValueError(f"judge is one of {', '.join(sorted(SAID))}, not {judge!r}")
+    if judge not in JUDGE_VERDICTS:
+        raise ValueError(f"judge is one of {', '.join(sorted(JUDGE_VERDICTS))}, not {judge!r}")
     return Labelled(data["human"], judge)
 
 
@@ -149,7 +149,7 @@ def judge_of(run: Path, model: str | None) -> str:
     judgement = Judgement.from_json(judged[-1])
     if model is None:
         return judgement.verdict
-    said: dict[str, Opinion] = {one.model: one for one in judgement.opinions}
-    if model not in said:
+    opinions: dict[str, Opinion] = {one.model: one for one in judgement.opinions}
+    if model not in opinions:
         raise ValueError(f"{run}: {model} was not asked")
-    return said[model].verdict if said[model].readable else "UNPARSEABLE"
+    return opinions[model].verdict if opinions[model].readable else "UNPARSEABLE"

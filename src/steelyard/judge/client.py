@@ -1,8 +1,8 @@
-"""A question to one model -> its words. No SDK of a maker: one takes a second to load.
+"""A question to one model -> its words. No vendor SDK is used: one takes a second to load.
 
-Asked again after 429, 5xx and a connection that broke, after as long as the server says, within `total_s`. No redirect
-is followed, so the key goes to no other host; a reply is read up to `MOST_BYTES` and never unpacked. What goes wrong is a
-`NoAnswer` that says what, in words that the key is not among.
+A request is repeated after 429, 5xx and a broken connection, after the time that the server asks for, within `total_s`. No redirect
+is followed, so the key goes to no other host; a reply is read up to `MOST_BYTES` and never unpacked. A failure is a
+`NoAnswer` whose message never contains the key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DISPENSABLE = (
 )  # newer models refuse the one, older servers the other
 
 
-class _Got(NamedTuple):
+class _HttpReply(NamedTuple):
     status: int
     body: bytes
     retry_after: str
@@ -41,10 +41,10 @@ class _Again(Exception):
 
 def words_of(juror: Juror, system: str, user: str, retry_policy: RetryPolicy | None = None) -> Words:
     """Ask, and ask again where that may help; raises `NoAnswer`."""
-    if juror.missing or juror.wire is None:
+    if juror.missing or juror.provider is None:
         raise NoAnswer(juror.missing)
     retry_policy = retry_policy or RetryPolicy()
-    body, ends = juror.wire.body(juror.name, system, user), time.monotonic() + retry_policy.total_s
+    body, ends = juror.provider.body(juror.name, system, user), time.monotonic() + retry_policy.total_s
     for attempt in range(retry_policy.attempts):
         try:
             return _words(juror, body, ends)
@@ -60,52 +60,58 @@ def words_of(juror: Juror, system: str, user: str, retry_policy: RetryPolicy | N
 
 
 def _words(juror: Juror, body: dict[str, Any], ends: float) -> Words:
-    """One try. What the server refuses by name, and can be done without, is left out from then on."""
-    assert juror.wire is not None
-    got = _post(juror, body, ends)
-    if got.status in _AGAIN:
-        raise _Again(f"HTTP {got.status}", _seconds(got.retry_after))
-    if got.status == 400 and (
-        refused := [name for name in _DISPENSABLE if name in body and name.encode() in got.body]
+    """One try. An optional field that the server refuses by name is left out from then on."""
+    assert juror.provider is not None
+    http_reply = _post(juror, body, ends)
+    if http_reply.status in _AGAIN:
+        raise _Again(f"HTTP {http_reply.status}", _seconds(http_reply.retry_after))
+    if http_reply.status == 400 and (
+        refused := [name for name in _DISPENSABLE if name in body and name.encode() in http_reply.body]
     ):
         del body[refused[0]]
         raise _Again(f"HTTP 400 about {refused[0]}", 0.0)
-    if got.status in {401, 403}:
-        raise NoAnswer(f"HTTP {got.status}: the key in {juror.wire.key_name} was refused")
-    if got.status != 200:
-        raise NoAnswer(f"HTTP {got.status}: {_without(juror.key, got.body)}".rstrip(": "))
+    if http_reply.status in {401, 403}:
+        raise NoAnswer(f"HTTP {http_reply.status}: the key in {juror.provider.key_name} was refused")
+    if http_reply.status != 200:
+        raise NoAnswer(f"HTTP {http_reply.status}: {_without(juror.key, http_reply.body)}".rstrip(": "))
     try:
-        words = juror.wire.words(json.loads(got.body))
+        words = juror.provider.words(json.loads(http_reply.body))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise NoAnswer(
-            f"not a reply in the format of this provider: {_without(juror.key, got.body)}"
+            f"not a reply in the format of this provider: {_without(juror.key, http_reply.body)}"
         ) from error
     return words._replace(text=_hidden(juror.key, words.text))
 
 
-def _post(juror: Juror, body: dict[str, Any], ends: float) -> _Got:
-    assert juror.wire is not None
-    headers = {**juror.wire.headers(juror.key), "content-type": "application/json"}
+def _post(juror: Juror, body: dict[str, Any], ends: float) -> _HttpReply:
+    assert juror.provider is not None
+    headers = {**juror.provider.headers(juror.key), "content-type": "application/json"}
     try:
-        got = post(juror.url, json.dumps(body).encode(), headers, within_s=_left(ends), most_bytes=MOST_BYTES)
+        http_reply = post(
+            juror.url, json.dumps(body).encode(), headers, within_s=_seconds_left(ends), most_bytes=MOST_BYTES
+        )
     except PostFailure as failure:
         if failure.kind in {"timeout", "compressed", "too_large"}:
             raise NoAnswer(str(failure)) from failure
         why = str(failure) if failure.kind == "broken" else f"the connection failed: {failure}"
         raise _Again(_without(juror.key, why.encode())) from failure
-    return _Got(got.status, got.body, got.headers.get("retry-after", ""))
+    return _HttpReply(http_reply.status, http_reply.body, http_reply.headers.get("retry-after", ""))
 
 
-def _left(ends: float) -> float:
+def _seconds_left(ends: float) -> float:
     left = ends - time.monotonic()
     if left <= 0:
         raise NoAnswer("timed out")
     return left
 
 
-def _seconds(said: str) -> float | None:
-    """`retry-after: 2`; a date is as good as nothing said."""
-    return float(said) if said.isascii() and said.isdigit() and len(said) < 6 else None
+def _seconds(retry_after: str) -> float | None:
+    """The seconds of `retry-after: 2`; a date is ignored."""
+    return (
+        float(retry_after)
+        if retry_after.isascii() and retry_after.isdigit() and len(retry_after) < 6
+        else None
+    )
 
 
 def _without(key: str, body: bytes) -> str:
@@ -113,5 +119,5 @@ def _without(key: str, body: bytes) -> str:
 
 
 def _hidden(key: str, text: str) -> str:
-    """A server of one's own takes any word for a key, and a word must not be cut out of what a model says."""
+    """Remove a real key from a message. A local server may accept any short word as a key, and such a word stays."""
     return text.replace(key, "[key]") if len(key) >= SECRET_CHARS else text

@@ -1,4 +1,4 @@
-"""Text that nobody vouches for -> text that a model can tell from its instructions.
+"""Untrusted text -> text that a model can distinguish from its instructions.
 
     <<<EVIDENCE diff 5f3c...>>>
     | +    return a + b
@@ -6,8 +6,8 @@
     <<<END diff 5f3c...>>>
 
 The fence has a random word in it that is made for one question, after everything to be fenced was written. Every line
-inside begins with `| `, so that none begins as ours do; what looks like a fence is broken; and characters that have no
-shape, turn the reading direction or end a line behind one's back are written out as `[U+202E]`. So is the first one of what a
+inside begins with `| `, so that none begins like a line of the prompt; what looks like a fence is broken; and characters that
+are invisible, change the reading direction or end a line are written out as `[U+202E]`. So is the first one of what a
 server may take for the end of a message: many tokenize `<|im_end|>` in a text as if it were their own.
 """
 

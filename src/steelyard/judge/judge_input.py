@@ -1,4 +1,4 @@
-"""What the judge is told of one run: plain data, put together by whoever has the run.
+"""The description of one run that a judge reads: plain data.
 
 The contract's own words (brief, notes) are the author's. All else may be the agent's, and is shown to a model only
 behind a fence (`fence.py`). Hidden files, the reference and the rules of the checks are not in here, and have no field.

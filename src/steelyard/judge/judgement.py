@@ -1,4 +1,4 @@
-"""What one model said of a run, and what several of them come to.
+"""The opinion of one model about a run, and the judgement of several.
 
 Opinions -> Judgement: the scores are means, the verdict is the majority's, a tie is FAIL and marked `split`. Fewer than
 half that could be read are no jury: N/A. A judgement stands beside the verdict of the checks and never enters it.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
-Said = Literal["PASS", "FAIL", "UNPARSEABLE"]
+OpinionVerdict = Literal["PASS", "FAIL", "UNPARSEABLE"]
 Ruling = Literal["PASS", "FAIL", "UNPARSEABLE", "N/A"]
 
 WHY_CHARS = 400
@@ -28,15 +28,15 @@ class FactCheck:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One model's word. UNPARSEABLE: it did not answer, or not as asked; `error` says which."""
+    """One model's opinion. UNPARSEABLE: it did not answer, or not as asked; `error` says which."""
 
     model: str
-    verdict: Said
+    verdict: OpinionVerdict
     scores: Mapping[str, int] = field(default_factory=dict)  # of RUBRIC
     failure_mode: str | None = None
     reasoning: str = ""
     facts: tuple[FactCheck, ...] = ()
-    steered: bool = False  # it obeyed words that the evidence was salted with
+    steered: bool = False  # it obeyed the instruction that was planted in the evidence
     error: str = ""
     question: str = ""  # sha256 of what it was asked
     at: str = ""  # UTC
@@ -47,14 +47,14 @@ class Opinion:
 
     @property
     def readable(self) -> bool:
-        """Does it count? One that obeyed the evidence says what the evidence wants, and does not."""
+        """Whether it counts. The opinion of a model that obeyed the evidence does not."""
         return self.verdict != "UNPARSEABLE" and not self.steered
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Opinion:
         known = {item.name for item in fields(cls)}
-        told = {name: value for name, value in data.items() if name in known}
-        return cls(**{**told, "facts": tuple(FactCheck(**row) for row in data.get("facts", ()))})
+        own_fields = {name: value for name, value in data.items() if name in known}
+        return cls(**{**own_fields, "facts": tuple(FactCheck(**row) for row in data.get("facts", ()))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,10 @@ class Judgement:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Judgement:
-        """What `to_json` wrote; what follows from the rest is worked out again."""
+        """The inverse of `to_json`; derived fields are computed again."""
         known = {item.name for item in fields(cls)}
-        told = {name: value for name, value in data.items() if name in known}
-        return cls(**{**told, "opinions": tuple(map(Opinion.from_json, data.get("opinions", ())))})
+        own_fields = {name: value for name, value in data.items() if name in known}
+        return cls(**{**own_fields, "opinions": tuple(map(Opinion.from_json, data.get("opinions", ())))})
 
     @classmethod
     def not_applicable(cls, why: str) -> Judgement:
@@ -98,7 +98,7 @@ class Judgement:
 
 
 def rule(opinions: Sequence[Opinion]) -> Judgement:
-    """What the jury says. An opinion that was steered is shown and does not count."""
+    """The judgement of the jury. A steered opinion is shown and does not count."""
     read = [one for one in opinions if one.readable]
     if not read:
         why = _in_one_line(_reasons(opinions)) if opinions else "no model was asked"

@@ -1,4 +1,4 @@
-"""The models that a contract names, and the keys that there are -> who is asked."""
+"""The models that a contract names, and the available keys -> the models that are asked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_MODELS = 16
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Who is asked, and for how long."""
+    """The models that are asked, and how long they may take."""
 
     jurors: tuple[Juror, ...]
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
@@ -24,7 +24,7 @@ class Panel:
 
     @classmethod
     def from_environment(cls, models: Sequence[str], env: Mapping[str, str]) -> Panel | str:
-        """The models that a contract names, or the default one; or, in words, why nobody can be asked."""
+        """The models that a contract names, or the default one; or a message that says why no model can be asked."""
         named = tuple(dict.fromkeys(models))[:MOST_MODELS] or default_models(env)
         jurors = tuple(juror_of(model, env) for model in named)
         if all(one.missing for one in jurors):

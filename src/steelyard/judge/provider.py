@@ -22,7 +22,7 @@ _WITHOUT_TEMPERATURE = re.compile(r"claude-[a-z]+-(4-[7-9]|[5-9])|gpt-[5-9]|o\d"
 
 
 class NoAnswer(Exception):
-    """There are no words of this model; the message says why."""
+    """The model gave no answer; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +71,22 @@ class Juror:
 
     model: str  # as the contract names it
     name: str = ""  # as its maker does
-    wire: Provider | None = None
+    provider: Provider | None = None
     url: str = ""
     key: str = field(default="", repr=False)
     missing: str = ""
 
 
 class ModelMaker(NamedTuple):
-    wire: Provider
+    provider: Provider
     name: str  # what the maker calls it
 
 
 def maker_of(model: str) -> ModelMaker | None:
     """Who makes the model of that name, or None if the name does not tell."""
     form = _FORM.fullmatch(model)
-    wire = _provider_of(form[1], form[2]) if form else None
-    return ModelMaker(wire, form[2]) if form and wire else None
+    provider = _provider_of(form[1], form[2]) if form else None
+    return ModelMaker(provider, form[2]) if form and provider else None
 
 
 def juror_of(model: str, env: Mapping[str, str]) -> Juror:
@@ -96,29 +96,34 @@ def juror_of(model: str, env: Mapping[str, str]) -> Juror:
             model,
             missing=f"unknown provider of the model {model[:200]!r}; write anthropic:NAME or openai:NAME",
         )
-    wire, name = maker
-    key, url = env.get(wire.key_name, "").strip(), env.get(wire.url_name, "").strip() or wire.default_url
+    provider, name = maker
+    key, url = (
+        env.get(provider.key_name, "").strip(),
+        env.get(provider.url_name, "").strip() or provider.default_url,
+    )
     if not key:
-        return Juror(model, missing=f"no key: set {wire.key_name}")
+        return Juror(model, missing=f"no key: set {provider.key_name}")
     if not re.fullmatch(r"[!-~]+", key):
-        return Juror(model, missing=f"{wire.key_name} has characters that no key has")
+        return Juror(model, missing=f"{provider.key_name} has characters that no key has")
     if not _is_plain(url):
-        return Juror(model, missing=f"{wire.url_name} is not an http(s) address")
-    return Juror(model, name, wire, url.rstrip("/") + wire.path, key)
+        return Juror(model, missing=f"{provider.url_name} is not an http(s) address")
+    return Juror(model, name, provider, url.rstrip("/") + provider.path, key)
 
 
 def default_models(env: Mapping[str, str]) -> tuple[str, ...]:
     """One model, of the first maker that there is a key of."""
-    keyed = [wire.default_model for wire in WIRES.values() if env.get(wire.key_name, "").strip()]
+    keyed = [
+        provider.default_model for provider in PROVIDERS.values() if env.get(provider.key_name, "").strip()
+    ]
     return tuple(keyed[:1])
 
 
 def _provider_of(maker: str | None, name: str) -> Provider | None:
     if maker:
-        return WIRES[maker]
+        return PROVIDERS[maker]
     if name.startswith("claude-"):
-        return WIRES["anthropic"]
-    return WIRES["openai"] if _OPENAI.match(name) else None
+        return PROVIDERS["anthropic"]
+    return PROVIDERS["openai"] if _OPENAI.match(name) else None
 
 
 def _is_plain(url: str) -> bool:
@@ -167,7 +172,7 @@ def _count(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < 1 << 53 else None
 
 
-WIRES = {
+PROVIDERS = {
     "anthropic": Provider(
         name="anthropic",
         default_model="claude-opus-4-8",

@@ -1,4 +1,4 @@
-"""A model's words -> the one JSON object in them that was asked for, or why there is none.
+"""A model's reply -> the one JSON object that was asked for, or why there is none.
 
 Lenient about what stands around the object (a code fence, a sentence), strict about the object: unknown and doubled
 keys, numbers that are none, a boolean for a score, NaN: all refused. Two answers in one reply are no answer, for one
@@ -18,7 +18,7 @@ from steelyard.judge.judgement import FactCheck
 
 MOST_REPLY_BYTES = 64 << 10
 MOST_OBJECTS = 64  # that are tried; an answer has its own and a row for each fact
-PREFIX = 300  # of a reply that could not be read, for whoever wants to know
+PREFIX = 300  # of an unreadable reply, for its error message
 _HALF = re.compile(r"[\ud800-\udfff]")
 
 
@@ -31,7 +31,7 @@ class _Strict(BaseModel):
 
 
 _Score = Annotated[int, Field(ge=1, le=5)]
-_Said = Annotated[str, Field(max_length=2_000)]
+_Sentence = Annotated[str, Field(max_length=2_000)]
 
 
 class _Scores(_Strict):
@@ -41,9 +41,9 @@ class _Scores(_Strict):
 
 
 class _Fact(_Strict):
-    claim: _Said
+    claim: _Sentence
     supported: bool
-    evidence: _Said
+    evidence: _Sentence
 
 
 class Verdict(_Strict):

@@ -1,7 +1,7 @@
-"""A rubric and what was produced -> the mean of the scores that models give it.
+"""A rubric and an output -> the mean of the scores that models give it.
 
 The question of a `model_judge` grader: one number from 0 to 1, by the author's rubric, of the task and the output alone.
-Fenced, salted and read like the judge's own (`prompt.py`); which check passed is not told, so that the two are independent.
+Fenced, salted and read like the judge's prompt (`prompt.py`). The results of checks are not shown, so that the two are independent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from steelyard.judge.ask import Panel, answer_of, at_once, obeys
 from steelyard.judge.fence import Fence, clipped, visible
 from steelyard.judge.judge_input import MAX_DIFF_BYTES
-from steelyard.judge.prompt import BRIEF_BYTES, Asked, Chance, quoted, salted
+from steelyard.judge.prompt import BRIEF_BYTES, Chance, Prompt, quoted, salted
 from steelyard.judge.provider import Juror, NoAnswer
 from steelyard.judge.reply import Score, Unreadable
 from steelyard.judge.scoring import RUBRIC_BYTES, Produced, Scoring
@@ -39,12 +39,12 @@ _AFTER = "That was all of the evidence. Score it by the rubric, and answer with 
 
 @functools.cache
 def prompt_id() -> str:
-    """Version and digest of all words of a question that are ours."""
+    """Version and digest of the fixed text of a prompt."""
     words = [_SYSTEM, *_parts(Produced("", "", ""), Chance(Fence("nonce"), "word"))]
     return f"{VERSION} sha256:{hashlib.sha256(json.dumps(words).encode()).hexdigest()}"
 
 
-def scored(produced: Produced, panel: Panel) -> list[Scoring]:
+def score_output(produced: Produced, panel: Panel) -> list[Scoring]:
     """Every model's score, asked at the same time; never raises because of one of them."""
     return at_once(
         panel,
@@ -56,17 +56,17 @@ def scored(produced: Produced, panel: Panel) -> list[Scoring]:
 def _scoring(produced: Produced, juror: Juror, panel: Panel) -> Scoring:
     chance = Chance()
     try:
-        put = Asked(_SYSTEM, "\n\n".join(_parts(produced, chance)), chance.word)
-        answer, words = answer_of(juror, put, panel.retry_policy, Score)
+        prompt = Prompt(_SYSTEM, "\n\n".join(_parts(produced, chance)), chance.word)
+        answer, words = answer_of(juror, prompt, panel.retry_policy, Score)
     except NoAnswer as error:
         return Scoring(juror.model, error=str(error))
     except Unreadable as error:
         return Scoring(juror.model, answered=True, error=str(error))
-    except Exception as defect:  # noqa: BLE001  # what provokes one must not get rid of a bad score by it
+    except Exception as defect:  # noqa: BLE001  # an output that provokes a defect must not escape a bad score
         return Scoring(
             juror.model, answered=True, error=f"internal error in the judge: {type(defect).__name__}"
         )
-    steered = obeys(put, answer.reasoning, words.text)
+    steered = obeys(prompt, answer.reasoning, words.text)
     return Scoring(
         juror.model,
         answer.score,

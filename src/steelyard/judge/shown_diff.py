@@ -1,8 +1,8 @@
 """A unified diff of any size -> what of it a model is shown, with every file of it named.
 
 What does not fit is cut at the end of the order below, never silently: the list comes first and has every path and
-size. Files that decide how a change is tested come before the others, for an edit hidden behind a megabyte of
-generated code would be exactly one of them.
+size. Files that decide how a change is tested come before the others, because an edit hidden behind a megabyte of
+generated code would be one of them.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ MOST_LINES, MOST_CHARS = 10, 2000
 
 
 def agent_output(folder: Path, console: Console) -> Iterator[Text]:
-    """Nothing where it said nothing, or was no process that could."""
+    """Nothing where the agent printed nothing or was no process."""
     name = FINAL if (folder / NATIVE).is_dir() else FILE  # a client with a trace prints its trace
     text, cut = _end_of(folder / name)
     if not text:
@@ -46,5 +46,5 @@ def _end_of(path: Path) -> tuple[str, bool]:
     except (OSError, ValueError):
         return "", False
     lines = text[-MOST_CHARS:].splitlines()
-    kept = "\n".join(lines[-MOST_LINES:])
-    return kept, start > 0 or len(text) > MOST_CHARS or len(lines) > MOST_LINES
+    tail = "\n".join(lines[-MOST_LINES:])
+    return tail, start > 0 or len(text) > MOST_CHARS or len(lines) > MOST_LINES

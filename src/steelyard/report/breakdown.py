@@ -1,10 +1,10 @@
-"""What a verifier said of its reward by parts -> lines for a person.
+"""The parts of a verifier's reward -> lines for a person.
 
     dimensions
       drop   0.95          x1
       unit   3 of 5        x2  the answer is in inches
 
-A rubric of ours has scores, maxima and weights; anything else is shown as the JSON that it is.
+A breakdown from `steelyard.rubric` has scores, maxima and weights; any other is shown as JSON.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def breakdown_of(result: Mapping[str, Any]) -> Iterator[Text]:
     yield Text("\ndimensions", "bold")
     width = max(len(one_line(name, NAME_WIDTH)) for name in list(parts)[:MOST_ROWS])
     for name, part in list(parts.items())[:MOST_ROWS]:
-        yield Text(f"  {one_line(name, NAME_WIDTH):<{width}}  {_told(part)}".rstrip())
+        yield Text(f"  {one_line(name, NAME_WIDTH):<{width}}  {_part_text(part)}".rstrip())
     if len(parts) > MOST_ROWS:
         yield Text(f"  and {len(parts) - MOST_ROWS} more")
 
 
-def _told(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if not isinstance(part, dict) or not _is_number(part.get("score")):
         return one_line(json.dumps(part, ensure_ascii=False), 120)
     most, weight = part.get("max_score", 1), part.get("weight", 1)

@@ -1,4 +1,4 @@
-"""A graded run -> the folder that Harbor leaves of a trial, for tools that read those.
+"""A graded run -> a folder in the layout of a Harbor trial, for tools that read those.
 
 DIR/RUN/result.json                       {"task_name", "agent_info", "verifier_result": {"rewards": {"reward": 1.0}}, ...}
 DIR/RUN/config.json                       the same `config` as in the result
@@ -104,8 +104,8 @@ def trial_result(trial: TrialOfHarbor, folder: Path) -> dict[str, Any]:
 
 
 def _described(contract: Contract) -> dict[str, Any]:
-    kept = contract.spec.metadata.model_dump(mode="json")
-    found = kept.get("harbor") or kept.get("aec_bench") or {}
+    metadata = contract.spec.metadata.model_dump(mode="json")
+    found = metadata.get("harbor") or metadata.get("aec_bench") or {}
     return dict(found) if isinstance(found, dict) else {}
 
 
@@ -129,27 +129,27 @@ class _Times:
 
 
 def _verified(trial: TrialOfHarbor) -> dict[str, Any] | None:
-    """Every number that the verifier wrote; the reward is the one that counts here. Nothing where nobody knows."""
+    """Every number that the verifier wrote; the reward is the one that counts here. Empty where it is unknown."""
     line = trial.line
     if line["reward"] is None:
         return None
-    said = [outcome.get("verified") or {} for outcome in trial.evidence.outcomes.values()]
-    others = said[0].get("rewards") or {} if len(said) == 1 else {}
+    rewards = [outcome.get("verified") or {} for outcome in trial.evidence.outcomes.values()]
+    others = rewards[0].get("rewards") or {} if len(rewards) == 1 else {}
     return {"rewards": {**others, "reward": line["reward"]}}
 
 
 def _exception(line: Mapping[str, Any], times: _Times) -> dict[str, Any] | None:
-    name, said = _ENDINGS.get(line["termination"], ""), line["rationale"]
+    name, message = _ENDINGS.get(line["termination"], ""), line["rationale"]
     if not name and line["status"] != "scorable":
-        name, said = "EnvironmentError", line["reason"]
+        name, message = "EnvironmentError", line["reason"]
     elif not name and line["verdict"] == "error":
-        name, said = "VerifierOutputParseError", line["reason"]
+        name, message = "VerifierOutputParseError", line["reason"]
     if not name:
         return None
     at = times.of("termination") or times.of("run.end") or times.of("run.start")
     return {
         "exception_type": name,
-        "exception_message": shown(str(said)),
+        "exception_message": shown(str(message)),
         "exception_traceback": "",
         "occurred_at": at,
     }
@@ -157,10 +157,10 @@ def _exception(line: Mapping[str, Any], times: _Times) -> dict[str, Any] | None:
 
 def _steps(trial: TrialOfHarbor) -> list[dict[str, Any]]:
     """One entry a step that was taken."""
-    taken = trial.evidence.summary.steps
+    endings = trial.evidence.summary.steps
     found = []
     for step in trial.contract.steps:
-        if step.name not in taken:
+        if step.name not in endings:
             continue
         checks = {entry.name for entry in step.checks}
         scores = [grade["score"] for grade in trial.line["grades"] if grade["name"] in checks]
@@ -175,9 +175,9 @@ def _steps(trial: TrialOfHarbor) -> list[dict[str, Any]]:
 def _outputs(folder: Path, trial: TrialOfHarbor) -> None:
     """What the agent and the verifiers printed, as far as the run keeps it."""
     for kind in ("stdout", "stderr"):
-        said = trial.evidence.folder.path / "agent" / f"{kind}.txt"
-        if said.is_file():
-            _put(folder / "agent" / f"{kind}.txt", said.read_bytes())
+        output = trial.evidence.folder.path / "agent" / f"{kind}.txt"
+        if output.is_file():
+            _put(folder / "agent" / f"{kind}.txt", output.read_bytes())
         text = "".join(_printed(trial, entry, kind) for entry in trial.contract.checks)
         if text:
             _put(folder / "verifier" / f"test-{kind}.txt", text.encode(errors="replace"))

@@ -1,4 +1,4 @@
-"""What models said of a run -> a card for a person; in a table a word.
+"""The judgement of a run -> a card for a person, or one word for a table.
 
     judge FAIL, split: 1 of 2 agree
       task completion 2.5  instruction adherence 3.0  efficiency 4.0  (of 5)
@@ -57,7 +57,7 @@ def disagreement_of(result: Mapping[str, Any]) -> Iterator[Text]:
 
 
 def judge_card(judge: Mapping[str, Any], console: Console) -> Iterator[Text]:
-    """Lines that fit: what is too long goes on below, further in, so that nothing of it begins where ours do."""
+    """Lines that fit: what is too long goes on below, further in, so that no foreign line begins in the first column."""
     for line in _card(judge, console):
         first, *rest = (
             line.wrap(console, max(LEAST, console.width - INDENT)) if _is_long(line, console) else [line]
@@ -78,15 +78,15 @@ def _card(judge: Mapping[str, Any], console: Console) -> Iterator[Text]:
     )
     yield Text.assemble(("judge ", "bold"), word, _agreeing(judge, opinions))
     reasons = {str(one["error"]) for one in opinions if one["error"]}
-    told_once = len(opinions) > 1 and len(reasons) == 1 and judge["verdict"] not in COLOURS
+    is_shared = len(opinions) > 1 and len(reasons) == 1 and judge["verdict"] not in COLOURS
     if judge["verdict"] not in COLOURS and (why := _why(judge, opinions, reasons)):
         yield from behind(Text("  "), why, console)
     if judge["scores"]:
         tiles = "  ".join(f"{name.replace('_', ' ')} {judge['scores'][name]:.1f}" for name in RUBRIC)
         yield Text(f"  {tiles}  (of 5)")
     for opinion in opinions:
-        told = {**opinion, "error": ""} if told_once else opinion
-        yield from _opinion(told, console, alone=len(opinions) == 1)
+        shown_opinion = {**opinion, "error": ""} if is_shared else opinion
+        yield from _opinion(shown_opinion, console, alone=len(opinions) == 1)
 
 
 def _why(judge: Mapping[str, Any], opinions: Sequence[Mapping[str, Any]], reasons: set[str]) -> str:
@@ -102,7 +102,7 @@ def _counts(opinion: Mapping[str, Any]) -> bool:
 
 
 def _agreeing(judge: Mapping[str, Any], opinions: Sequence[Mapping[str, Any]]) -> str:
-    """Nothing of one model, which agrees with nobody."""
+    """How far the models agree; empty for a single model."""
     if len(opinions) < 2 or judge["agreement"] is None:  # one and its fellow
         return ""
     read = sum(map(_counts, opinions))
@@ -149,7 +149,7 @@ def _fact(fact: Mapping[str, Any], console: Console) -> Iterator[Text]:
 
 
 def behind(head: Text, text: str, console: Console, *, again: Text | None = None) -> Iterator[Text]:
-    """Foreign words after `head`, never at the start of a line: one that a terminal broke would pass for ours."""
+    """Foreign text after `head`, never at the start of a line, where it could pass for a line of the report."""
     lines = Text(text).wrap(console, max(LEAST, console.width - head.cell_len))
     for number, line in enumerate(lines):
         yield (head if number == 0 else again or Text(" " * head.cell_len)) + line

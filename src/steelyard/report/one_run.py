@@ -1,4 +1,4 @@
-"""One run in full: what was decided, by which gate, on which grounds."""
+"""One run in full: the verdict, its gates, and the reasons."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def print_timeline(console: Console, folder: RunFolder) -> None:
 
 
 def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
-    """Who, how it ended, and three gates side by side."""
+    """The agent, how it ended, and three gates side by side."""
     ended = f" ({one_line(result['rationale'])})" if result.get("rationale") else ""
     console.print(Text(result["run"], "bold"))
     console.print(
@@ -125,17 +125,17 @@ def _models(result: Mapping[str, Any]) -> str:
 def story_of(result: Mapping[str, Any]) -> str:
     """One sentence for the verdict, one for the agent: `Failed: hidden: exit 1. The agent finished normally.`"""
     why = "" if result["verdict"] == "pass" else f": {one_line(result['reason']).rstrip('.')}"
-    told = [f"{_VERDICTS[result['verdict']]}{why}."]
+    sentences = [f"{_VERDICTS[result['verdict']]}{why}."]
     if result["verdict"] == "error":
-        told.append("This counts neither as a pass nor as a failure.")
+        sentences.append("This counts neither as a pass nor as a failure.")
     if patch := result.get("patch_verdict"):
         reward = result.get("patch_reward")
         worth = "" if reward is None else f", reward {number(reward)}"
-        told.append(f"The patch on its own: {patch}{worth}.")
-    told.append(_agent_sentence(result))
+        sentences.append(f"The patch on its own: {patch}{worth}.")
+    sentences.append(_agent_sentence(result))
     if result["verdict"] != "pass":
-        told.append(_put_back(result))
-    return " ".join(filter(None, told))
+        sentences.append(_put_back(result))
+    return " ".join(filter(None, sentences))
 
 
 # Findings about files of the change that the checks did not use.
@@ -177,8 +177,8 @@ def _validity(validity: Mapping[str, Any]) -> Text:
     }
     words = [name if holds else f"NOT {name}" for name, holds in flags.items()]
     errors = "; ".join(one_line(str(error)) for error in validity["errors"])
-    said = f"validity: {', '.join(words)}" + (f" ({errors})" if errors else "")
-    return Text(said, "dim" if all(flags.values()) else "yellow")
+    line = f"validity: {', '.join(words)}" + (f" ({errors})" if errors else "")
+    return Text(line, "dim" if all(flags.values()) else "yellow")
 
 
 def _print_grades(console: Console, result: Mapping[str, Any]) -> None:
@@ -206,8 +206,8 @@ def _print_findings(console: Console, result: Mapping[str, Any]) -> None:
         console.print()
     for finding in result["findings"]:
         style = {"violation": "red", "warning": "yellow"}.get(finding["severity"], "dim")
-        said = f"{finding['id']} {one_line(finding['where'])}: {one_line(finding['why'])}"
-        console.print(Text(f"{finding['severity']}: {said}", style))
+        line = f"{finding['id']} {one_line(finding['where'])}: {one_line(finding['why'])}"
+        console.print(Text(f"{finding['severity']}: {line}", style))
 
 
 def _print_outputs(console: Console, result: Mapping[str, Any]) -> None:
@@ -216,11 +216,15 @@ def _print_outputs(console: Console, result: Mapping[str, Any]) -> None:
     for grade in result["grades"]:
         if grade["outcome"] not in ("fail", "error"):
             continue
-        if told := grade.get("output_tail") or told_by(folder, grade["name"]) or graded_tail(result, grade):
+        if (
+            output := grade.get("output_tail")
+            or check_output(folder, grade["name"])
+            or graded_tail(result, grade)
+        ):
             where = f" (it may show hidden files; the whole is in {CHECKS}/{grade['name']}/)"
             hidden = where if grade.get("hidden") and grade.get("check") else ""
             console.print(Text(f"\noutput of {grade['name']}{hidden}:", "bold"))
-            console.print(Text(quoted(told)))
+            console.print(Text(quoted(output)))
     if tail := "" if result["termination"] == "completed" else _stderr_tail(folder):
         console.print(Text("\nagent stderr (tail):", "bold"))
         console.print(Text(quoted(tail)))
@@ -275,7 +279,7 @@ def label_of(label: Mapping[str, Any], verdict: str) -> str:
     )
 
 
-# Who said how the checks ended -> what the tested code could have done about it, without controls.
+# The channel that reported the results of checks -> how the tested code could have faked them, without controls.
 _FAKED = {
     "judge": "a model's opinion decides",
     "candidate": "the tested code reports its own results",
@@ -297,7 +301,7 @@ def _trust(label: Mapping[str, Any], verdict: str) -> str:
     return f"{where}; {how}"
 
 
-def told_by(folder: Path, check: str) -> str:
+def check_output(folder: Path, check: str) -> str:
     """The tests of a check that failed, and the end of what it printed; from the record, which is the operator's."""
     try:
         with open_plain(folder / "checks" / check / "outcome.json") as file:

@@ -25,15 +25,15 @@ def one_line(text: str, width: int = 200) -> str:
 
 
 def quoted(text: str) -> str:
-    """Foreign lines, each behind a bar, so that none can pass for one of ours."""
+    """Foreign lines, each behind a bar, so that none can pass for a line of the report."""
     return "\n".join(f"| {shown(line)}" if line else "|" for line in text.expandtabs(4).splitlines())
 
 
 def problem_lines(problem: Problem) -> list[str]:
     """What is wrong and what mends it on one line; what a program said of it is quoted below."""
-    head, *said = problem.message.strip("\n").split("\n")
+    head, *output = problem.message.strip("\n").split("\n")
     line = shown(str(replace(problem, message=head)))
-    return [line, *quoted("\n".join(said)).split("\n")] if said else [line]
+    return [line, *quoted("\n".join(output)).split("\n")] if output else [line]
 
 
 def shown_lines(text: str) -> str:

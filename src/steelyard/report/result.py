@@ -292,7 +292,7 @@ def _grade_schema() -> dict[str, Any]:
 
 
 def _judge_schema() -> dict[str, Any]:
-    """Null where nobody was asked."""
+    """Null where no model was asked."""
     return _object(
         {
             "verdict": {"enum": ["PASS", "FAIL", "UNPARSEABLE", "N/A"]},

@@ -97,5 +97,5 @@ class Rows:
 def _cut(text: Text, width: int, more: str) -> Text:
     if cell_len(text.plain) <= width:
         return text
-    kept = len(set_cell_size(text.plain, width - len(more)).rstrip())
-    return text[:kept] + Text(more)
+    fitting = len(set_cell_size(text.plain, width - len(more)).rstrip())
+    return text[:fitting] + Text(more)

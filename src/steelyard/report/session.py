@@ -1,4 +1,4 @@
-"""A run folder -> what was said in it, which steps were taken, and the answer that was its output.
+"""A run folder -> its messages, its steps, and the answer that was its output.
 
 Everything here was written by an agent: it is cut, and quoted line by line.
 """
@@ -19,7 +19,7 @@ from steelyard.report.plain import one_line, quoted
 MARKS = {"pass": ("✓", "+", "green"), "fail": ("✗", "x", "red"), "error": ("!", "!", "yellow")}
 SHOWN_CHARS = 2000
 SHOWN_MESSAGES = 50
-SHOWN_DOORS = 10
+SHOWN_FAILURES = 10
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
@@ -39,10 +39,10 @@ def steps_of(result: Mapping[str, Any], *, unicode: bool) -> Iterator[Text]:
 def conversation_of(folder: Path) -> Iterator[Text]:
     """Each message, and the end of what was answered."""
     try:
-        told = [event for event in read_events(folder / "events.jsonl") if event.type in _SPEAKERS]
+        messages = [event for event in read_events(folder / "events.jsonl") if event.type in _SPEAKERS]
     except _DAMAGED:
         return
-    for event in told[: 2 * SHOWN_MESSAGES]:
+    for event in messages[: 2 * SHOWN_MESSAGES]:
         text = str(event.payload.get("text") or event.payload.get("prefix") or "").strip()
         last = text if event.type == "brief" else text.rpartition("\n")[2]
         yield Text.assemble((f"{_SPEAKERS[event.type]:<6}", "bold"), one_line(last))
@@ -54,17 +54,19 @@ _SPEAKERS = {"brief": "user", "agent.message": "agent"}
 def failed_connections(folder: Path) -> Iterator[Text]:
     """A host that could not be reached explains a failure that the agent did not cause: a line for each kind of failure."""
     try:
-        told = [event.payload for event in read_events(folder / "events.jsonl") if event.type == _CONNECTION]
+        connections = [
+            event.payload for event in read_events(folder / "events.jsonl") if event.type == _CONNECTION
+        ]
         times: Counter[tuple[str, str, str]] = Counter()
-        for one in told:
+        for one in connections:
             if one["failed"]:
                 times[_WHOSE[one["by"]], one["to"], one["failed"]] += one["count"]
     except _DAMAGED:
         return
-    for (whose, to, why), count in times.most_common(SHOWN_DOORS):
+    for (whose, to, why), count in times.most_common(SHOWN_FAILURES):
         again = f" ({count} times)" if count > 1 else ""
-        said = f"network: {whose} connection to {one_line(to, 80)} failed: {one_line(why, 80)}{again}"
-        yield Text(said, "yellow")
+        line = f"network: {whose} connection to {one_line(to, 80)} failed: {one_line(why, 80)}{again}"
+        yield Text(line, "yellow")
 
 
 _CONNECTION = "network.connection"

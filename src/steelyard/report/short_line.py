@@ -13,11 +13,11 @@ LONG_IN_GRADES = ("output_tail", "data", "pointers")
 
 
 def short_line(line: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in line.items() if name not in LONG}
-    kept["grades"] = [
+    short = {name: value for name, value in line.items() if name not in LONG}
+    short["grades"] = [
         {name: value for name, value in grade.items() if name not in LONG_IN_GRADES}
         for grade in line["grades"]
     ]
     if line.get("judge"):
-        kept["judge"] = {name: value for name, value in line["judge"].items() if name != "opinions"}
-    return kept
+        short["judge"] = {name: value for name, value in line["judge"].items() if name != "opinions"}
+    return short

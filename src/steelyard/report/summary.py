@@ -20,7 +20,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AgentSummary:
-    """One agent over everything it was tried on; what was not decided is counted apart and is nobody's zero."""
+    """One agent over everything it was tried on; undecided trials are counted apart and never as 0."""
 
     agent: str
     trials: int
@@ -58,7 +58,9 @@ def _one(agent: str, rows: list[Line]) -> AgentSummary:
         invalid=len(by_verdict["invalid"]),
         ungraded=len(by_verdict["ungraded"]),
         bounds=Bounds(passed / len(rows), (len(rows) - failed) / len(rows)),
-        judged=_estimate([row for row in rows if _said(row)], lambda row: _said(row) == "PASS"),
+        judged=_estimate(
+            [row for row in rows if _judge_verdict(row)], lambda row: _judge_verdict(row) == "PASS"
+        ),
     )
 
 
@@ -69,7 +71,7 @@ def _estimate(rows: Iterable[Line], succeeded: Any) -> ClusteredRate:
     return clustered(Cluster(sum(each), len(each)) for each in counts.values())
 
 
-def _said(row: Line) -> str:
-    """What the judge said, where it said something; what could not be read is no FAIL."""
+def _judge_verdict(row: Line) -> str:
+    """The judge's PASS or FAIL; empty where its answer could not be read."""
     word = (row.get("judge") or {}).get("verdict")
     return word if word in ("PASS", "FAIL") else ""

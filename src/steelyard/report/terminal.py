@@ -161,8 +161,8 @@ def reason(result: Mapping[str, Any]) -> str:
         ]
         return one_line(ended + ("; ".join(wrong) or result["reason"]))
     telling = [result["why"][gate] for gate in GATES if result["gates"][gate] != "pass"]
-    said = "; ".join(telling) or ("" if result.get("patch_verdict") else result["reason"])
-    return one_line((ended + said).removesuffix("; "))
+    reasons = "; ".join(telling) or ("" if result.get("patch_verdict") else result["reason"])
+    return one_line((ended + reasons).removesuffix("; "))
 
 
 def ending(result: Mapping[str, Any]) -> str:
@@ -222,7 +222,7 @@ def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
 
 
 def table_of_judged(summaries: Sequence[AgentSummary]) -> Table | None:
-    """How often the judge says PASS, over what it could say anything of; nothing where nobody was judged."""
+    """How often the judge says PASS, over the runs that it judged; nothing where it judged none."""
     judged = [one for one in summaries if one.judged.trials]
     if not judged:
         return None
@@ -230,8 +230,8 @@ def table_of_judged(summaries: Sequence[AgentSummary]) -> Table | None:
     for name in ("agent", "judge PASS", "95% interval"):
         _add_column(table, name)
     for one in judged:
-        said = f"{one.judged.successes} of {one.judged.trials}"
-        table.add_row(one_line(one.agent, 40), said, interval(one.judged.rate))
+        count = f"{one.judged.successes} of {one.judged.trials}"
+        table.add_row(one_line(one.agent, 40), count, interval(one.judged.rate))
     return table
 
 

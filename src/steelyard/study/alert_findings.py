@@ -42,7 +42,7 @@ def _clears(decision: Mapping[str, Any]) -> bool:
 
 
 def quarantine_reason(evidence: Evidence) -> str | None:
-    """Why the run is not scored, where it is in quarantine and nobody has reviewed it."""
+    """Why the run is not scored, where it is in quarantine and has not been reviewed."""
     held = next((one for one in evidence.summary.interventions if one.get("action") == "quarantine"), None)
     if held is None or _is_reviewed(evidence):
         return None

@@ -152,7 +152,7 @@ class _Study:
             fault = raised
         except OSError as error:
             fault = machine_fault(error)
-        except Exception as defect:  # noqa: BLE001  # a defect of ours costs this trial, loudly, and not the others
+        except Exception as defect:  # noqa: BLE001  # a defect of Steelyard fails this trial, with a message, and no other trial
             fault = InfraFault(f"internal error in Steelyard: {defect!r}")
             fault.__cause__ = defect
         finally:

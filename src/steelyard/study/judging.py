@@ -1,6 +1,6 @@
-"""A graded run -> what a jury of models says of it; or None, where nobody was asked.
+"""A graded run -> the judgement of a jury of models, or None where no model is asked.
 
-Models are asked after everything is sealed and graded, outside every sandbox. Whatever goes wrong here is said in the
+Models are asked after everything is sealed and graded, outside every sandbox. A failure here is recorded in the
 judgement and makes no run invalid. Before the first request one line announces what is sent, and where.
 """
 
@@ -23,7 +23,7 @@ from steelyard.study.answer_status import answer_status
 from steelyard.verdict.auto_fail import auto_fail_reason
 
 SWITCH = "STEELYARD_JUDGE"
-SENT = "brief, change, what the agent printed and the results of checks"
+SENT_DATA = "brief, change, what the agent printed and the results of checks"
 TURN_OFF = f"--no-judge, {SWITCH}=off or `judge: off` turns this off"
 
 
@@ -68,9 +68,11 @@ class Judging:
         return wanted is not None or isinstance(Panel.from_environment((), self.env), Panel)
 
     def announce_request(self, panel: Panel) -> None:
-        """Tell what is about to leave this machine, to which host, for which model."""
-        asked = [f"{one.model} at {urlsplit(one.url).netloc}" for one in panel.jurors if not one.missing]
-        self.announce(f"judging: {SENT} of each completed run are sent to {', '.join(asked)}; {TURN_OFF}")
+        """Announce what is about to leave this machine, to which host, for which model."""
+        jurors = [f"{one.model} at {urlsplit(one.url).netloc}" for one in panel.jurors if not one.missing]
+        self.announce(
+            f"judging: {SENT_DATA} of each completed run are sent to {', '.join(jurors)}; {TURN_OFF}"
+        )
 
     def announce_graders(self, contract: Contract) -> None:
         """The same for graders that ask a model themselves, before the first of them does."""
@@ -85,7 +87,7 @@ class Judging:
                     self.announce_request(panel)
 
     def judge(self, contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -> Judgement | None:
-        """None where nobody can be asked, unless the contract counts on it: then N/A, with the reason."""
+        """None where no model can be asked; N/A with the reason if the contract needs a judgement."""
         wanted = contract.spec.judge
         if wanted is False:
             return None
@@ -97,10 +99,10 @@ class Judging:
         self.on_ask(contract)
         try:
             from steelyard.graders.judged.judge_input import build_judge_input  # noqa: PLC0415  # only where a model is asked
-            from steelyard.judge.ask import judged  # noqa: PLC0415  # the same
+            from steelyard.judge.ask import judge_run  # noqa: PLC0415  # the same
 
-            told = build_judge_input(contract, evidence, grades)
-            return judged(told, panel, known_opinions(evidence.folder))
+            judge_input = build_judge_input(contract, evidence, grades)
+            return judge_run(judge_input, panel, known_opinions(evidence.folder))
         except Exception as defect:  # noqa: BLE001  # a judge's defect is no fault of the run's
             # Its text may hold what was sent, keys included.
             return Judgement.not_applicable(f"internal error in the judge: {type(defect).__name__}")
@@ -109,16 +111,16 @@ class Judging:
 def _unfit(contract: Contract, evidence: Evidence) -> str:
     ended, spec = evidence.termination, contract.spec
     if spec.workspace == "none":
-        given = answer_status(evidence.change, evidence.blobs)
-        if why := auto_fail_reason(ended, given, spec.expected_outcome):
+        status = answer_status(evidence.change, evidence.blobs)
+        if why := auto_fail_reason(ended, status, spec.expected_outcome):
             return why
     return "" if ended == "completed" else f"only completed runs are judged; this one ended with {ended}"
 
 
 def known_opinions(folder: RunFolder) -> dict[tuple[str, str], Opinion]:
-    """What models said in earlier gradings of this run: nobody pays twice for one question.
+    """Opinions from earlier gradings of this run, so that no question is paid for twice.
 
-    Who did not answer is asked again. Who was steered is not: that would be asking until somebody is not.
+    A model that did not answer is asked again. A model that was steered is not: repeating would end with one that was not.
     """
     known: dict[tuple[str, str], Opinion] = {}
     try:
@@ -128,5 +130,5 @@ def known_opinions(folder: RunFolder) -> dict[tuple[str, str], Opinion]:
                 if opinion.verdict != "UNPARSEABLE":
                     known[opinion.model, opinion.question] = replace(opinion, reused=True)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return known  # damaged; whoever verifies the run is told
+        return known  # damaged; `steelyard verify` reports it
     return known

@@ -51,7 +51,7 @@ _FAULTS: Mapping[str, type[SteelyardError]] = {
 
 
 class Task(NamedTuple):
-    """What a worker is told. `trial` has no contract: it is loaded where the worker runs."""
+    """The arguments of a worker. `trial` has no contract: the worker loads it."""
 
     trial: Mapping[str, Any]
     folder: str
@@ -151,7 +151,7 @@ class _Cluster:
                 self._engine.retry.sleep(retry.wait_s)
         except SteelyardError as raised:
             fault = raised
-        except Exception as defect:  # noqa: BLE001  # a defect of ours costs this trial, loudly, and not the others
+        except Exception as defect:  # noqa: BLE001  # a defect of Steelyard fails this trial, with a message, and no other trial
             fault = InfraFault(f"internal error in Steelyard: {defect!r}")
         result = TrialResult(trial, (), fault, tuple(retries), tuple(folders))
         self._observer.finished(result)
@@ -214,7 +214,7 @@ class _Cluster:
         )
 
     def _task(self, trial: Trial, retries: tuple[Retry, ...]) -> Task:
-        told = {
+        trial_fields = {
             "agent": trial.agent,
             "repeat": trial.repeat,
             "options": trial.options,
@@ -222,7 +222,7 @@ class _Cluster:
         }
         engine = self._engine
         return Task(
-            told, str(trial.contract.folder.absolute()), trial.contract.digest, str(engine.out.absolute()),
+            trial_fields, str(trial.contract.folder.absolute()), trial.contract.digest, str(engine.out.absolute()),
             engine.blobs, engine.sandbox, retries,
         )  # fmt: skip
 
@@ -300,8 +300,8 @@ def pack(folder: Path) -> bytes:
 
 def _is_of(folder: RunFolder, trial: Trial, attempt: int) -> bool:
     try:
-        told = folder.read_json(MANIFEST)["trial"]
-        return bool(told["id"] == trial.id and told["attempt"] == attempt)
+        recorded = folder.read_json(MANIFEST)["trial"]
+        return bool(recorded["id"] == trial.id and recorded["attempt"] == attempt)
     except _DAMAGED:
         return False
 

@@ -50,7 +50,7 @@ class Record:
     number: int = 1  # of the grading; the first is the result of record
 
 
-def grade_evidence(  # noqa: PLR0913  # the last is for whoever runs trials
+def grade_evidence(  # noqa: PLR0913  # engines pass the last one
     contract: Contract,
     evidence: Evidence,
     environment: Callable[[], Environment] | None = None,
@@ -61,7 +61,7 @@ def grade_evidence(  # noqa: PLR0913  # the last is for whoever runs trials
 ) -> Record:
     """Grade a run and append the grading to its folder, signed like its seal; earlier gradings stay.
 
-    The first is the result of record: `report.json` tells it, whatever comes later. Without `judging` no model is
+    The first is the result of record: `report.json` shows it, whatever later gradings say. Without `judging` no model is
     asked for its opinion. `reserve` is room on the disk for what is written here.
     """
     lazily = functools.cache(environment or (lambda: prepare_environment(contract)))
@@ -74,10 +74,10 @@ def grade_evidence(  # noqa: PLR0913  # the last is for whoever runs trials
         grades = tuple(grade_run(contract, evidence, lazily, keys)) if scorable else ()
         judge = judging.judge(contract, evidence, grades) if judging and scorable else None
         record = _decided(contract, evidence, grades, status, judge)
-        return _kept(record, signer, reserve.use if reserve else lambda write: write())
+        return _append_grading(record, signer, reserve.use if reserve else lambda write: write())
 
 
-def _kept(record: Record, signer: Path | None, use: Callable[[Callable[[], Path]], Path]) -> Record:
+def _append_grading(record: Record, signer: Path | None, use: Callable[[Callable[[], Path]], Path]) -> Record:
     folder = record.evidence.folder
     written = use(lambda: append_grading(folder, grading_of(record), signer))
     record = replace(record, number=int(written.stem))
@@ -119,9 +119,9 @@ def _decided(
         contract_score=spec.contract_score,
     )
     steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
-    given = answer_status(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
+    answer = answer_status(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
     facts = run_facts(contract, evidence) if status.status == "scorable" else RunFacts()
-    run = GradedRun(grades, findings, status, evidence.termination, steps, judge, given, facts)
+    run = GradedRun(grades, findings, status, evidence.termination, steps, judge, answer, facts)
     verdict = decide(run, rule)
     return Record(contract, evidence, grades, verdict, assure(evidence.manifest, grades, len(findings)))
 
@@ -233,7 +233,7 @@ def _counts(evidence: Evidence) -> dict[str, Any]:
 
 
 def _usage(evidence: Evidence, counts: Mapping[str, Any]) -> dict[str, Any]:
-    """What the work took; null is what nobody metered, and never 0."""
+    """What the work took; a value that was not metered is null, never 0."""
     offline = (0, 0) if counts["requests"] == 0 and _is_offline(evidence) else (None, None)
     tokens_in, tokens_out = evidence.summary.usage or offline
     calls = counts["tool_calls"]

@@ -31,20 +31,24 @@ class Regrader:
     signer: Path | None = None
     judging: Judging | None = None
     on_prepare: Callable[[Contract], None] = field(default=lambda _: None)
-    _grounds: dict[tuple[str, str], Environment] = field(default_factory=dict)
+    _environments: dict[tuple[str, str], Environment] = field(default_factory=dict)
 
     def regrade(self, contract: Contract, evidence: Evidence) -> Record:
         """Raises OperatorFault where a further grading would make the record contradict itself."""
         refuse_to_regrade(contract, evidence, self.signer)
         if any(entry.executes and not entry.is_check for entry in contract.graders):
-            self._environment(contract, evidence)  # what is wrong with it is told before anything is appended
+            self._environment(contract, evidence)  # a fault is raised before anything is appended
         record = grade_evidence(
-            contract, evidence, lambda: self._laid(contract, evidence), self.signer, self.judging
+            contract,
+            evidence,
+            lambda: self._environment_or_infra_fault(contract, evidence),
+            self.signer,
+            self.judging,
         )
         _report_if_missing(evidence)
         return record
 
-    def _laid(self, contract: Contract, evidence: Evidence) -> Environment:
+    def _environment_or_infra_fault(self, contract: Contract, evidence: Evidence) -> Environment:
         try:
             return self._environment(contract, evidence)
         except (OperatorFault, ContractFault) as fault:  # of a grader that only reads the final tree
@@ -55,10 +59,10 @@ class Regrader:
             evidence.manifest["environment"]["sandbox"]
         )  # perhaps not the contract's: see --sandbox
         key = contract.digest, sandbox
-        if key not in self._grounds:
+        if key not in self._environments:
             self.on_prepare(contract)
-            self._grounds[key] = prepare_environment(contract, sandbox=sandbox)
-        return self._grounds[key]
+            self._environments[key] = prepare_environment(contract, sandbox=sandbox)
+        return self._environments[key]
 
 
 def _report_if_missing(evidence: Evidence) -> None:

@@ -16,7 +16,7 @@ from steelyard.filesystem.tree import shown
 from steelyard.verdict.run_facts import ChangeSize, RunFacts, ShortEvent
 
 MOST_EVENTS, MOST_PATHS, MOST_CHARS = 5000, 200, 2000
-SEEN = frozenset(
+EVENT_TYPES = frozenset(
     {
         *("termination", "monitor.alert", "intervention", "patch.apply", "check.end", "model.error"),
         *("workspace.change", "workspace.changes", "tool.call", "tool.result", "network.connection"),
@@ -57,7 +57,7 @@ def _size(contract: Contract, evidence: Evidence) -> ChangeSize | None:
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:
-    """What somebody who wants to reproduce the result would look for in vain."""
+    """What reproducing the result needs and the record does not have."""
     identity = ("contract", "repository", "environment", "configuration")
     yield from (f"manifest.json: {name}" for name in identity if not evidence.manifest.get(name))
     if not evidence.folder.file(PATCH).is_file():
@@ -90,13 +90,13 @@ def _budget_left(contract: Contract, evidence: Evidence) -> float | None:
 
 def _added_imports(evidence: Evidence) -> dict[str, str]:
     """Module -> where the change imports it; read only where a check's output names a module that is missing."""
-    said = (
+    outputs = (
         str((outcome.get(stream) or {}).get(part, ""))
         for outcome in evidence.outcomes.values()
         for stream in ("stdout", "stderr")
         for part in ("prefix", "tail")
     )
-    if not any(_MISSING.search(text) for text in said):
+    if not any(_MISSING.search(text) for text in outputs):
         return {}
     try:
         with open_plain(evidence.folder.file(PATCH)) as stream:
@@ -124,7 +124,7 @@ def _events(evidence: Evidence) -> Iterator[ShortEvent]:
     found: list[ShortEvent] = []
     try:
         for event in read_events(evidence.folder.events):
-            if event.type in SEEN:
+            if event.type in EVENT_TYPES:
                 found.append(_short(event))
                 if len(found) > 2 * MOST_EVENTS:
                     del found[MOST_EVENTS // 2 : -MOST_EVENTS // 2]

@@ -1,11 +1,11 @@
-"""A contract's own material on its own bench -> whether it comes out as it must, before anybody is tried.
+"""A contract's own fixtures and reference on its bench -> whether they get the required results, before any agent runs.
 
     fixtures/pass/*   every verifier gives at least 0.95 (`fixtures.pass_at_least`)
     fixtures/fail/*   one verifier gives at most 0.5 (`fixtures.fail_at_most`)
     reference         passes
     noop              fails, and is not merely an error; where a refusal is right, it passes
 
-Real trials in a real sandbox; nothing of an agent's. Models are asked only where nothing but a judge decides.
+They are real trials in a real sandbox, without an agent. Models are asked only where nothing but a judge decides.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from steelyard.study.engine import Engine
 from steelyard.study.judging import Judging
 from steelyard.study.record import Record
 
-Came = Literal["as_expected", "otherwise", "error", "invalid"]
+SelfTestStatus = Literal["as_expected", "otherwise", "error", "invalid"]
 TAIL_CHARS = 200
 
 
@@ -37,7 +37,7 @@ class SelfTestResult(NamedTuple):
     name: str  # "fixtures/pass/exact.json", "reference"
     wanted: str  # "at least 0.95", "pass"
     got: str  # "0.8", "fail", "error"
-    came: Came
+    came: SelfTestStatus
     why: str = ""
     folder: str = ""
     check: str = ""  # the one to blame, if there is one
@@ -63,10 +63,10 @@ class SelfTest:
                 yield _scored(fixture, self._run(contract, f"tree:{tree}", fixture.name))
 
     def agents(self, contract: Contract) -> Iterator[SelfTestResult]:
-        """What can be tried is; a reference that is missing is told afterwards."""
+        """Try everything that can be tried, then report a missing reference."""
         steps = contract.steps
         known = contract.spec.oracle.reference is not None or any(step.reference for step in steps)
-        for agent, wanted in _wanted(contract).items():
+        for agent, wanted in _required_verdicts(contract).items():
             if known or agent != "reference":
                 yield _judged(agent, wanted, self._run(contract, agent, agent))
         if not known and contract.spec.expected_outcome == "completion":
@@ -86,8 +86,8 @@ class SelfTest:
         return result.record
 
 
-def _wanted(contract: Contract) -> dict[str, str]:
-    """Agent -> verdict. Whoever refuses changes nothing; whether saying nothing is a refusal, a judge decides."""
+def _required_verdicts(contract: Contract) -> dict[str, str]:
+    """Agent -> the verdict that it must get. Where a refusal is expected, `noop` passes, unless a judge decides about silence."""
     if contract.spec.expected_outcome == "completion":
         return {"reference": "pass", "noop": "fail"}
     return {"reference": "pass", **({"noop": "pass"} if contract.spec.workspace == "code" else {})}
@@ -137,21 +137,21 @@ def _scored(fixture: Fixture, record: Record) -> SelfTestResult:
     ]
     worst = min(own, key=lambda one: one.grade.score or 0.0)
     fits = all(every) if fixture.must_pass else any(every)
-    got, came = f"{worst.grade.score or 0.0:g}", _came(fits=fits)
+    got, came = f"{worst.grade.score or 0.0:g}", _status(fits=fits)
     return SelfTestResult(fixture.name, wanted, got, came, "", folder, worst.entry.name)
 
 
-def _came(*, fits: bool) -> Came:
+def _status(*, fits: bool) -> SelfTestStatus:
     return "as_expected" if fits else "otherwise"
 
 
 def _what_broke(one: Graded, record: Record) -> str:
-    """A script that crashed has an exit code and last words; its missing reward follows from that."""
+    """Why a verifier gave no reward, with the exit code and the last line of a script that crashed."""
     outcome = record.evidence.outcomes.get(one.entry.name, {})
     ended = f" (exit {outcome['exit']})" if outcome.get("exit") else ""
     last = one.grade.output_tail.strip().splitlines()[-1:]
-    said = f": {last[0][:TAIL_CHARS]}" if ended and last else ""
-    return shown(f"{one.grade.why}{ended}{said}")
+    last_line = f": {last[0][:TAIL_CHARS]}" if ended and last else ""
+    return shown(f"{one.grade.why}{ended}{last_line}")
 
 
 def _judged(agent: str, wanted: str, record: Record) -> SelfTestResult:
@@ -159,12 +159,14 @@ def _judged(agent: str, wanted: str, record: Record) -> SelfTestResult:
     why, check = ("", "") if verdict.verdict == "pass" else _why_not(record)
     if verdict.status == "invalid":
         return SelfTestResult(agent, wanted, "invalid", "invalid", shown(verdict.reason), folder)
-    if verdict.verdict == "ungraded" and not record.contract.checks:  # nobody could be asked, or be read
+    if (
+        verdict.verdict == "ungraded" and not record.contract.checks
+    ):  # no model could be asked, or none gave a readable answer
         return SelfTestResult(agent, wanted, "ungraded", "invalid", shown(verdict.reason), folder)
     if verdict.verdict == "error" or (verdict.verdict == "fail" and verdict.acceptance == "acceptance_error"):
         return SelfTestResult(agent, wanted, "error", "error", why, folder, check)
     return SelfTestResult(
-        agent, wanted, verdict.verdict, _came(fits=verdict.verdict == wanted), why, folder, check
+        agent, wanted, verdict.verdict, _status(fits=verdict.verdict == wanted), why, folder, check
     )
 
 

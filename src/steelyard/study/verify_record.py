@@ -68,22 +68,22 @@ def _report_breaks(evidence: Evidence) -> Iterator[Break]:
             yield Break(REPORT, f"altered: its `{name}` differs from the record")
 
 
-def _recorded(said: Mapping[str, Any]) -> Verdict:
+def _recorded(data: Mapping[str, Any]) -> Verdict:
     """A verdict as a grading keeps it."""
-    gates = said["gates"]
-    more = {name: said[name] for name in ("score", "mean_score", "reward", "badge", "checks")}
+    gates = data["gates"]
+    more = {name: data[name] for name in ("score", "mean_score", "reward", "badge", "checks")}
     return Verdict(
-        verdict=said["verdict"],
-        status=said["status"],
-        acceptance=said["acceptance"],
-        reason=said["reason"],
+        verdict=data["verdict"],
+        status=data["status"],
+        acceptance=data["acceptance"],
+        reason=data["reason"],
         gates=None if gates is None else {name: Gate(**gate) for name, gate in gates.items()},
-        tags=tuple(said["tags"]),
-        findings=tuple(map(Finding.from_json, said["findings"])),
-        steps=tuple(StepResult(**step) for step in said["steps"]),
-        judge=None if said["judge"] is None else Judgement.from_json(said["judge"]),
-        disagreement=said["disagreement"],
-        patch_verdict=said.get("patch_verdict"),
-        patch_reward=said.get("patch_reward"),
+        tags=tuple(data["tags"]),
+        findings=tuple(map(Finding.from_json, data["findings"])),
+        steps=tuple(StepResult(**step) for step in data["steps"]),
+        judge=None if data["judge"] is None else Judgement.from_json(data["judge"]),
+        disagreement=data["disagreement"],
+        patch_verdict=data.get("patch_verdict"),
+        patch_reward=data.get("patch_reward"),
         **more,
     )

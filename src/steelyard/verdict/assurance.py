@@ -1,4 +1,4 @@
-"""What really ran -> how much a verdict is worth.
+"""What actually ran -> the assurance label of a verdict: how far it can be trusted.
 
 {"isolation": "bubblewrap", "tree": "fresh", "oracle": "twin", "control_coverage": 0.9, "chance": 0.0156,
  "runner": "reporter", "network": "none", "limits": {"cpu": "cgroup", ...}, "findings": 0}
@@ -81,11 +81,11 @@ def assure(manifest: Mapping[str, Any], grades: Sequence[Graded], findings: int)
 
 
 def _allowed_hosts(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
-    said = {
+    hosts = {
         "agent": manifest.get("environment", {}).get("network"),
         "checks": manifest.get("configuration", {}).get("oracle_network"),
     }
-    return {who: named for who, named in said.items() if isinstance(named, list)}
+    return {who: named for who, named in hosts.items() if isinstance(named, list)}
 
 
 def _network(agents: Any, allowed_hosts: Mapping[str, Sequence[str]]) -> str:
@@ -126,7 +126,7 @@ class _Earned:
 
 
 def _counts(graded: Graded) -> bool:
-    """What can neither fail nor earn anything says nothing about the verdict, and weakens nothing."""
+    """A check that can neither fail the run nor earn credit does not lower the label."""
     entry = graded.entry
     return entry.under == "acceptance" and (entry.required or entry.gate or entry.weight > 0)
 

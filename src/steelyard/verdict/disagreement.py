@@ -1,6 +1,6 @@
-"""What the checks said and what the judge said -> how they disagree, and what that usually means.
+"""Results of checks and judge -> how they disagree, and what that usually means.
 
-None of them hides another: a disagreement changes no verdict, it says where somebody should look.
+A disagreement changes no verdict; it marks a run that a person should look at.
 """
 
 from __future__ import annotations

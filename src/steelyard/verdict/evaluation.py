@@ -88,30 +88,31 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
     """The public record of a run that was graded; None for one that was not: unknown is not a zero."""
     if verdict.verdict in ("invalid", "ungraded"):
         return None
-    said = _of_steps(verdict, grades) if verdict.steps else evaluated_by(grades)
-    if said is None:
-        said = _without_a_verifier(verdict)
+    evaluation = _of_steps(verdict, grades) if verdict.steps else evaluated_by(grades)
+    if evaluation is None:
+        evaluation = _without_a_verifier(verdict)
     if (
         verdict.patch_verdict is not None
     ):  # the budget ended the run: the endpoint is failed, whatever the output is worth
-        said = replace(said, reward=0.0, errors=(*said.errors, verdict.reason))
+        evaluation = replace(evaluation, reward=0.0, errors=(*evaluation.errors, verdict.reason))
     taxonomy = [
         ErrorTag(category=tag.id, description=tag.why or None, source="mechanical")
         for tag in verdict.failure_modes
     ]
     taxonomy += [
-        ErrorTag(category=category, description=text, source="mechanical") for category, text in said.tags
+        ErrorTag(category=category, description=text, source="mechanical")
+        for category, text in evaluation.tags
     ]
     taxonomy += _blamed_by(verdict.judge)
     return EvaluationResult(
-        reward=said.reward,
+        reward=evaluation.reward,
         validity=ValidityCheck(
-            output_parseable=said.output_parseable,
-            schema_valid=said.schema_valid,
-            verifier_completed=said.verifier_completed,
-            errors=list(said.errors),
+            output_parseable=evaluation.output_parseable,
+            schema_valid=evaluation.schema_valid,
+            verifier_completed=evaluation.verifier_completed,
+            errors=list(evaluation.errors),
         ),
-        breakdown=None if said.breakdown is None else dict(said.breakdown),
+        breakdown=None if evaluation.breakdown is None else dict(evaluation.breakdown),
         error_taxonomy=taxonomy or None,
         confidence=_agreed(verdict.judge),
     )
@@ -125,7 +126,7 @@ def _blamed_by(judge: Judgement | None) -> list[ErrorTag]:
 
 
 def _agreed(judge: Judgement | None) -> ConfidenceMetadata | None:
-    """How far the models that could be read agree; one alone agrees with nobody."""
+    """How far the models that could be read agree; None for a single model."""
     read = 0 if judge is None else sum(one.readable for one in judge.opinions)
     if judge is None or not read:
         return None
@@ -137,20 +138,20 @@ def _agreed(judge: Judgement | None) -> ConfidenceMetadata | None:
 
 
 def _of_steps(verdict: Verdict, grades: Sequence[Graded]) -> Evaluated:
-    """What all steps came to; a step that nobody took was not verified, and that is no gap in the record."""
+    """The result of all steps. A step that was not taken was not verified, and that is no gap in the record."""
     taken = {step.name for step in verdict.steps if step.outcome != "not_run"}
-    said = [
+    steps = [
         one.grade.evaluated for one in grades if one.grade.evaluated is not None and one.entry.step in taken
     ]
-    parseable = all(one.output_parseable for one in said)
+    parseable = all(one.output_parseable for one in steps)
     return Evaluated(
         reward=(verdict.reward or 0.0) if parseable else 0.0,
         output_parseable=parseable,
-        schema_valid=all(one.schema_valid for one in said),
+        schema_valid=all(one.schema_valid for one in steps),
         verifier_completed=all(step.outcome != "error" for step in verdict.steps),
-        errors=tuple(error for one in said for error in one.errors),
+        errors=tuple(error for one in steps for error in one.errors),
         breakdown={step.name: step.to_json() for step in verdict.steps},
-        tags=tuple(tag for one in said for tag in one.tags),
+        tags=tuple(tag for one in steps for tag in one.tags),
     )
 
 

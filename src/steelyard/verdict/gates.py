@@ -89,13 +89,13 @@ def _weighted_gate(grades: Sequence[Graded], threshold: float) -> Gate | None:
     if score is None:
         telling = next(one for one in weighed if one.grade.outcome == "error")
         return _decided_by("error", telling)
-    said = f"weighted score {score:.2f}, needs {threshold:.2f}"
+    comparison = f"weighted score {score:.2f}, needs {threshold:.2f}"
     worst = min((one for one in weighed if one.grade.score is not None), key=_score, default=None)
     if is_enough(score, threshold):
-        return Gate("pass", said)
+        return Gate("pass", comparison)
     if worst is None:
-        return Gate("fail", said)
-    why = f"{said}; {worst.entry.name}: {worst.grade.why}"
+        return Gate("fail", comparison)
+    why = f"{comparison}; {worst.entry.name}: {worst.grade.why}"
     return Gate("fail", why, pointers_of(worst), quote_of(worst))
 
 

@@ -63,8 +63,8 @@ def required(text: str) -> Required:
     """What the operator typed; a wrong word is found before anything is spent."""
     least: dict[str, str | float] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
-        name, given, value = word.partition("=")
-        if not given:
+        name, separator, value = word.partition("=")
+        if not separator:
             name, value = "oracle", word
         least[name] = _checked(name, value, word)
     if not least:

@@ -21,7 +21,7 @@ class Status(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """What acceptance said, and by whose word. None: no check is required, so it said nothing."""
+    """The outcome of acceptance, and the grader that decided it. None: no check is required."""
 
     acceptance: Acceptance | None
     reason: str

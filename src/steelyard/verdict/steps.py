@@ -1,7 +1,7 @@
 """The grades of a contract with steps -> what became of each step, and the reward of them all.
 
-A step passes when every check of it that is required passes and it earned what it needed. One that nobody took has
-earned 0, and so has one whose agent crashed; one whose worth is not known leaves the whole reward unknown: it is never averaged away.
+A step passes when every check of it that is required passes and its reward is at least `min_reward`. A step that was
+not taken has reward 0, and so has one whose agent crashed. A step with an unknown reward makes the whole reward unknown.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Evaluated, Graded
 from steelyard.judge.judgement import Judgement
-from steelyard.verdict.auto_fail import Given, auto_fail_reason
+from steelyard.verdict.auto_fail import AnswerStatus, auto_fail_reason
 from steelyard.verdict.disagreement import Disagreement, disagreement
 from steelyard.verdict.failures.causal import causal_summary
 from steelyard.verdict.failures.rules import FailureCase, assign
@@ -62,7 +62,7 @@ class GradedRun:
     termination: str
     steps: Sequence[StepResult] = ()
     judge: Judgement | None = None
-    answer_status: Given = "given"
+    answer_status: AnswerStatus = "given"
     facts: RunFacts = field(default_factory=RunFacts)
 
 
@@ -83,7 +83,7 @@ class Verdict:
     tags: tuple[str, ...]
     findings: tuple[Finding, ...]
     steps: tuple[StepResult, ...] = ()
-    judge: Judgement | None = None  # nobody was asked
+    judge: Judgement | None = None  # None: no model was asked
     disagreement: Disagreement = "none"
     patch_verdict: Decision | None = None  # of the change itself, where something stopped the run
     patch_reward: float | None = None
@@ -141,7 +141,7 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
     accepted = decide_acceptance(grades)
     checks = _checks(grades)
     score = 0.0 if _is_violated(gating) else combined_score(grades)
-    auto_fail = auto_fail_reason(termination, run.answer_status, rule.expected_outcome) or _voided(
+    auto_fail = auto_fail_reason(termination, run.answer_status, rule.expected_outcome) or _manipulation(
         run.judge, findings
     )
     facts = _facts(run, rule)
@@ -153,12 +153,12 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
     patch_reward = _reward(of_patch, score, run, rule, scores)
     stopped = decisive.name == "stopped"
     modes = assign(FailureCase(grades, gates, findings, termination, decisive.verdict, run.facts))
-    said = _Said(gates, accepted.reason, score, run.judge, auto_fail, run.steps)
+    parts = _ReasonParts(gates, accepted.reason, score, run.judge, auto_fail, run.steps)
     return Verdict(
         verdict=decisive.verdict,
         status="scorable",
         acceptance=accepted.acceptance,
-        reason=f"{termination} stopped the run" if stopped else _reason(decisive, said, rule),
+        reason=f"{termination} stopped the run" if stopped else _reason(decisive, parts, rule),
         checks=checks if rule.workspace == "code" else "UNGRADED",
         gates=gates if rule.workspace == "code" else None,
         score=None if decisive.verdict == "error" else score,
@@ -171,7 +171,7 @@ def decide(run: GradedRun, rule: Rule) -> Verdict:
         findings=tuple(findings),
         steps=tuple(run.steps),
         judge=run.judge,
-        disagreement=disagreement(run.judge, grades, checks=_held(gates, checks)),
+        disagreement=disagreement(run.judge, grades, checks=_all_required_passed(gates, checks)),
         patch_verdict=of_patch.verdict if stopped else None,
         patch_reward=patch_reward if stopped else None,
         quality=scores.quality,
@@ -236,7 +236,7 @@ def _is_violated(findings: Sequence[Finding]) -> bool:
     return any(finding.severity == "violation" for finding in findings)
 
 
-class _Said(NamedTuple):
+class _ReasonParts(NamedTuple):
     """What the reason of a verdict is taken from."""
 
     gates: Mapping[str, Gate]
@@ -264,7 +264,7 @@ def _is_undecided(run: GradedRun) -> bool:
         return True
     if any(step.outcome == "error" and step.reward is None for step in run.steps):
         return True
-    # Credit that nobody could give: without anything required, nothing decides.
+    # Credit was left undecided: without anything required, nothing decides.
     lost = any(one.grade.outcome == "error" and one.entry.weight > 0 for one in grades)
     return lost and combined_score(grades) is None and _checks(grades) == "UNGRADED"
 
@@ -274,7 +274,7 @@ def _is_judged(rule: Rule) -> bool:
 
 
 def _answer(judge: Judgement | None, auto_fail: str) -> Answer:
-    """Of an answer that nothing verified. What a judge did not say is unknown, and unknown is not a zero."""
+    """The result of an answer that only a judge can decide; empty where it did not, which is not a zero."""
     if auto_fail:
         return "auto_fail"
     if judge is not None and judge.verdict in ("PASS", "FAIL"):
@@ -282,9 +282,9 @@ def _answer(judge: Judgement | None, auto_fail: str) -> Answer:
     return ""
 
 
-def _voided(judge: Judgement | None, findings: Sequence[Finding]) -> str:
-    """Words that make a model obey them must not get rid of its verdict either. A model that obeys nobody's but our own
-    is a weak judge, and that is not the answer's fault.
+def _manipulation(judge: Judgement | None, findings: Sequence[Finding]) -> str:
+    """Why an answer fails that manipulated its judge. A model that obeyed only the planted instruction is a weak judge,
+    and the answer does not fail for that.
     """
     is_addressed = any(finding.id == "addresses_judge" for finding in findings)
     if judge is None or judge.verdict in ("PASS", "FAIL") or not judge.steered or not is_addressed:
@@ -292,8 +292,8 @@ def _voided(judge: Judgement | None, findings: Sequence[Finding]) -> str:
     return "the answer addresses its judge, and a judge obeyed it"
 
 
-def _held(gates: Mapping[str, Gate], checks: Checks) -> bool | None:
-    """Did everything pass that must? A broken policy counts though no check asked; nothing required is no answer."""
+def _all_required_passed(gates: Mapping[str, Gate], checks: Checks) -> bool | None:
+    """Whether everything required passed, policy included; None where nothing is required."""
     if any(gate.outcome != "pass" for gate in gates.values()):
         return False
     return None if checks == "UNGRADED" else checks == "PASS"
@@ -308,8 +308,8 @@ def combined_score(grades: Sequence[Graded]) -> float | None:
 
 def _mean_score(grades: Sequence[Graded]) -> float | None:
     """Unweighted, of whatever the contract asked for; the built-in patch gate is none of it."""
-    asked = [one for one in grades if one.applies and one.entry.type != PATCH_TYPE]
-    scores = [one.grade.score for one in asked if one.grade.score is not None]
+    counted = [one for one in grades if one.applies and one.entry.type != PATCH_TYPE]
+    scores = [one.grade.score for one in counted if one.grade.score is not None]
     return sum(scores) / len(scores) if scores else None
 
 
@@ -321,22 +321,22 @@ def _checks(grades: Sequence[Graded]) -> Checks:
     return "PASS" if all(one.grade.outcome == "pass" for one in required) else "FAIL"
 
 
-def _reason(decisive: VerdictRule, said: _Said, rule: Rule) -> str:
-    telling = next((step for step in said.steps if step.outcome != "pass"), None)
+def _reason(decisive: VerdictRule, parts: _ReasonParts, rule: Rule) -> str:
+    telling = next((step for step in parts.steps if step.outcome != "pass"), None)
     if telling is not None:
         return f"step {telling.name}: {telling.why}"
-    blocked = [gate for gate in said.gates.values() if gate.outcome != "pass"]
+    blocked = [gate for gate in parts.gates.values() if gate.outcome != "pass"]
     if decisive.name in ("failed", "undecided") and blocked:
         wanted = "fail" if decisive.name == "failed" else "error"
         return next((gate for gate in blocked if gate.outcome == wanted), blocked[0]).why
     if decisive.name == "too little":
-        needs = f"the score {said.score:.2f} is below the threshold {rule.pass_threshold:.2f}"
+        needs = f"the score {parts.score:.2f} is below the threshold {rule.pass_threshold:.2f}"
         return f"every required check passed, but {needs}"
     if decisive.name == "answer without an end":
-        return said.auto_fail
+        return parts.auto_fail
     if _is_judged(rule) and decisive.name not in ("enough", "failed", "undecided"):
-        return _judged_reason(said.judge)
-    return said.acceptance
+        return _judged_reason(parts.judge)
+    return parts.acceptance
 
 
 def _judged_reason(judge: Judgement | None) -> str:

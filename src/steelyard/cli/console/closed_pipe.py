@@ -32,7 +32,7 @@ class _Pipe(io.FileIO):
 
 
 def open_standard_streams() -> bool:
-    """Give each closed standard stream /dev/null, before a file of ours gets its number; whether stdout was closed."""
+    """Give each closed standard stream /dev/null, before an opened file gets its number; whether stdout was closed."""
     closed = [number for number in range(3) if not _is_open(number)]
     for number in closed:
         # The lowest free number is taken, and those below are open by now.
@@ -54,7 +54,7 @@ def _is_open(number: int) -> bool:
 
 
 def outlive_reader() -> None:
-    """Once a process; a terminal, and what tests put in the place of stdout, stay as they are."""
+    """Once for each process. A terminal, and a stdout that tests replaced, stay as they are."""
     out = sys.stdout
     if not isinstance(out, io.TextIOWrapper) or isinstance(getattr(out.buffer, "raw", None), _Pipe):
         return

@@ -194,8 +194,8 @@ class Reporter:
         self._screen.print(Text(line))
 
     def _tally(self) -> Text:
-        done, of = len(self._counted), self._planned.trials
-        head = f"{of} trials" if done == of else f"{done} of {of} trials ended"
+        ended, of = len(self._counted), self._planned.trials
+        head = f"{of} trials" if ended == of else f"{ended} of {of} trials ended"
         took = seconds(time.monotonic() - self._began)
         return Text(f"{head}: {tally(self._counted) or 'no result'}, in {took}", "bold")
 

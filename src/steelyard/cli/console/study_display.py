@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from steelyard.study.protocol.run_study import Notice
 
 QUIET_S = 10.0
-_KEPT = 200  # trials whose time the forecast of the rest is made from
+_FORECAST_TRIALS = 200  # trials whose time the forecast of the rest is made from
 
 
 class StudyDisplay(Observer):
@@ -55,7 +55,7 @@ class StudyDisplay(Observer):
         with self._lock:
             began = self._running.pop(result.trial.id, None)
             if began is not None and result.folders:
-                self._took = [*self._took[-_KEPT:], time.monotonic() - began]
+                self._took = [*self._took[-_FORECAST_TRIALS:], time.monotonic() - began]
 
     def notice(self, notice: Notice, progress: Progress, gate: EnvelopeGate) -> None:
         if notice.kind != "trial":

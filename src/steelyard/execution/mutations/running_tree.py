@@ -83,7 +83,7 @@ class RunningTree:
             return Look(None, None, None)  # it vanished in this moment
 
     def _hold(self, path: str) -> int | None:
-        """The folder at `path`, kept open for the next look: most neighbours change together."""
+        """The folder at `path`, which stays open for the next look, because changes often come from one folder."""
         if self._held is not None and self._held[0] == path:
             return self._held[1]
         self.release()
@@ -122,7 +122,7 @@ class RunningTree:
 
 
 def _mark(status: os.stat_result) -> tuple[int, int, int, int] | None:
-    """None for a status that is too young to be told from the next one."""
+    """None for a status so recent that the next change could have the same times."""
     if time.time_ns() - status.st_ctime_ns < _YOUNG_NS:
         return None
     return (status.st_ino, status.st_size, status.st_ctime_ns, status.st_mode)

@@ -1,4 +1,4 @@
-"""What went through the doors of a sandbox -> events of the run."""
+"""Connections to the allowed hosts of a sandbox -> events of the run."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from steelyard.sandboxes.base import Connection, OnConnection
 
 
 def connection_log(events: EventLog, by: Literal["agent", "check"]) -> OnConnection:
-    """One event for each connection that ended, and for all together that came after the first thousand."""
+    """Logs each of the first thousand connections as it ends, and counts the later ones together."""
 
-    def told(one: Connection) -> None:
+    def log_connection(one: Connection) -> None:
         opened = events.now() - (time.monotonic_ns() - one.opened)  # on the clock of the log
         events.append(
             "network.connection",
@@ -29,4 +29,4 @@ def connection_log(events: EventLog, by: Literal["agent", "check"]) -> OnConnect
             },
         )
 
-    return told
+    return log_connection

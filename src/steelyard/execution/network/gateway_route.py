@@ -134,5 +134,5 @@ def _upstreams(trial: Trial, agent: Agent) -> dict[str, Upstream]:
 
 def _kill(run: LiveRun) -> None:
     """Without a gateway the agent can do nothing more: its processes end, and the run says why."""
-    if run.sandbox_spec is not None:
-        run.sandbox_spec.kill_processes()
+    if run.started_sandbox is not None:
+        run.started_sandbox.kill_processes()

@@ -1,8 +1,8 @@
-"""The doors of the checks -> tried once in a run, before anything of the agent's could have a hand in it.
+"""The allowed hosts of the checks -> tried once in a run, before the agent could influence them.
 
-A host that is away fails every check that needs it: that is this machine's fault, and the run does not count. But whoever
-may reach the network could also take a host away, and a run that does not count is better than one that failed. So
-where the agent has doors of its own they are tried before it starts, and never again after a check has run the change.
+An unreachable host fails every check that needs it. That is a fault of this machine, so the run does not count. But an agent
+with a network could also make a host unreachable, to have a failing run not counted. So where the agent has allowed hosts, the
+hosts of the checks are tried before the agent starts, and never after a check has run the change.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from steelyard.sandboxes.base import AllowedHost
 from steelyard.sandboxes.egress.reachability import unreachable
 
 
-def try_doors_early(run: LiveRun) -> None:
-    """Where the agent may reach a host, of the contract or of its own. One of its own that is away is no failure of its."""
+def try_hosts_before_agent(run: LiveRun) -> None:
+    """Before the agent starts, where it may reach any host. A host of the agent that is unreachable is an InfraFault."""
     own = run.agent.resources.hosts
     if own or AllowedHost.each(run.trial.contract.spec.environment.network):
-        try_doors(run)
+        try_check_hosts(run)
     if away := unreachable(own):
         raise InfraFault(f"a host of the agent cannot be reached: {_listed(away)}")
 
 
-def try_doors(run: LiveRun) -> None:
-    if run.doors_tried:
+def try_check_hosts(run: LiveRun) -> None:
+    if run.were_hosts_tried:
         return
-    run.doors_tried = True
+    run.were_hosts_tried = True
     away = unreachable(AllowedHost.each(run.trial.contract.spec.oracle.network))
     if away:
         raise InfraFault(f"allowed hosts of the checks (oracle.network) cannot be reached: {_listed(away)}")

@@ -38,7 +38,7 @@ def with_stages(spec: SandboxSpec, contract: Contract, kind: str) -> SandboxSpec
 
 
 def refuse_without_enforcement(contract: Contract, agent: Agent, facts: Facts) -> None:
-    """A contract that requires enforced stages is not run by who cannot keep them."""
+    """Refuse a contract that requires enforced stages where the sandbox cannot enforce them."""
     if "enforced_stages" not in contract.spec.policy.require or not agent.in_sandbox:
         return
     if not facts.write_switch:

@@ -2,8 +2,8 @@
 
     steelyard-stage write    writes `request.PID` into /run/steelyard/stage and waits for `answer.PID`
 
-The controller watches the folder from outside. Whoever can write there may ask; a request is at most one short word, read
-without following anything, and an answer is a new file or none.
+The controller watches the folder from outside. Every process that can write there may ask. A request is at most one short word, read
+without following links; an answer is a new file or none.
 """
 
 from __future__ import annotations

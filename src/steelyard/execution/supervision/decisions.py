@@ -23,7 +23,7 @@ _MOST_CHARS = 4000
 
 
 class Decision(NamedTuple):
-    """What somebody decided about an alert, and why."""
+    """A decision about an alert, and its reason."""
 
     decision: Choice
     by: str

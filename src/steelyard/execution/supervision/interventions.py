@@ -4,7 +4,7 @@
     throttle         the agent's processes are stopped for a while, longer each time
     suspend_writes   the workspace is read-only until an operator or the deadline decides
     pause            the agent's processes are stopped until an operator or the deadline decides
-    quarantine       the run ends, is kept, and is not scored until somebody has reviewed it
+    quarantine       the run ends, is kept, and is not scored until it has been reviewed
     terminate        the run ends with the code of the alert
 
 The monitors read the events in the order of the log, a moment after they were appended: ten times a second while the agent

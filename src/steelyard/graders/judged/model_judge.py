@@ -80,12 +80,12 @@ class ModelJudge(Grader):
         panel = Panel.from_environment(self.named_models, case.keys)
         if isinstance(panel, str):
             return Grade.not_applicable(panel)
-        from steelyard.judge.score import prompt_id, scored  # noqa: PLC0415  # 20 ms, only where a model is asked
+        from steelyard.judge.score import prompt_id, score_output  # noqa: PLC0415  # 20 ms, only where a model is asked
 
         if known := _earlier(case, panel, prompt_id()):
             return known
         patch = render_patch(case.change, case.blobs).patch.decode("utf-8", "replace")
-        jury = scored(Produced(self._text(case), case.brief, patch), panel)
+        jury = score_output(Produced(self._text(case), case.brief, patch), panel)
         return _mean(jury, prompt_id())
 
     def _text(self, case: Case) -> str:

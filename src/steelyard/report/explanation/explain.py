@@ -19,7 +19,7 @@ from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.contract.threshold import TOLERANCE
 from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import RUBRIC
-from steelyard.report.one_run import told_by
+from steelyard.report.one_run import check_output
 
 SCHEMA = "steelyard.why/1"
 GATES = {
@@ -122,7 +122,7 @@ class _Record:
         ):
             return ""
         text = (
-            told_by(self.folder, str(grade["name"]))
+            check_output(self.folder, str(grade["name"]))
             if grade.get("check")
             else str(grade.get("output_tail", ""))
         )
@@ -285,9 +285,9 @@ def _reward_parts(verdict: Mapping[str, Any], grading: Mapping[str, Any], record
     evaluation = grading.get("evaluation")
     if evaluation:
         validity = evaluation["validity"]
-        said = [f"{name}: {str(validity[name]).lower()}" for name in _FLAGS]
+        flags = [f"{name}: {str(validity[name]).lower()}" for name in _FLAGS]
         errors = "; ".join(map(str, validity["errors"]))
-        yield Node("evaluation", evaluation["reward"], ", ".join(said) + (f"; {errors}" if errors else ""))
+        yield Node("evaluation", evaluation["reward"], ", ".join(flags) + (f"; {errors}" if errors else ""))
     if verdict.get("subscores"):
         parts = tuple(Node(name, verdict["subscores"].get(name)) for name in SUBSCORES)
         yield Node("subscores", None, "for comparison; they decide nothing", parts=parts)

@@ -61,8 +61,8 @@ class PowerPlan:
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
-        made: dict[str, Any] = to_json(self)
-        return {"schema": made.pop("schema"), "kind": "assumption", **made}
+        data: dict[str, Any] = to_json(self)
+        return {"schema": data.pop("schema"), "kind": "assumption", **data}
 
 
 def plan_power(

@@ -32,13 +32,13 @@ def plan_lines(plan: StudyPlan) -> Iterator[str]:
     )
 
 
-def forecast_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    if not told:
+def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
+    if not forecast:
         return
-    usd, hours = told["usd"], told["hours"]
-    yield f"trials     {told['trials']}"
+    usd, hours = forecast["usd"], forecast["hours"]
+    yield f"trials     {forecast['trials']}"
     yield f"cost       {_spread(usd, 'USD')}"
-    yield f"time       {_spread(hours, 'hours')} with {told['jobs']} at a time; from {told['from']}"
+    yield f"time       {_spread(hours, 'hours')} with {forecast['jobs']} at a time; from {forecast['from']}"
 
 
 def _spread(one: Mapping[str, float | None], unit: str) -> str:

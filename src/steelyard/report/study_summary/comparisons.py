@@ -129,11 +129,11 @@ def _missing(
     records: Sequence[TrialRecord], own: dict[str, Cluster], other: dict[str, Cluster]
 ) -> tuple[str, ...]:
     names = {one.digest: one.contract for one in records}
-    found = [names[digest] for digest, each in own.items() if each.trials and not _tried(other, digest)]
+    found = [names[digest] for digest, each in own.items() if each.trials and not _has_trials(other, digest)]
     return tuple(sorted(found))
 
 
-def _tried(clusters: dict[str, Cluster], digest: str) -> bool:
+def _has_trials(clusters: dict[str, Cluster], digest: str) -> bool:
     return digest in clusters and clusters[digest].trials > 0
 
 

@@ -90,8 +90,8 @@ class Counterfactual:
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
-        made: dict[str, Any] = to_json(self)
-        return {"schema": made.pop("schema"), "label": made.pop("label"), **made}
+        data: dict[str, Any] = to_json(self)
+        return {"schema": data.pop("schema"), "label": data.pop("label"), **data}
 
 
 def rescore(results: ResultSet, rules: Rescoring) -> Counterfactual:

@@ -191,14 +191,14 @@ def deviations_of(
 def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
     if each.get("what") == "deviation":  # of a study from its plan
         rest = {key: value for key, value in each.items() if key not in {"what", "at", "deviation"}}
-        observed = "; ".join(f"{key} {_shown(value)}" for key, value in rest.items())
+        observed = "; ".join(f"{key} {_value_text(value)}" for key, value in rest.items())
         return f"study: {each.get('deviation')}", "as planned", observed
     detail = each.get("limit") or each.get("check")
     what = str(each.get("what")) + (f" {detail}" if detail else "")
-    return what, _shown(each.get("planned")), _shown(each.get("observed"))
+    return what, _value_text(each.get("planned")), _value_text(each.get("observed"))
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None:
         return "none"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -286,5 +286,5 @@ class StudySummary:
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
-        made: dict[str, Any] = to_json(self)
-        return {"schema": made.pop("schema"), **made}
+        data: dict[str, Any] = to_json(self)
+        return {"schema": data.pop("schema"), **data}

@@ -34,11 +34,15 @@ class ResultSet:
     plan_note: str = ""  # how far the plan of the study was carried out; "" where it is complete
     study_deviations: tuple[Mapping[str, Any], ...] = ()  # of the plan, and of the study from its plan
 
-    def interim_level(self, done: int) -> float:
+    def interim_level(self, finished: int) -> float:
         """The confidence level of a comparison: 0.95 at the end, higher at a look before it (alpha spending)."""
-        if self.planned_trials is None or self.stopping_rule is None or not 0 < done < self.planned_trials:
+        if (
+            self.planned_trials is None
+            or self.stopping_rule is None
+            or not 0 < finished < self.planned_trials
+        ):
             return 0.95
-        fractions = [done / self.planned_trials, 1.0]
+        fractions = [finished / self.planned_trials, 1.0]
         if self.stopping_rule == "pocock":
             return 1 - boundaries("pocock", fractions)[0].nominal
         return 1 - boundaries("obrien_fleming", fractions)[0].nominal
@@ -122,10 +126,10 @@ def _plan_of(folder: Path, lines: list[Line]) -> dict[str, Any]:
 def _plan_note(planned: int, lines: list[Line], end: Mapping[str, Any]) -> str:
     if end.get("how") == "complete":
         return ""
-    done = len({line.get("trial") for line in lines})
+    finished = len({line.get("trial") for line in lines})
     how = f"the study ended: {end.get('how')}" if end.get("what") == "end" else "the study has not ended"
     why = f" ({end.get('why')})" if end.get("why") else ""
-    return f"{done} of {planned} planned trials have a result; {how}{why}"
+    return f"{finished} of {planned} planned trials have a result; {how}{why}"
 
 
 def _study_of(line: Line) -> Mapping[str, Any]:

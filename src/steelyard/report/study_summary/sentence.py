@@ -78,7 +78,7 @@ def _missing(pairs: Sequence[Pair], more: int | None) -> str:
 def _undecided(undecided: int, found: str, *, is_fragile: bool) -> str:
     if not undecided:
         return ""
-    said = _count(undecided, "undecided trial")
+    trials = _count(undecided, "undecided trial")
     if is_fragile:
-        return f"; fragile: {said} could change this"
-    return f"; {said} would not change this" if found != "undecided" else f"; {said} would not settle it"
+        return f"; fragile: {trials} could change this"
+    return f"; {trials} would not change this" if found != "undecided" else f"; {trials} would not settle it"

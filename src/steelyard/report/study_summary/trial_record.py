@@ -78,8 +78,8 @@ class Trials:
 
 def trials_of(results: ResultSet) -> Trials:
     """Lines are in order of time. A further attempt replaces the attempt before; another first attempt is a repeat."""
-    kept: list[TrialRecord | None] = []
-    last: dict[str, tuple[int, int]] = {}  # trial -> (place in kept, attempt)
+    records: list[TrialRecord | None] = []
+    last: dict[str, tuple[int, int]] = {}  # trial -> (place in records, attempt)
     attempted: dict[str, int] = {}
     invalid: dict[str, int] = {}
     repeated = 0
@@ -91,13 +91,13 @@ def trials_of(results: ResultSet) -> Trials:
         if isinstance(trial, str) and trial in last:
             place, before = last[trial]
             if attempt > before:
-                kept[place] = None
+                records[place] = None
             else:
                 repeated += 1
         if isinstance(trial, str):
-            last[trial] = (len(kept), attempt)
-        kept.append(record)
-    return Trials(tuple(one for one in kept if one is not None), attempted, invalid, repeated)
+            last[trial] = (len(records), attempt)
+        records.append(record)
+    return Trials(tuple(one for one in records if one is not None), attempted, invalid, repeated)
 
 
 def record_of(line: Line, context: RunContext | None) -> TrialRecord:

@@ -42,9 +42,9 @@ class TwoAgents:
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
-        made: dict[str, Any] = to_json(replace(self, pairs=()))
-        del made["pairs"]
-        return {"schema": made.pop("schema"), **made}
+        data: dict[str, Any] = to_json(replace(self, pairs=()))
+        del data["pairs"]
+        return {"schema": data.pop("schema"), **data}
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,17 +126,17 @@ def _brief(row: Row, payload: Mapping[str, Any]) -> Row:
 
 
 def _call(row: Row, payload: Mapping[str, Any]) -> Row:
-    given = payload.get("argv") or payload.get("input") or ""
-    if isinstance(given, Mapping):
-        given = (
-            given.get("command")
-            or given.get("cmd")
-            or given.get("path")
-            or given.get("file_path")
-            or dict(given)
+    call_input = payload.get("argv") or payload.get("input") or ""
+    if isinstance(call_input, Mapping):
+        call_input = (
+            call_input.get("command")
+            or call_input.get("cmd")
+            or call_input.get("path")
+            or call_input.get("file_path")
+            or dict(call_input)
         )
-    said = " ".join(map(str, given)) if isinstance(given, list) else str(given)
-    return _with(row, f"{payload.get('tool') or payload.get('kind', 'other')}: {said}")
+    text = " ".join(map(str, call_input)) if isinstance(call_input, list) else str(call_input)
+    return _with(row, f"{payload.get('tool') or payload.get('kind', 'other')}: {text}")
 
 
 def _result(row: Row, payload: Mapping[str, Any]) -> Row:

@@ -183,7 +183,7 @@ def _rate(progress: Progress, agent: str) -> float | None:
     return sum(one.successes for one in clusters) / trials if trials else None
 
 
-def _done(progress: Progress) -> Iterator[Criterion]:
+def _plan_complete(progress: Progress) -> Iterator[Criterion]:
     yield _complete("plan_done", progress, list(progress.trials.values()))
     yield _spend(progress)
 
@@ -196,7 +196,7 @@ _ENTRY: dict[Stage, Callable[[Progress], Iterator[Criterion]]] = {
 _EXIT: dict[Stage, Callable[[Progress], Iterator[Criterion]]] = {
     "shakedown": _records,
     "pilot": _endpoint,
-    "main": _done,
+    "main": _plan_complete,
 }
 
 

@@ -36,7 +36,7 @@ class EnvelopeGate(Gate):
         self._changed = threading.Condition()
         self._spent: Counter[str] = Counter()  # by contract digest
         self._reserved: Counter[str] = Counter()
-        self._held: dict[str, list[int]] = {}  # by trial
+        self._reserved_caps: dict[str, list[int]] = {}  # by trial
         self._closed = ""
 
     @property
@@ -80,15 +80,15 @@ class EnvelopeGate(Gate):
                     return full
                 self._changed.wait(_POLL_S)
             self._reserved[contract] += cap
-            self._held.setdefault(trial.id, []).append(cap)
+            self._reserved_caps.setdefault(trial.id, []).append(cap)
         return ""
 
     def leave(self, trial: Trial, cost_usd: float | None) -> None:
         contract = trial.contract.digest
         with self._changed:
-            cap = self._held[trial.id].pop()
-            if not self._held[trial.id]:
-                del self._held[trial.id]
+            cap = self._reserved_caps[trial.id].pop()
+            if not self._reserved_caps[trial.id]:
+                del self._reserved_caps[trial.id]
             self._reserved[contract] -= cap
             self._spent[contract] += cap if cost_usd is None else micro(cost_usd)
             self._changed.notify_all()

@@ -109,8 +109,8 @@ def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
         for agent in plan.agents
         for contract, _ in everything
     }
-    told = forecast(slots, history or History(), caps, jobs=wish.jobs, seed=wish.seed)
-    return MadePlan(plan.model_copy(update={"forecast": told}), order_csv(slots))
+    expected = forecast(slots, history or History(), caps, jobs=wish.jobs, seed=wish.seed)
+    return MadePlan(plan.model_copy(update={"forecast": expected}), order_csv(slots))
 
 
 def _check_budget(budget: Envelopes, contracts: Sequence[tuple[Contract, Path]]) -> None:

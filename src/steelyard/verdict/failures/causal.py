@@ -24,15 +24,15 @@ class Sentence(NamedTuple):
 
 def causal_summary(events: Sequence[ShortEvent]) -> dict[str, Any] | None:
     """None where the events tell nothing."""
-    said = [*_of_work(events), *_of_alerts(events), *_of_checks(events), *_of_the_end(events)]
-    if not said:
+    sentences = [*_of_work(events), *_of_alerts(events), *_of_checks(events), *_of_the_end(events)]
+    if not sentences:
         return None
     return {
         "label": LABEL,
         "sentences": [
-            {"text": one.text[:MOST_CHARS], "events": list(one.events)} for one in said[:MOST_SENTENCES]
+            {"text": one.text[:MOST_CHARS], "events": list(one.events)} for one in sentences[:MOST_SENTENCES]
         ],
-        "left_out": max(0, len(said) - MOST_SENTENCES),
+        "left_out": max(0, len(sentences) - MOST_SENTENCES),
     }
 
 

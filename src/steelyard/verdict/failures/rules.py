@@ -236,8 +236,8 @@ def _hallucination(case: FailureCase) -> Iterator[FailureTag]:
 
 def _regression(case: FailureCase) -> Iterator[FailureTag]:
     for one in case.grades:
-        kept = one.grade.data.get("pass_to_pass")
-        broken = kept.get("failed") if isinstance(kept, dict) else None
+        preserved = one.grade.data.get("pass_to_pass")
+        broken = preserved.get("failed") if isinstance(preserved, dict) else None
         if one.grade.outcome == "fail" and broken:
             pointer = pointers_of(one)[0]
             ids = tuple(f"{pointer}#{test}" for test in list(broken)[:MOST_IDS])
@@ -246,8 +246,8 @@ def _regression(case: FailureCase) -> Iterator[FailureTag]:
 
 def _overflow(case: FailureCase) -> Iterator[FailureTag]:
     for event in case.events("model.error"):
-        said = str(event.payload.get("message") or event.payload.get("error") or event.payload)
-        if found := _OVERFLOW.search(said):
+        text = str(event.payload.get("message") or event.payload.get("error") or event.payload)
+        if found := _OVERFLOW.search(text):
             yield FailureTag("context_overflow", (_event(event),), found[0])
             return
 

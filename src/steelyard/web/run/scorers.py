@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from steelyard.report.html.element import Child, Markup, join, tag
-from steelyard.report.one_run import told_by
+from steelyard.report.one_run import check_output
 from steelyard.web.layout import card, empty, facts, table
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
@@ -70,7 +70,7 @@ def _row(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> Mark
 
 def _detail(record: RunRecord, grade: Mapping[str, Any], *, is_short: bool) -> Markup:
     name = str(grade.get("name", ""))
-    output = str(grade.get("output_tail") or "") or told_by(record.folder.path, name)
+    output = str(grade.get("output_tail") or "") or check_output(record.folder.path, name)
     data = grade.get("data")
     pairs: list[tuple[str, Child]] = [("why", cut(str(grade.get("why", "")), 2000))]
     if not is_short:

@@ -64,9 +64,9 @@ def _cut(name: str, width: int, options: ConsoleOptions) -> str:
 def _tail(one: AgentNumbers) -> str:
     passed = next(each for each in one.categories if each.name == "success").count
     noun = "contract" if one.success.clusters == 1 else "contracts"
-    said = f"{passed} of {one.success.n}, {one.success.clusters} {noun}"
+    count = f"{passed} of {one.success.n}, {one.success.clusters} {noun}"
     undecided = one.bounds.undecided
-    return f"{said}, {undecided} undecided" if undecided else said
+    return f"{count}, {undecided} undecided" if undecided else count
 
 
 def _scale(width: int) -> str:

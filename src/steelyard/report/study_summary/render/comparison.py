@@ -80,9 +80,9 @@ def _flips(one: AgentComparison) -> Section:
 
 def _runs(flip: Flip) -> str:
     """The first run of each agent, as a path that `steelyard show` takes."""
-    return " ".join(_shown(runs[0]) for runs in (flip.first_runs, flip.second_runs) if runs)
+    return " ".join(_run_path(runs[0]) for runs in (flip.first_runs, flip.second_runs) if runs)
 
 
-def _shown(folder: str) -> str:
+def _run_path(folder: str) -> str:
     path, here = Path(folder), Path.cwd()
     return str(path.relative_to(here)) if path.is_absolute() and path.is_relative_to(here) else folder

@@ -275,13 +275,13 @@ def _found_modes(summary: StudySummary) -> Iterator[Section]:
 
 def _phases(phases: Mapping[str, Mapping[str, float | None]]) -> Iterator[tuple[str, str]]:
     for phase, parts in phases.items():
-        said = []
+        amounts = []
         for unit, value in parts.items():
             if unit.endswith("_unknown_trials"):
-                said += [f"({value:.0f} trials unknown)"] if value else []
+                amounts += [f"({value:.0f} trials unknown)"] if value else []
             else:
-                said.append(_amount(unit, value))
-        yield phase, " ".join(said)
+                amounts.append(_amount(unit, value))
+        yield phase, " ".join(amounts)
 
 
 def _amount(unit: str, value: float | None) -> str:
