@@ -22,6 +22,7 @@ class Summary:
     termination: str = "infrastructure"
     rationale: str = "the run did not record how it ended"
     stopped_by: str | None = None  # "budget wall_s", "operator SIGINT"; None: the agent finished
+    is_lasting: bool = False  # of `infrastructure`: another attempt would end the same
     patch_refused: str = ""
     models: ModelUsage = field(default_factory=ModelUsage)
     types: Counter[str] = field(default_factory=Counter)
@@ -136,6 +137,7 @@ class Summary:
         if event.type == "termination" and payload.get("code") in CODES:
             self.termination, self.rationale = payload["code"], str(payload.get("rationale", ""))
             self.alert, self.event = payload.get("alert"), payload.get("event")
+            self.is_lasting = payload.get("lasting") is True
             by = payload.get("by")
             self.stopped_by = by if isinstance(by, str) else None
         elif event.type == "step.end" and payload.get("code") in CODES:
