@@ -36,6 +36,9 @@ class Summary:
     acceptance_ns: int = 0
     wall_ns: int = 0
     edits: int = 0  # changed paths
+    gaps: int | None = (
+        None  # of those, how many were not logged while the agent worked; None: nothing was captured
+    )
     alert: int | None = None  # the event that the termination follows from
     event: int | None = None  # the alert, or the end of the agent's stage
     alerts: list[dict[str, Any]] = field(default_factory=list)
@@ -187,6 +190,9 @@ class Summary:
             self._untimed += payload.get("wall_ns") is None
         elif kind == "capture.end":
             self.edits = _number(payload.get("entries"))
+            gaps = payload.get("gaps")
+            count = gaps.get("count") if isinstance(gaps, Mapping) else None
+            self.gaps = None if not isinstance(count, int) else count + (self.gaps or 0)
         elif kind == "permission.decision":
             self.denied += payload.get("decision") == "deny"
 

@@ -123,6 +123,7 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
     options = trial.options.gateway
     return {
         "mode": "replay" if options.replay else "record" if options.record else "live",
+        "cassette": options.replay or options.record or None,
         "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
         "keeps_text": not options.digests_only,
         "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},
