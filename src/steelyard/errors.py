@@ -4,7 +4,8 @@
     ├── OperatorFault   the command was wrong           stop, exit 2
     ├── ContractFault   the author's mistake            its trials do not run, the others do, exit 2
     ├── InfraFault      this machine, not the agent     another attempt, then the trial is invalid, exit 3
-    │   └── MissingCapability   it will not get better      no other attempt, exit 3
+    │   └── LastingFault        another attempt ends the same     no other attempt, exit 3
+    │       └── MissingCapability   this machine lacks something
     ├── AgentFault      the agent's own doing           counted, never retried
     └── GraderFault     a grader could not decide       that grade is `error`, never a zero
 
@@ -59,7 +60,11 @@ class InfraFault(SteelyardError):
     """The machine let us down: a full disk, a dead launcher, a missing kernel feature."""
 
 
-class MissingCapability(InfraFault):
+class LastingFault(InfraFault):
+    """Another attempt does not mend it: a key that a server refuses, a request that no cassette has."""
+
+
+class MissingCapability(LastingFault):
     """The machine lacks something, and waiting does not change that: a toolchain, a kernel feature, a permission."""
 
 

@@ -68,7 +68,7 @@ def test_an_agent_reaches_what_the_contract_names_and_checks_do_not(
     manifest = json.loads(Path(said.line["folder"], "manifest.json").read_bytes())
     assert manifest["environment"]["network"] == allowed_hosts
     report = json.loads(next(Path(said.line["folder"]).rglob("report.json")).read_bytes())
-    assert report["replayable"] is False
+    assert report["replay"] == [{"kind": "changes"}]
     shown = steelyard("show", said.line["folder"])
     assert f"network agent {allowed_hosts[0]}" in " ".join(shown.out.split())
 

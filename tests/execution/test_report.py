@@ -24,6 +24,13 @@ def report(line: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def types_of(line: dict[str, Any], seqs: list[int]) -> list[str]:
+    """The types of the events that an alert follows from."""
+    log = Path(line["folder"], "events.jsonl").read_text().splitlines()
+    told = {one["seq"]: one["type"] for one in map(json.loads, log)}
+    return [told[seq] for seq in seqs]
+
+
 def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
@@ -33,6 +40,7 @@ def test_an_agent_that_ran_out_of_time_leaves_an_alert_and_an_intervention(
     (alert,), (intervention,) = told["alerts"], told["interventions"]
     assert (alert["code"], alert["stage"], alert["threshold"]) == ("wall_time", "write", {"wall_s": 1})
     assert alert["signals"]["spent_s"] >= 1
+    assert types_of(line, alert["events"]) == ["stage.enter", "brief"]
     assert (intervention["action"], intervention["alert"]) == ("terminate", alert["event"])
     assert told["termination"]["by"] == intervention["by"] == line["stopped_by"] == "budget wall_s"
     ended = told["termination"]
@@ -50,6 +58,7 @@ def test_a_process_killed_for_its_memory_is_an_intervention_though_the_agent_wen
         pytest.skip("nothing limits memory here")
     told = report(line)
     assert [one["code"] for one in told["alerts"]] == ["memory"]
+    assert types_of(line, told["alerts"][0]["events"])[0] == "stage.enter"
     assert [one["action"] for one in told["interventions"]] == ["kill"]
     assert told["termination"]["code"] == "completed"
     assert told["termination"]["alert"] is None
@@ -60,9 +69,11 @@ def test_a_check_that_its_time_limit_ended_is_an_intervention(
 ) -> None:
     check = {"id": "slow", "cmd": "sleep 60", "timeout_s": 1}
     contract = author.write(oracle={"checks": [check], "reference": "reference.patch"})
-    told = report(steelyard("run", contract, "--agent", script(FIX), "--json").line)
+    line = steelyard("run", contract, "--agent", script(FIX), "--json").line
+    told = report(line)
     (alert,), (intervention,) = told["alerts"], told["interventions"]
     assert (alert["code"], alert["check"], alert["stage"]) == ("check_time", "slow", "acceptance")
+    assert types_of(line, alert["events"]) == ["check.start", "check.run"]
     assert (intervention["action"], intervention["alert"]) == ("kill", alert["event"])
 
 

@@ -111,7 +111,9 @@ def test_a_request_that_was_not_recorded_names_the_nearest_and_the_first_differe
     assert "messages[0].content character 15" in message
     assert "calc.py" in message
     assert "main.py" in message
-    assert message.removeprefix("this request") in again.failures[0].replace("a request", "")
+    assert message.removeprefix("this request was not recorded: ") in again.failures[0]
+    assert str(tmp_path / "tape") in again.failures[0]
+    assert again.route.is_lasting
     assert again.payloads("model.error")[0]["kind"] == "cassette"
 
 

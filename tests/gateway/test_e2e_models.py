@@ -86,6 +86,7 @@ def test_a_run_that_reaches_its_token_cap_is_stopped(
     assert len(model.ledger) == 3  # one refusal, two answers
     (alert,) = [one for one in payloads(line, "monitor.alert") if one["code"] == "token_cap"]
     assert alert["threshold"] == {"tokens": 2500}
+    assert len(alert["events"]) == 2  # the last request and its cost
 
 
 def test_prices_of_the_operators_own_are_used_and_named(
@@ -104,7 +105,7 @@ def test_a_key_that_the_upstream_refuses_makes_the_run_invalid(
     author: Author, steelyard: Steelyard, script: Any
 ) -> None:
     with run_with(steelyard, author, script, [{"status": 401, "body": "no"}]) as (said, _):
-        line = said.lines[-1]
+        (line,) = said.lines  # no second attempt
     assert (line["status"], line["termination"]) == ("invalid", "infrastructure")
     assert "refused the key in ANTHROPIC_API_KEY" in line["rationale"]
 

@@ -148,12 +148,24 @@ def test_an_upstream_that_has_answered_before_is_not_blamed(rig: MakeRig) -> Non
     assert made.failures == []
 
 
-def test_a_refused_key_fails_the_run_and_its_message_stays_outside(rig: MakeRig) -> None:
-    made = rig([{"status": 401, "body": "Incorrect API key provided: sk-real-0123"}])
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_fails_the_run_for_good_and_its_message_stays_outside(
+    rig: MakeRig, status: int
+) -> None:
+    made = rig([{"status": status, "body": "Incorrect API key provided: sk-real-0123"}])
     got = made.ask()
-    assert got.status == 401
+    assert got.status == status
     assert b"sk-real" not in got.body
     assert "ANTHROPIC_API_KEY" in made.failures[0]
+    assert made.route.is_lasting
+
+
+def test_a_key_that_a_model_took_before_is_not_blamed(rig: MakeRig) -> None:
+    branch = {"match": "another", "turns": [{"status": 403, "body": "not this model"}]}
+    made = rig({"turns": [{"text": "yes"}], "branches": [branch], "usage": USAGE})
+    asked = [{"role": "user", "content": "another"}]
+    assert [made.ask().status, made.ask(messages=asked).status] == [200, 403]
+    assert made.failures == []
 
 
 def test_a_gateway_whose_thread_dies_tells_the_run(rig: MakeRig) -> None:

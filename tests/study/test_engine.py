@@ -11,7 +11,7 @@ import pytest
 from fake_study import FakeStudy, Watcher
 
 from steelyard.contract.contract import Contract
-from steelyard.errors import ContractFault, InfraFault, MissingCapability, OperatorFault
+from steelyard.errors import ContractFault, InfraFault, LastingFault, MissingCapability, OperatorFault
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.plan.trial import Plan, Trial
 from steelyard.sandboxes.base import SandboxSpec
@@ -135,6 +135,22 @@ def test_a_run_that_the_machine_spoiled_is_run_again_and_both_are_kept(
     assert [one["attempt"] for one in manifests] == [1, 2]
     assert manifests[0]["id"] == manifests[1]["id"] == result.trial.id
     assert manifests[1]["retries"] == [{"attempt": 2, "why": "the launcher died", "wait_s": 1.0}]
+
+
+def test_a_run_that_another_attempt_does_not_mend_is_made_once(fake_study: FakeStudy, contract: Make) -> None:
+    starts: list[SandboxSpec] = []
+
+    def refuse(box: SandboxSpec) -> None:
+        starts.append(box)
+        if len(starts) == 2:  # the first looks for the agent's program
+            raise LastingFault("the upstream refused the key in SOME_KEY")
+
+    fake_study.on_start = refuse
+    (result,) = fake_study.engine().run([Trial(contract(), "command:true")])
+    assert [(one.verdict.status, one.evidence.summary.is_lasting) for one in result.records] == [
+        ("invalid", True)
+    ]
+    assert (result.retries, fake_study.waits_s) == ((), [])
 
 
 def test_a_machine_that_spoils_every_run_makes_the_trial_invalid(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.errors import InfraFault, MissingCapability
+from steelyard.errors import InfraFault, LastingFault, MissingCapability
 from steelyard.plan.trial import Retry
 from steelyard.study.retry_policy import RetryPolicy, UngradedRun, machine_fault
 
@@ -30,6 +30,10 @@ def test_a_run_is_attempted_twice() -> None:
 
 def test_a_lasting_fault_is_not_attempted_again() -> None:
     assert RetryPolicy().next_preparation(1, MissingCapability("absent")) is None
+
+
+def test_a_refused_key_is_not_attempted_again() -> None:
+    assert RetryPolicy().next_run(1, "refused", LastingFault("refused")) is None
 
 
 def test_a_grading_that_failed_does_not_run_the_agent_again() -> None:

@@ -54,6 +54,7 @@ class Ending:
     answer: str | None = None  # its final response, where that is not all that its process printed
     trace: Mapping[str, Any] | None = None  # what the client's own trace told, where it has one
     native: tuple[NativeFile, ...] = ()  # session files that the client left
+    is_lasting: bool = False  # of `infrastructure`: another attempt would end the same
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
 """A limit that was reached -> a `monitor.alert`, and the `intervention` that followed from it.
 
-    monitor.alert  {"code": "memory", "stage": "write", "signals": {"oom_kills": 2}, "threshold": {"limit_mb": 512}}
+    monitor.alert  {"code": "memory", "stage": "write", "signals": {"oom_kills": 2}, "threshold": {"limit_mb": 512},
+                    "events": [9, 14]}
     intervention   {"action": "kill", "code": "memory", "alert": 17}
 
-An alert is a function of what it names as signals; its intervention names the alert by its `seq`. A limit that ends the
+An alert is a function of what it names as signals; `events` has the `seq` of the last events of the kinds that it follows
+from; its intervention names the alert by its `seq`. A limit that ends the
 run asks for a stop, as everything does that stops a run: `request_stop` records that intervention.
 """
 
@@ -26,6 +28,18 @@ if TYPE_CHECKING:
 
 # What follows from a limit that stops no run: a process is killed, or the kernel refuses a write or a fork.
 Action = Literal["kill", "refuse"]
+# Alert -> the kinds of events that it follows from.
+FOLLOWS: Mapping[str, tuple[str, ...]] = {
+    "wall_time": ("stage.enter", "brief"),
+    "memory": ("stage.enter", "sandbox.sample"),
+    "disk": ("stage.enter", "sandbox.sample"),
+    "processes": ("stage.enter", "sandbox.sample"),
+    "token_cap": ("model.request", "cost"),
+    "cost_cap": ("model.request", "cost"),
+    "model_call_cap": ("model.request",),
+    "output": ("stage.enter", "tool.result"),
+}
+CHECK_FOLLOWS = ("check.start", "check.run")  # of every alert about a check
 TIME_IS_UP = "the wall-clock budget of the run was used up"
 
 
@@ -33,7 +47,10 @@ def raise_alert(
     run: LiveRun, code: str, stage: str, measured: Mapping[str, Any], action: Action | None
 ) -> int:
     """The alert's `seq`. `measured` has its signals and its threshold, and names the check that it is about."""
-    seq = run.events.append("monitor.alert", "monitor", {"code": code, "stage": stage, **measured})
+    kinds = CHECK_FOLLOWS if stage == "acceptance" else FOLLOWS[code]
+    events = sorted(run.last_events[kind] for kind in kinds if kind in run.last_events)
+    payload = {"code": code, "stage": stage, **measured, "events": events}
+    seq = run.events.append("monitor.alert", "monitor", payload)
     if action is not None:
         run.events.append("intervention", "harness", {"action": action, "code": code, "alert": seq})
     return seq

@@ -19,6 +19,7 @@ from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import InUse
+from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
@@ -73,6 +74,7 @@ class LiveRun:
     gaps: tuple[str, ...] = ()  # changed paths of which no event was logged while the agent worked
     watch: WorkspaceWatch | None = None  # of the agent's workspace
     left: int | None = None  # the event of the agent's end
+    last_events: dict[str, int] = field(default_factory=dict)  # by type; alerts name what they follow from
     on_phase: OnPhase = ignore_phase
     outputs: OutputStore = field(init=False)
     in_use: InUse = field(init=False)
@@ -90,6 +92,7 @@ class LiveRun:
         self.stages.is_suspended = lambda: self.interventions.are_writes_suspended
         self.interventions.allows_writes = lambda: self.stages.allows_writes
         self.events.subscribe(self.stages.observe)
+        self.events.subscribe(self._note_event)
 
     @property
     def blobs(self) -> Blobs:
@@ -106,6 +109,9 @@ class LiveRun:
         if self.captured is None:
             raise InfraFault("the workspace was never captured")
         return self.captured
+
+    def _note_event(self, event: Event) -> None:
+        self.last_events[event.type] = event.seq
 
     def request_stop(self, request: StopRequest) -> bool:
         """End the agent's work; from any thread. False when another request came first, or the run is over."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from steelyard.agents.base import Ending
 from steelyard.agents.catalogue import agent_for
 from steelyard.environment.prepare import Environment
-from steelyard.errors import ContractFault, InfraFault, OperatorFault
+from steelyard.errors import ContractFault, InfraFault, LastingFault, OperatorFault
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.seal import seal
 from steelyard.evidence.trace.model_usage import NO_REQUEST
@@ -61,7 +61,7 @@ def run_trial(  # noqa: PLR0913  # options, by name
         run.discard()  # nothing was tried, so there is nothing to keep
         raise
     except InfraFault as fault:
-        run.ending = Ending("infrastructure", str(fault))
+        run.ending = Ending("infrastructure", str(fault), is_lasting=isinstance(fault, LastingFault))
     except OSError as error:  # a full disk, too many open files: a fault of this machine
         run.ending = Ending("infrastructure", f"an operation failed on this machine: {error}")
     except Exception as defect:  # noqa: BLE001  # a defect of Steelyard fails this run, with a message, and no other run
@@ -106,6 +106,7 @@ def _terminate(run: LiveRun) -> None:
             "evidence": None if stop is None else dict(stop.evidence),
             "alert": alert,
             "event": alert or run.left,
+            **({"lasting": True} if ending.is_lasting else {}),
         },
     )
     run.events.append("run.end", "harness", {"peak_memory_bytes": run.exit_stats.peak_memory_bytes})

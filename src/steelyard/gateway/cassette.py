@@ -94,6 +94,7 @@ class CassettePlayer:
     """Answers the requests of one trial."""
 
     def __init__(self, folder: Path, placeholders: Mapping[str, str]) -> None:
+        self.folder = folder
         self._placeholders = placeholders
         self._by_digest: dict[str, list[_Recorded]] = {}
         self._all: list[_Recorded] = []

@@ -198,7 +198,8 @@ class Exchange:
             raise
         except CassetteMiss as miss:
             self._record_error("cassette", str(miss), None)
-            self.route.fail(f"replay: a request was not recorded: {miss}")
+            where = self.route.player.folder if self.route.player is not None else "the cassette"
+            self.route.fail(f"replay: a request was not recorded in {where}: {miss}", is_lasting=True)
             raise Refusal(400, f"this request was not recorded: {miss}") from miss
         except Refusal as refusal:
             self._record_error("refused", refusal.message, refusal.status)
@@ -233,8 +234,8 @@ class Exchange:
             return
         provider = self.endpoint.provider
         names = " or ".join(self.route.upstreams[provider].provider.key_names)
-        if answer.status == 401:
-            self.route.blame_upstream(f"the upstream of {provider} refused the key in {names} (HTTP 401)")
+        refused = f"the upstream of {provider} refused the key in {names} (HTTP {answer.status})"
+        self.route.blame_upstream(refused, is_lasting=True)
         raise Refusal(answer.status, f"the upstream of {provider} refused the request (HTTP {answer.status})")
 
     async def _relay(self, answer: Answer, usage_filter: UsageFilter | None) -> web.StreamResponse:

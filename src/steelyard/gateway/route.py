@@ -48,6 +48,7 @@ class Route:
     held_bytes: int = 0
     succeeded: bool = False  # a model has answered
     failure: str = ""  # why the gateway could not do its work
+    is_lasting: bool = False  # the failure, in every attempt
     cap: CapReached | None = None
     closed: bool = False
     clock: WaitClock = field(default_factory=WaitClock)
@@ -57,18 +58,18 @@ class Route:
     def open(self) -> None:
         self.server.add(self)
 
-    def fail(self, why: str) -> None:
-        """The machine or the gateway let the run down; the run does not count."""
+    def fail(self, why: str, *, is_lasting: bool = False) -> None:
+        """The machine or the gateway let the run down; the run does not count. A lasting failure comes back in every attempt."""
         with self._lock:
             if self.failure or self.closed:
                 return
-            self.failure = why
+            self.failure, self.is_lasting = why, is_lasting
         self.on_failure()
 
-    def blame_upstream(self, why: str) -> None:
+    def blame_upstream(self, why: str, *, is_lasting: bool = False) -> None:
         """An upstream that never answered is no failure of the agent. One that did may have been brought down by it."""
         if not self.succeeded:
-            self.fail(why)
+            self.fail(why, is_lasting=is_lasting)
 
     def reach(self, cap: CapReached) -> None:
         """A cap ends the run."""

@@ -12,9 +12,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from steelyard.evidence.folder.folder import CHECKS, GRADINGS, RunFolder
+from steelyard.evidence.folder.folder import CHECKS, GRADINGS, MANIFEST, RunFolder
 from steelyard.evidence.output_view import output_text
+from steelyard.evidence.replay_ways import replay_ways
 from steelyard.evidence.trace.chain import read_events
+from steelyard.evidence.trace.summary import summarise_events
 from steelyard.filesystem.plain_file import open_plain
 from steelyard.filesystem.tree import shown
 from steelyard.judge.saved_calibration import calibration_lines
@@ -51,6 +53,24 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     _print_findings(console, result)
     _print_outputs(console, result)
     console.print(Text(f"\nevidence in {shown(result['folder'])}", "dim"))
+    for line in replay_lines(RunFolder(Path(result["folder"]))):
+        console.print(Text(line, "dim"))
+
+
+def replay_lines(folder: RunFolder) -> list[str]:
+    """How the result can be had again; nothing of a record that cannot be read."""
+    try:
+        ways = replay_ways(folder.read_json(MANIFEST), summarise_events(read_events(folder.events)))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return []
+    if not ways:
+        return ["replay: not possible from this record alone"]
+    lines = {
+        "changes": f"`steelyard replay {folder.run_id}` makes the recorded changes again",
+        "cassette": "`steelyard run` with the same agent and `--replay {}` gives the recorded answers of its models",
+        "agent": "`steelyard run` with the same agent, which had no network",
+    }
+    return [f"replay: {lines[way.kind].format(one_line(way.cassette))}" for way in ways]
 
 
 def print_timeline(console: Console, folder: RunFolder) -> None:

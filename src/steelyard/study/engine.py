@@ -37,7 +37,7 @@ from steelyard.study.gate import Gate, Withheld
 from steelyard.study.judging import Judging
 from steelyard.study.observer import Observer, SerialObserver, TrialResult
 from steelyard.study.record import Record, grade_evidence
-from steelyard.study.retry_policy import RetryPolicy, UngradedRun, machine_fault
+from steelyard.study.retry_policy import RetryPolicy, UngradedRun, fault_of, machine_fault
 
 MACHINE_FAULTS = (InfraFault, OSError)
 DEFECT = "defect.txt"
@@ -168,8 +168,10 @@ class _Study:
         environment = self._environments.environment_of(trial, lambda: self._prepare(attempts))
         for number in itertools.count(1):
             fault = self._attempt(attempts, environment)
-            why = str(fault) if fault is not None else attempts.spoiled_by
-            if not why or not self._wait(attempts, self._engine.retry.next_run(number, why, fault)):
+            spoiled = fault if fault is not None else fault_of(attempts.records[-1].evidence)
+            if spoiled is None:
+                break
+            if not self._wait(attempts, self._engine.retry.next_run(number, str(spoiled), spoiled)):
                 break
         return fault
 
@@ -245,9 +247,3 @@ class _Attempts:
     trial: Trial
     records: list[Record] = field(default_factory=list)
     retries: list[Retry] = field(default_factory=list)
-
-    @property
-    def spoiled_by(self) -> str:
-        """What the machine did to the last run; empty when it counts."""
-        evidence = self.records[-1].evidence
-        return evidence.rationale or "infrastructure" if evidence.termination == "infrastructure" else ""

@@ -27,7 +27,14 @@ from typing import Any, NamedTuple
 
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
-from steelyard.errors import ContractFault, InfraFault, MissingCapability, OperatorFault, SteelyardError
+from steelyard.errors import (
+    ContractFault,
+    InfraFault,
+    LastingFault,
+    MissingCapability,
+    OperatorFault,
+    SteelyardError,
+)
 from steelyard.evidence.folder.folder import MANIFEST, REPORT, RunFolder, find_runs
 from steelyard.evidence.live_state import started_at
 from steelyard.filesystem.cache import Cache
@@ -37,7 +44,7 @@ from steelyard.store.blobs import fetch_run, list_runs, put_run
 from steelyard.study.engine import Engine
 from steelyard.study.gate import Gate, Withheld
 from steelyard.study.observer import Observer, SerialObserver, TrialResult
-from steelyard.study.retry_policy import RetryPolicy
+from steelyard.study.retry_policy import RetryPolicy, fault_of
 
 POLL_S = 0.5
 STOP_S = 60.0
@@ -46,6 +53,7 @@ _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 _FAULTS: Mapping[str, type[SteelyardError]] = {
     "contract": ContractFault,
     "operator": OperatorFault,
+    "lasting": LastingFault,
     "infrastructure": InfraFault,
 }
 
@@ -65,8 +73,8 @@ class Task(NamedTuple):
 class Answer(NamedTuple):
     runs: tuple[str, ...] = ()
     cost_usd: float | None = None
-    is_spoiled: str = ""  # what the machine did to the run
-    fault: tuple[str, str] | None = None  # whose, and what
+    fault: tuple[str, str] | None = None  # that left no record: whose, and what
+    spoiled: tuple[str, str] | None = None  # the same of a run that is on record
 
 
 @dataclass(frozen=True)
@@ -140,10 +148,13 @@ class _Cluster:
             for number in itertools.count(1):
                 answer = self._attempt(trial, tuple(retries))
                 folders += [self._engine.out.absolute() / run for run in answer.runs]
-                fault = _fault(answer)
-                why = answer.is_spoiled or (str(fault) if isinstance(fault, InfraFault) else "")
-                known = fault if isinstance(fault, InfraFault) else None
-                retry = self._engine.retry.next_run(number, why, known) if why else None
+                fault = _fault(answer.fault)
+                known = fault or _fault(answer.spoiled)
+                retry = (
+                    self._engine.retry.next_run(number, str(known), known)
+                    if isinstance(known, InfraFault)
+                    else None
+                )
                 if retry is None or self._stopped.is_set():
                     break
                 retries.append(retry)
@@ -255,17 +266,19 @@ def work(task: Task, bundle: bytes) -> tuple[Any, ...]:
 
 def _answer(result: TrialResult, runs: tuple[str, ...]) -> Answer:
     if result.fault is not None:
-        kind = next(
-            (name for name, fault in _FAULTS.items() if isinstance(result.fault, fault)), "infrastructure"
-        )
-        return Answer(runs, fault=(kind, str(result.fault)))
+        return Answer(runs, fault=_named(result.fault))
     evidence = result.record.evidence
-    spoiled = evidence.rationale or "infrastructure" if evidence.termination == "infrastructure" else ""
-    return Answer(runs, evidence.cost_usd, spoiled)
+    spoiled = fault_of(evidence)
+    return Answer(runs, evidence.cost_usd, spoiled=None if spoiled is None else _named(spoiled))
 
 
-def _fault(answer: Answer) -> SteelyardError | None:
-    return None if answer.fault is None else _FAULTS[answer.fault[0]](answer.fault[1])
+def _named(fault: SteelyardError) -> tuple[str, str]:
+    kind = next((name for name, one in _FAULTS.items() if isinstance(fault, one)), "infrastructure")
+    return kind, str(fault)
+
+
+def _fault(named: tuple[str, str] | None) -> SteelyardError | None:
+    return None if named is None else _FAULTS[named[0]](named[1])
 
 
 def _loaded(task: Task, bundle: bytes, folder: Path) -> Contract:

@@ -17,6 +17,7 @@ from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.gradings import SCHEMA, append_grading
 from steelyard.evidence.in_use import InUse
+from steelyard.evidence.replay_ways import replay_ways
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.filesystem.disk_reserve import Reserve
 from steelyard.filesystem.tree import shown
@@ -155,6 +156,7 @@ def report_of(record: Record) -> dict[str, Any]:
     """The run report: identity, final state, outcomes, counts and durations; what is not known is null."""
     evidence, verdict = record.evidence, record.verdict
     manifest, change, counts = evidence.manifest, evidence.change, _counts(evidence)
+    ways = replay_ways(manifest, evidence.summary)
     return {
         "schema": "steelyard.report/1",
         "run": manifest.get("run"),
@@ -185,8 +187,8 @@ def report_of(record: Record) -> dict[str, Any]:
         "changed_files": [shown(path) for path in change.changed_paths[:MOST_CHANGED]],
         "changed_files_left_out": max(0, len(change.changed_paths) - MOST_CHANGED),
         "comparability_class": manifest.get("configuration", {}).get("comparability_class"),
-        "replayable": manifest.get("environment", {}).get("network") == "none"
-        and manifest.get("configuration", {}).get("oracle_network", "none") == "none",
+        "replayable": bool(ways),
+        "replay": [way.to_json() for way in ways],
         "protocol": protocol_of(manifest, evidence.outcomes),
         "cost": cost_of(evidence),
         "alerts": evidence.summary.alerts,

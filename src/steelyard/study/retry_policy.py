@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from steelyard.errors import InfraFault, MissingCapability
+from steelyard.errors import InfraFault, LastingFault
+from steelyard.evidence.evidence import Evidence
 from steelyard.plan.trial import Retry
 
 
@@ -32,16 +33,16 @@ class RetryPolicy:
         return self._next(failed, self.preparations, str(fault), fault)
 
     def next_run(self, failed: int, why: str, fault: InfraFault | None = None) -> Retry | None:
-        """The same for a run; one that left a record has no `fault`."""
+        """The same for a run; one that left a record has a `fault` only where another attempt does not mend it."""
         return self._next(failed, self.runs, why, fault)
 
     def _next(self, failed: int, most: int, why: str, fault: InfraFault | None) -> Retry | None:
         """None after the last attempt, and after faults that another attempt does not mend.
 
-        A machine that lacks something still lacks it a second later, and an agent that has done its work does not do it
-        again because its grading could not be written.
+        A machine that lacks something still lacks it a second later, a key that was refused is refused again, and an agent
+        that has done its work does not do it again because its grading could not be written.
         """
-        if failed >= most or isinstance(fault, (MissingCapability, UngradedRun)):
+        if failed >= most or isinstance(fault, (LastingFault, UngradedRun)):
             return None
         longest = min(self.longest_wait_s, self.first_wait_s * 2 ** (failed - 1))
         return Retry(failed + 1, why, round(longest * (0.5 + self.draw() / 2), 3))
@@ -49,6 +50,14 @@ class RetryPolicy:
 
 class UngradedRun(InfraFault):
     """A run ended and could not be graded."""
+
+
+def fault_of(evidence: Evidence) -> InfraFault | None:
+    """What the machine did to a run that left a record; None when the run counts."""
+    if evidence.termination != "infrastructure":
+        return None
+    kind = LastingFault if evidence.summary.is_lasting else InfraFault
+    return kind(evidence.rationale or "infrastructure")
 
 
 def machine_fault(error: InfraFault | OSError) -> InfraFault:

@@ -22,6 +22,7 @@ class Summary:
     termination: str = "infrastructure"
     rationale: str = "the run did not record how it ended"
     stopped_by: str | None = None  # "budget wall_s", "operator SIGINT"; None: the agent finished
+    is_lasting: bool = False  # of `infrastructure`: another attempt would end the same
     patch_refused: str = ""
     models: ModelUsage = field(default_factory=ModelUsage)
     types: Counter[str] = field(default_factory=Counter)
@@ -35,6 +36,9 @@ class Summary:
     acceptance_ns: int = 0
     wall_ns: int = 0
     edits: int = 0  # changed paths
+    gaps: int | None = (
+        None  # of those, how many were not logged while the agent worked; None: nothing was captured
+    )
     alert: int | None = None  # the event that the termination follows from
     event: int | None = None  # the alert, or the end of the agent's stage
     alerts: list[dict[str, Any]] = field(default_factory=list)
@@ -136,6 +140,7 @@ class Summary:
         if event.type == "termination" and payload.get("code") in CODES:
             self.termination, self.rationale = payload["code"], str(payload.get("rationale", ""))
             self.alert, self.event = payload.get("alert"), payload.get("event")
+            self.is_lasting = payload.get("lasting") is True
             by = payload.get("by")
             self.stopped_by = by if isinstance(by, str) else None
         elif event.type == "step.end" and payload.get("code") in CODES:
@@ -185,6 +190,9 @@ class Summary:
             self._untimed += payload.get("wall_ns") is None
         elif kind == "capture.end":
             self.edits = _number(payload.get("entries"))
+            gaps = payload.get("gaps")
+            count = gaps.get("count") if isinstance(gaps, Mapping) else None
+            self.gaps = None if not isinstance(count, int) else count + (self.gaps or 0)
         elif kind == "permission.decision":
             self.denied += payload.get("decision") == "deny"
 

@@ -14,7 +14,7 @@ from steelyard.agents.base import Agent
 from steelyard.contract.allowed_hosts import THIS_MACHINE
 from steelyard.contract.parse.host_variables import secret_host_values
 from steelyard.environment.prepare import Environment
-from steelyard.errors import InfraFault
+from steelyard.errors import InfraFault, LastingFault
 from steelyard.evidence.redact import Secrets
 from steelyard.execution.alerts import stop_for_models
 from steelyard.execution.live_run import LiveRun
@@ -110,7 +110,8 @@ def prices_of(trial: Trial) -> Prices:
 def check_gateway(run: LiveRun) -> None:
     """Raises InfraFault when the gateway, or the server behind it, let the run down."""
     if run.route is not None and run.route.failure and run.stop.current is None:
-        raise InfraFault(run.route.failure)
+        kind = LastingFault if run.route.is_lasting else InfraFault
+        raise kind(run.route.failure)
 
 
 def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
@@ -122,6 +123,7 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
     options = trial.options.gateway
     return {
         "mode": "replay" if options.replay else "record" if options.record else "live",
+        "cassette": options.replay or options.record or None,
         "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
         "keeps_text": not options.digests_only,
         "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},

@@ -40,6 +40,7 @@ class StageControl:
         self._sandbox: Sandbox | None = None
         self._is_working = False
         self._alerts = 0
+        self._entered: int | None = None  # the event of the current stage
         self._tail = b""
         self.is_enforced = mode == "enforced"
         self.current = stages[0]
@@ -126,7 +127,9 @@ class StageControl:
         if self._alerts > MOST_ALERTS:
             return
         measured = {"signals": signals, "threshold": {"stage": "inspect"}, "enforced": self.is_enforced}
-        seq = self._events.append("monitor.alert", "monitor", {"code": ALERT, "stage": "inspect", **measured})
+        events = [seq for seq in (self._entered, signals.get("event")) if seq is not None]
+        payload = {"code": ALERT, "stage": "inspect", **measured, "events": events}
+        seq = self._events.append("monitor.alert", "monitor", payload)
         if self.is_enforced:
             refused = {"action": "refuse", "code": ALERT, "alert": seq}
             self._events.append("intervention", "harness", refused)
@@ -140,4 +143,4 @@ class StageControl:
         payload: dict[str, Any] = {"stage": self.current}
         if self.is_staged:
             payload |= {"by": by, "enforced": self.is_enforced, "cause": cause}
-        self._events.append("stage.enter", "harness", payload)
+        self._entered = self._events.append("stage.enter", "harness", payload)
