@@ -46,7 +46,7 @@ def test_a_program_that_rewrites_the_waiting_shell_does_not_choose_the_exit_code
 ) -> None:
     contract = EXAMPLES / "python-upgrade"
     tree = shutil.copytree(contract / "repo", tmp_path / "tree")
-    patch = ["git", "apply", "--unsafe-paths", f"--directory={tree}", contract / "reference.patch"]
+    patch = ["git", "apply", "--unsafe-paths", f"--directory={tree}", str(contract / "reference.patch")]
     subprocess.run(patch, cwd="/", check=True)
     (tree / "src/contents/__main__.py").write_text(PROGRAM)
     line = steelyard("grade", contract, "--tree", tree, "--no-judge", "--json").line
