@@ -14,7 +14,7 @@ fi
 compile() {
     out=$1
     shift
-    "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes "$@" \
+    "$uv" pip compile --quiet --universal --python-version 3.11 --generate-hashes --only-binary :all: "$@" \
         --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
         pyproject.toml --output-file "$out.new"
     {

@@ -57,10 +57,12 @@ def describe(kind: str, options: type) -> str:
     """The options of a client, one line each."""
     types = get_type_hints(options)
     lines = [f"options of {kind}, as --agent {kind}:NAME=VALUE,NAME=VALUE"]
-    for one in dataclasses.fields(options):
+    names = [f"{one.name}={_WORDS[types[one.name]]}" for one in dataclasses.fields(options)]
+    width = max(map(len, names), default=0)
+    for name, one in zip(names, dataclasses.fields(options), strict=True):
         need = "required" if _is_required(one) else f"default {_shown(one.default)}"
         about = one.metadata.get("about", "")
-        lines.append(f"  {one.name}={_WORDS[types[one.name]]:<8} {need}{f'; {about}' if about else ''}")
+        lines.append(f"  {name:<{width}}  {need}{f'; {about}' if about else ''}")
     return "\n".join(lines)
 
 

@@ -89,6 +89,7 @@ _SYNONYMS = {  # words of other tools, and what they are here
     "resume": "operate",
     "pause": "operate",
 }
+OPERATOR = 2
 INFRASTRUCTURE = 3
 
 
@@ -109,6 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if received:  # the terminal is gone: what we wrote to it on the way out failed too
             _end_interrupted(received)
+        if isinstance(error, PermissionError) and error.filename is not None:
+            _say(f"{os.fspath(error.filename)} cannot be used: permission denied for this user")
+            return OPERATOR
         # The last resort: a full or read-only disk, no memory for a process, a folder that vanished.
         _say(f"an operation failed on this machine: {error}")
         return INFRASTRUCTURE

@@ -88,6 +88,10 @@ def run(args: argparse.Namespace) -> int:
     if not 0 < args.power < 1:
         raise OperatorFault(f"--power {args.power:g}: it is between 0 and 1")
     rate, icc, estimated = _assumed(args)
+    if not (0 <= rate <= 1 and 0 <= rate + args.effect <= 1):
+        raise OperatorFault(
+            f"--rate {rate:g} and --effect {args.effect:g}: the rate and their sum are between 0 and 1"
+        )
     try:
         design = Design(rate, rate + args.effect, args.contracts, args.repeats, icc, args.pairing, args.alpha)
     except ValueError as error:

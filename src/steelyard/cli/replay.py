@@ -58,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
         raise OperatorFault("--times is at least 1")
     folder = find_run(args.runs, args.run)
     recorded = load_evidence(folder)
+    if folder.state == "incomplete":
+        raise OperatorFault(f"{shown(folder.run_id)} was interrupted: it has no result to compare with")
     if recorded.broken:
         raise OperatorFault(
             f"{shown(folder.run_id)} cannot be replayed: its record was altered: {recorded.broken}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option
+from steelyard.errors import OperatorFault
 from steelyard.report.study_summary import ResultSet, read_results, summarise_study
 
 HELP = "summarise a study or a folder of runs: rates with intervals, comparisons, cost"
@@ -61,4 +62,7 @@ def find_results(what: str | None, runs: Path, store_url: str | None = None) -> 
         return read_results(runs, store_url=store_url)
     if Path(what).exists():
         return read_results(Path(what), store_url=store_url)
-    return read_results(runs, study=what, store_url=store_url)
+    found = read_results(runs, study=what, store_url=store_url)
+    if not found.lines and not found.without_result:
+        raise OperatorFault(f"{what} is no file and no folder, and {runs} has no study of that name")
+    return found

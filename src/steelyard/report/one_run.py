@@ -170,7 +170,7 @@ def _put_back(result: Mapping[str, Any]) -> str:
     if not paths:
         return ""
     named = one_line(", ".join(dict.fromkeys(paths)))
-    return f"The checks used their own version of {named}, not the change's (see the warnings below)."
+    return f"The checks used their own version of {named}, not the change's (see the warnings)."
 
 
 def _agent_sentence(result: Mapping[str, Any]) -> str:

@@ -61,7 +61,7 @@ def refuse_absent_agent(trial: Trial, environment: Environment) -> None:
     if missing:
         raise OperatorFault(
             f"agent {agent.name}: `{missing[0]}` is not in the sandbox of {trial.contract.id}; "
-            "name its toolchain, or use an image that has it"
+            "give its folder with --agent-path, name its toolchain in the contract, or use an image that has it"
         )
 
 

@@ -60,7 +60,8 @@ class Records:
             )  # at most a tenth of the time is spent on it
 
     def _on_read(self, read: int, of: int) -> None:
-        self.progress = f"The index is being made: {read:,} of {of:,} runs."
+        if not self._looked:  # later looks read only what is new
+            self.progress = f"The index is being made: {read:,} of {of:,} runs."
 
     def refresh(self) -> None:
         """See to it that somebody compares the folders with the index, and do not wait for it."""

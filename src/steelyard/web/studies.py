@@ -35,8 +35,8 @@ class Summaries:
         self._lock = threading.Lock()
 
     def of(self, study: str, state: str) -> StudySummary:
-        """`state` is a text that changes whenever the runs of the study do."""
-        from steelyard.report.study_summary.read_results import of_lines  # noqa: PLC0415  # scipy takes a second
+        """`state` is a text that changes whenever the runs or the log of the study do."""
+        from steelyard.report.study_summary.read_results import of_lines, plan_of  # noqa: PLC0415  # scipy takes a second
         from steelyard.report.study_summary.summarise import summarise_study  # noqa: PLC0415
 
         key = study, state
@@ -48,7 +48,9 @@ class Summaries:
         counts = {str(row["state"]): int(row["runs"]) for row in self._records.tally(("state",), query)}
         without = {name: count for name, count in counts.items() if name in {*UNFINISHED, ALTERED}}
         lines: list[Mapping[str, Any]] = list(self._records.results(query))
-        summary = summarise_study(of_lines(str(self._records.root), lines, without_result=without))
+        root = self._records.root
+        plan = {} if study == ALL else plan_of(root, lines)
+        summary = summarise_study(of_lines(str(root), lines, without_result=without, **plan))
         with self._lock:
             self._known[key] = summary
             while len(self._known) > _KEPT:
@@ -106,7 +108,7 @@ def study_page(records: Records, summaries: Summaries, request: Request) -> Mark
             id="live",
             data_running="yes" if "running" in total.states else "no",
         ),
-        _numbers(summaries, name, total),
+        _numbers(records, summaries, name, total),
         _plan(records, name),
         section="Studies",
         scripts=("live.js",),
@@ -193,7 +195,7 @@ def _said(entry: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _numbers(summaries: Summaries, name: str, total: Counts) -> Child:
+def _numbers(records: Records, summaries: Summaries, name: str, total: Counts) -> Child:
     finished = total.runs - sum(total.states.get(state, 0) for state in UNFINISHED)
     if not finished:
         return empty("There is no result yet.", "Numbers appear when the first run has ended.")
@@ -208,7 +210,19 @@ def _numbers(summaries: Summaries, name: str, total: Counts) -> Child:
     from steelyard.report.html.study_report import study_sections  # noqa: PLC0415  # scipy takes a second
 
     try:
-        summary = summaries.of(name, repr(sorted(total.states.items())))
+        summary = summaries.of(name, f"{sorted(total.states.items())} {_logged(records, name)}")
     except OperatorFault as fault:
         return notice(str(fault), "warning")
     return study_sections(summary, lambda run: run_link(run, short_run(run)))
+
+
+def _logged(records: Records, name: str) -> int:
+    """How long the log of a study is: it grows with each decision, also after the last run."""
+    from steelyard.study.protocol.folder import DIGITS, LOG, STUDIES  # noqa: PLC0415  # pydantic takes time to load
+
+    if name == ALL or "/" in name:
+        return 0
+    try:
+        return (records.root / STUDIES / name[:DIGITS] / LOG).stat().st_size
+    except OSError:
+        return 0

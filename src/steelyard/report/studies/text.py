@@ -21,7 +21,8 @@ def plan_lines(plan: StudyPlan) -> Iterator[str]:
     yield f"study {plan.name}  {plan.identity[:16]}"
     yield f"agents     {', '.join(one_line(name, _WIDEST) for name in agents) or '-'}"
     yield f"baselines  {', '.join(one_line(name, _WIDEST) for name in baselines)}"
-    yield f"contracts  {len(plan.contracts)} in {len(strata)} strata: {one_line(', '.join(strata), 80)}"
+    kinds = "1 stratum" if len(strata) == 1 else f"{len(strata)} strata"
+    yield f"contracts  {len(plan.contracts)} in {kinds}: {one_line(', '.join(strata), 80)}"
     budget = plan.budget
     yield (
         f"repeats    {plan.repeats} of each agent on each contract; seed {plan.seed}"
@@ -56,6 +57,8 @@ def status_lines(state: Mapping[str, Any]) -> Iterator[str]:
     yield f"study {one_line(state['name'], _WIDEST)}  {state['digest'][:16]}  {state['state']}"
     if state["why"]:
         yield f"  {one_line(state['why'], 200)}"
+    if state["state"] == "held":
+        yield "  `study run --force-stage STAGE` begins it anyway, as a deviation; `plan --minimum-power 0` makes no claim of power"
     rows: list[tuple[str, ...]] = [("agent", *COUNTS, "spent")]
     rows += [_row(one) for one in state["agents"]]
     rows.append(_row({**state["trials"], "name": "all", "spent_usd": state["spent_usd"]}))
@@ -69,9 +72,19 @@ def status_lines(state: Mapping[str, Any]) -> Iterator[str]:
     total = state["budget"]["total_usd"]
     yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}"
     for one in state["deviations"]:
-        yield f"deviation: {one_line(str(one), 200)}"
+        yield f"deviation: {one_line(_deviation(one), 200)}"
     for name, why in state["removed"].items():
         yield f"removed: {one_line(name, _WIDEST)}: {one_line(why, 160)}"
+
+
+def _deviation(one: Mapping[str, Any]) -> str:
+    """A line of the log, or of the plan's own departures, in words."""
+    match one.get("deviation"):
+        case "stage":
+            return f"{one.get('stage')} was begun with --force-stage; not met: {', '.join(one.get('unmet') or ())}"
+        case "change":
+            return f"accepted with --accept-changes: {one.get('change')}"
+    return f"{one.get('what')}: planned {one.get('planned')}, observed {one.get('observed')}"
 
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ SHOWN = (
     "content roots",
 )
 NO_MODE = "no failure mode"
+AS_PLANNED = "as planned"  # of a study that departs from its own plan
 
 
 def disclose(records: Sequence[TrialRecord], agents: Sequence[AgentNumbers]) -> Disclosures:
@@ -192,7 +193,7 @@ def _deviation(each: Mapping[str, object]) -> tuple[str, str, str]:
     if each.get("what") == "deviation":  # of a study from its plan
         rest = {key: value for key, value in each.items() if key not in {"what", "at", "deviation"}}
         observed = "; ".join(f"{key} {_value_text(value)}" for key, value in rest.items())
-        return f"study: {each.get('deviation')}", "as planned", observed
+        return f"study: {each.get('deviation')}", AS_PLANNED, observed
     detail = each.get("limit") or each.get("check")
     what = str(each.get("what")) + (f" {detail}" if detail else "")
     return what, _value_text(each.get("planned")), _value_text(each.get("observed"))
@@ -204,10 +205,14 @@ def _value_text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def _against_plan(one: Deviation) -> str:
+    return one.observed if one.planned == AS_PLANNED else f"planned {one.planned}, observed {one.observed}"
+
+
 def provisional_reasons(records: Sequence[TrialRecord], deviations: Sequence[Deviation]) -> tuple[str, ...]:
     """Deviations other than that nothing was drawn at random, and seeds of more than one kind."""
     reasons = [
-        f"{one.what}: planned {one.planned}, observed {one.observed} ({one.runs} runs)"
+        f"{one.what}: {_against_plan(one)} ({one.runs} {'run' if one.runs == 1 else 'runs'})"
         for one in deviations
         if not (one.what == "framework" and one.observed == "none")
     ]

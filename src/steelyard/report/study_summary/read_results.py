@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,10 +91,10 @@ def _of_folder(folder: Path, study: str | None, store_url: str | None) -> Result
         states = Counter(entry.state for entry in store.query(Query(study=study)))
     without = {state: count for state, count in sorted(states.items()) if state not in VERDICTS}
     source = str(folder) if study is None else f"{folder}, study {study}"
-    return of_lines(source, lines, without_result=without, **_plan_of(folder, lines))
+    return of_lines(source, lines, without_result=without, **plan_of(folder, lines))
 
 
-def _plan_of(folder: Path, lines: list[Line]) -> dict[str, Any]:
+def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
     """How many trials the plan of these lines has, while the study has not ended; nothing outside a study."""
     from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # few folders have studies
     from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
@@ -123,7 +123,7 @@ def _plan_of(folder: Path, lines: list[Line]) -> dict[str, Any]:
     return {**facts, "planned_trials": planned, "stopping_rule": rule}
 
 
-def _plan_note(planned: int, lines: list[Line], end: Mapping[str, Any]) -> str:
+def _plan_note(planned: int, lines: Sequence[Line], end: Mapping[str, Any]) -> str:
     if end.get("how") == "complete":
         return ""
     finished = len({line.get("trial") for line in lines})

@@ -77,7 +77,8 @@ def _of_checks(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
         return
     passed = [one for one in checks if one.seq < failed[0].seq]
     if passed:
-        yield Sentence(f"{len(passed)} checks passed before the first that did not", (passed[-1].seq,))
+        count = "1 check" if len(passed) == 1 else f"{len(passed)} checks"
+        yield Sentence(f"{count} passed before the first that did not", (passed[-1].seq,))
     for one in failed:
         failing = one.payload.get("failing")
         first = f"; first failing test {failing[0]}" if isinstance(failing, list) and failing else ""
