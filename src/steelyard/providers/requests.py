@@ -97,15 +97,15 @@ def _limit(endpoint: Endpoint, data: Mapping[str, Any]) -> int | None:
     holder: Any = data.get("generationConfig") if endpoint.wire == "generate" else data
     if not isinstance(holder, dict):
         return None
-    said: list[int] = [holder[name] for name in _LIMITS if type(holder.get(name)) is int]
-    return max(said[0], 1) if said else None
+    limits: list[int] = [holder[name] for name in _LIMITS if type(holder.get(name)) is int]
+    return max(limits[0], 1) if limits else None
 
 
 def _choices(data: Mapping[str, Any]) -> int:
     """Several answers to one prompt are several times the tokens."""
     settings = data.get("generationConfig")
     holders = (data, settings if isinstance(settings, dict) else {})
-    said: list[int] = [
+    limits: list[int] = [
         holder[name] for holder in holders for name in _CHOICES if type(holder.get(name)) is int
     ]
-    return min(max([1, *said]), 1024)
+    return min(max([1, *limits]), 1024)
