@@ -106,7 +106,7 @@ class Story:
                 self.natural = bool(natural)
 
     def _believed(self, how: str, path: tuple[str, ...], flag: str) -> str:
-        """Anybody can call `t.todo()` while a test runs: what failed then has failed."""
+        """Any code can call `t.todo()` while a test runs: a test that failed then has failed."""
         return flag if how == "pass" or self.declared.get(" > ".join(path)) else ""
 
 

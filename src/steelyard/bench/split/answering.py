@@ -1,4 +1,4 @@
-"""A program of ours in the candidate's sandbox -> answers, checked for shape and size, never believed.
+"""A harness program in the candidate's sandbox -> answers, checked for shape and size, never believed.
 
 Whatever is wrong with an answer (none in time, none at all, too long, two of them, one without a question) ends the
 program. An answer without a question is also a problem of the whole run: it is an attempt to cheat.

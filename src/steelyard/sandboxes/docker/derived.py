@@ -61,7 +61,7 @@ def derived_tag(spec: SandboxSpec) -> str:
 
 
 def derive(engine: Engine, spec: SandboxSpec, tag: str) -> None:
-    """Make the image of that tag. Somebody else may be making the same: either's will do."""
+    """Make the image of that tag. Another process may make the same one; either will do."""
     with _making:
         if _exists(engine, tag):
             return

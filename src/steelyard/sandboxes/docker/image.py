@@ -2,7 +2,7 @@
 
 sha256:<64 hex>          an image of this engine, by its own id; it cannot be fetched by that
 NAME@sha256:<64 hex>     fetched if it is not here
-NAME:TAG                 only with `allow_unpinned`: a tag is somebody's promise
+NAME:TAG                 only with `allow_unpinned`: the owner of a tag can change what it names
 a folder                 its Dockerfile, built once for its contents: localhost/steelyard-build:<digest>
 """
 
