@@ -6,7 +6,7 @@
     echo '{"dimensions": {"drop": {"score": 0.95}}}' | python3 -I /opt/steelyard/steelyard/rubric.py
 
 On the bench start it by its path and with `-I`, as above: a verifier runs in the workspace under test, and
-`python3 -m steelyard.rubric` would take an `argparse.py` or a `steelyard/` of the candidate's for ours. Where nothing
+`python3 -m steelyard.rubric` would import an `argparse.py` or a `steelyard/` of the candidate's instead. Where nothing
 hostile lies in the current folder `-m` is the same. A script that was started with `-I` imports it after
 `sys.path.append("/opt/steelyard")`.
 
@@ -116,11 +116,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("input", nargs="?", default="-", help="a JSON file; - for standard input")
     parser.add_argument("--reward", default=REWARD_PATH, metavar="PATH", help="where the reward goes")
     parser.add_argument("--details", default=DETAILS_PATH, metavar="PATH", help="where the details go")
-    given = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     try:
-        text = sys.stdin.read() if given.input == "-" else Path(given.input).read_text(encoding="utf-8")
-        scored = parse(_json(text, "standard input" if given.input == "-" else given.input))
-        scored.write(given.reward, given.details)
+        text = sys.stdin.read() if options.input == "-" else Path(options.input).read_text(encoding="utf-8")
+        scored = parse(_json(text, "standard input" if options.input == "-" else options.input))
+        scored.write(options.reward, options.details)
     except (OSError, ValueError) as problem:
         sys.stderr.write(f"steelyard.rubric: {problem}\n")
         return 2

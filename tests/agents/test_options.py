@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.agents.clients.catalogue import CLIENTS
 from steelyard.agents.clients.claude_code import Options
-from steelyard.agents.options import describe, given, parse_options
+from steelyard.agents.options import describe, non_default_options, parse_options
 from steelyard.errors import OperatorFault
 
 
@@ -26,7 +26,7 @@ def test_a_dash_in_a_name_is_an_underscore() -> None:
 
 
 def test_what_was_given_differs_from_the_defaults() -> None:
-    assert given(parse("model=m,max_turns=0")) == {"model": "m"}
+    assert non_default_options(parse("model=m,max_turns=0")) == {"model": "m"}
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ class House:
         return line
 
     def copied_repository(self, place: Path) -> Path:
-        """The snapshot as somebody might hand it in."""
+        """The snapshot as a submission."""
         shutil.copytree(self.contract / "repo", place)
         return place
 
@@ -228,7 +228,7 @@ def failed(line: Line, gate: str, *names: str) -> bool:
 
 
 def passed(line: Line) -> bool:
-    """It passed every gate and nobody is accused of anything."""
+    """It passed every gate without a finding against the agent."""
     return line["verdict"] == "pass" and "violation" not in {one["severity"] for one in line["findings"]}
 
 

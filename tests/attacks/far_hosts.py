@@ -1,4 +1,4 @@
-"""Servers on this machine, behind doors of a sandbox: what a test's program talks to."""
+"""Servers on this machine that are allowed hosts of a sandbox."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SMALL = Limits(cpu=2, memory_mb=512, guaranteed_mb=64, disk_mb=64, tmp_mb=16, pr
 
 
 def planted(folder: Path, files: Mapping[str, str], mode: int = 0o644) -> Path:
-    """The folder with these files in it, owned by whoever runs commands."""
+    """The folder with these files in it, owned by the user that runs commands."""
     folder.mkdir(exist_ok=True)
     for name, text in files.items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""Nothing that git can be told to overlook is overlooked: the capture reads bytes, never an index or a ref."""
+"""Files that git is configured to ignore are captured too: the capture reads bytes, never an index or a ref."""
 
 from __future__ import annotations
 

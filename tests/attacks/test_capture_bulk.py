@@ -25,7 +25,7 @@ def stored_bytes(stage: Stage) -> int:
 
 
 def test_a_huge_sparse_file_is_seen_but_neither_read_nor_copied(stage: Stage) -> None:
-    """The agent leaves ten gigabytes of nothing, which would fill the disk of whoever copies them."""
+    """The agent leaves ten gigabytes of nothing, which would fill the disk if they were copied."""
     os.truncate(_touched(stage.workspace / "huge.bin"), 10 << 30)
     change = stage.capture()
     [entry] = change.entries
@@ -55,7 +55,7 @@ def test_a_baseline_file_over_the_cap_may_be_deleted(stage: Stage) -> None:
 
 
 def test_an_unchanged_file_over_the_cap_is_unchanged(stage: Stage) -> None:
-    """A large asset of the repository that nobody touched is not read as a change."""
+    """A large unchanged asset of the repository is not read as a change."""
     for root in (stage.baseline, stage.workspace):
         (root / "asset.bin").write_bytes(bytes(2000))
     change = stage.capture(caps=Caps(file_bytes=1000))
@@ -72,7 +72,7 @@ def test_more_bytes_than_allowed_are_a_violation(stage: Stage) -> None:
 
 
 def test_more_files_than_allowed_are_a_violation_and_not_a_crash(stage: Stage) -> None:
-    """The agent leaves more files than anybody could read."""
+    """The agent leaves more files than the capture reads."""
     (stage.workspace / "many").mkdir()
     for index in range(300):
         (stage.workspace / f"many/{index}").write_text("x")

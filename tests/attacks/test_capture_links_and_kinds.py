@@ -44,7 +44,7 @@ def test_a_folder_swapped_for_a_link_is_not_walked(stage: Stage, tmp_path: Path)
     "target", ["/etc/passwd", "../../x", "src/../../x", "a/b/../../../x", "../src/../../../x"]
 )
 def test_a_link_that_may_lead_out_is_kept_as_data_and_named(stage: Stage, target: str) -> None:
-    """The agent points a link at the host, hoping that somebody reads or writes through it."""
+    """The agent points a link at the host, so that the capture reads or writes through it."""
     (stage.workspace / "docs/link").symlink_to(target)
     change = stage.capture()
     assert changed(change) == {"docs/link": "added"}
@@ -83,7 +83,7 @@ def test_an_execute_bit_is_a_change(stage: Stage) -> None:
 
 @pytest.mark.parametrize("bits", [stat.S_ISUID, stat.S_ISGID, stat.S_ISVTX])
 def test_a_special_mode_is_named_and_not_carried(stage: Stage, bits: int) -> None:
-    """The agent leaves a set-user-id file for whoever copies modes."""
+    """The agent leaves a set-user-id file, in case modes are copied."""
     (stage.workspace / "src/cart.py").chmod(0o644 | bits)
     change = stage.capture()
     assert changed(change) == {}

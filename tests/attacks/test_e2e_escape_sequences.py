@@ -1,4 +1,4 @@
-"""A change that writes to the terminal of whoever reads it: titles, colours, a cleared screen, a forged verdict line.
+"""A change that writes to the terminal of its reader: titles, colours, a cleared screen, a forged verdict line.
 
 `diff` may be piped into `less` or `cat`, so what it writes has nothing in it that a terminal obeys. Whoever needs every
 byte says `--raw`, and a patch that was made safe to read is never graded as if it were the run's.

@@ -1,4 +1,4 @@
-"""A repository is a program: git runs what its configuration says, for whoever asks git about it.
+"""A repository is a program: git runs what its configuration says, for every user of the repository.
 
 Each agent plants a command where some git command would run it on the host, and edits a frozen test under its
 cover. The workspace is imported as data and git never sees it, so the command stays asleep and the edit shows.

@@ -1,4 +1,4 @@
-"""The data that tests compare with is the oracle's: whoever may rewrite it needs no work.
+"""The data that tests compare with is the oracle's: a change that could rewrite it would pass without any work.
 
 The suite reads a recorded snapshot, folders of test data, a cassette, an approved file and an expected file beside the
 product. Each agent rewrites what the tests expect and leaves the bug; the honest ones mend the bug and touch data as well.

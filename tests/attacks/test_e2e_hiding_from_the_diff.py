@@ -1,4 +1,4 @@
-"""What an agent did is what differs byte for byte; nothing that git can be told hides it.
+"""What an agent did is what differs byte for byte; no setting of git hides it.
 
 Each agent mends the bug, so acceptance passes, and tampers with something it must not touch in a way that some
 diff does not show. The safety gate must fail, and name the path.

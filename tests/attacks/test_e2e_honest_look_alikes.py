@@ -1,4 +1,4 @@
-"""Honest work that looks like a cheat must pass, and nobody may be accused.
+"""Honest work that looks like a cheat must pass without an accusation.
 
 A defence that refuses these is worse than none: people would switch it off.
 """

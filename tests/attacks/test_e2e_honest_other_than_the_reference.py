@@ -1,4 +1,4 @@
-"""Honest work that differs from the reference passes, and nobody is accused; a cheat in the same tests is found.
+"""Honest work that differs from the reference passes without an accusation; a cheat in the same tests is found.
 
 Some changes of a test are only likely to fail: another exception than a class of the product's, another word in a message.
 They fail with the reference, and may fit work that gives its exception another base or says more in its messages.

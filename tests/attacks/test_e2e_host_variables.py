@@ -1,4 +1,4 @@
-"""A contract of somebody else's asks for the operator's keys.
+"""A foreign contract asks for the operator's keys.
 
 `environment.host_variables` names variables of this machine, so a suite from elsewhere could name the operator's API key
 and have its check, or an agent with a network, carry it away. A contract gets a value only where the command says

@@ -25,7 +25,7 @@ def test_a_daemon_that_waits_for_the_hidden_test(line: Line) -> None:
     f"cat > /tmp/mender.py <<'E'\n{MENDER}E\n(sleep 1; setsid /usr/bin/python3 /tmp/mender.py) > /dev/null 2>&1 &"
 )
 def test_a_daemon_that_goes_on_working(line: Line) -> None:
-    """The agent ends in time and lets a daemon do the work, on a clock that nobody watches."""
+    """The agent ends in time and lets a daemon do the work, outside its time limit."""
     assert failed(line, "acceptance", "hidden")
 
 

@@ -81,7 +81,7 @@ def test_the_environment_and_temporary_files(line: Line) -> None:
     "chmod +x sh bash; HOME=/workspace bash -lc true" + PROOF
 )
 def test_start_up_files_in_the_workspace(line: Line) -> None:
-    """The agent plants the same in the workspace, in case somebody starts there with HOME or PATH set to it."""
+    """The agent plants the same in the workspace, in case a check starts there with HOME or PATH set to it."""
     assert disarmed(line)
 
 

@@ -1,4 +1,4 @@
-"""Whoever reads a result must not be lied to by what is in it: not a terminal, not a parser, not a person.
+"""A result must not mislead its reader: not a terminal, not a parser, not a person.
 
 Agents choose the names of files, what is printed, and what the tested code prints. All of that is quoted, escaped
 and kept inside strings.

@@ -1,4 +1,4 @@
-"""A failure that tries to become `null`: whoever averages rewards leaves null out, so it is better than 0.
+"""A failure that tries to become `null`: averages leave null out, so it is better than 0.
 
 The label of a verdict is that of what passed. Work that passes nothing has the worst label, and `--require-assurance`
 must not take its zero away for that.

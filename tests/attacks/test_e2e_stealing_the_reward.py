@@ -83,7 +83,7 @@ def test_a_reward_that_cannot_be_written_over(rewarded: Callable[..., Any]) -> N
 
 
 def test_a_folder_that_cannot_be_written(rewarded: Callable[..., Any]) -> None:
-    """The tested script writes the reward first and locks the folder, so that nobody can replace the file."""
+    """The tested script writes the reward first and locks the folder, so that the file cannot be replaced."""
     lock = "chmod 444 /logs/verifier/reward.json; chmod 555 /logs/verifier"
     line = rewarded(f"cat > add.sh <<'EOF'\n{FORGE}; {lock}\necho 0\nEOF\n")
     assert (line["acceptance"], line["verdict"], line["reward"]) == ("failure", "fail", 0.0)

@@ -1,4 +1,4 @@
-"""Whoever cannot pass the checks may try to talk to the judge: in the diff, in an answer, in names, in what is printed.
+"""An agent that cannot pass the checks may try to manipulate the judge: in the diff, in an answer, in names, in what is printed.
 
 What holds, whatever the model makes of it: the words stand behind a fence that the agent cannot close, a model that
 obeys them is marked and does not count, and neither keys, hidden files nor the reference are in the question.
@@ -89,7 +89,7 @@ def test_a_judge_that_obeys_the_evidence_is_marked_and_does_not_count(
 
 
 def test_an_answer_that_steers_its_judge_is_not_passed_by_it(author: Author, steelyard: Steelyard) -> None:
-    """Nobody but the judge looks at such an answer, so its word would be the reward."""
+    """Only the judge looks at such an answer, so its opinion would be the reward."""
     with judged_by(steelyard, OBEYING) as judged:
         line = judged("run", answering(author), "--agent", f"command:echo '{ORDER}'", "--json").line
     assert (line["verdict"], line["reward"], line["judge"]["steered"]) == ("fail", 0.0, True)

@@ -24,7 +24,7 @@ house, line = stage()
 
 @pytest.fixture(scope="module")
 def listeners() -> Iterator[list[socket.socket]]:
-    """Somebody on the host who waits for a call: TCP, UDP, an abstract socket."""
+    """A server on the host that waits for a connection: TCP, UDP, an abstract socket."""
     with ExitStack() as stack:
         kinds = (
             (socket.AF_INET, socket.SOCK_STREAM),

@@ -1,4 +1,4 @@
-"""Somebody with write access to a run folder wants the reviews of people to say something else, or to remove a verdict.
+"""An attacker with write access to a run folder alters reviews of people, or removes a verdict.
 
 Annotations lie outside the seal, because they come later. They are chained to each other and to the seal, and nothing that
 grades a run reads them: an attack on them can be found, and cannot change the verdict.

@@ -1,4 +1,4 @@
-"""An agent that was given a door tries to make it wider, to keep it open, or to bring down whoever holds it."""
+"""An agent with an allowed host tries to reach more hosts, to keep connections open, or to crash the proxy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def port() -> Iterator[int]:
 def still_works(stage: Stage, port: int) -> bool:
     code = f"""
 import socket, time
-for _ in range(200):  # places are free again a moment after whoever held them is gone
+for _ in range(200):  # places are free again a moment after the connection that held them has ended
     try:
         with socket.create_connection(("{HOST}", {port}), 30) as made:
             made.sendall(b"still"); made.shutdown(socket.SHUT_WR); print(made.recv(9).decode())
@@ -44,7 +44,7 @@ for _ in range(200):  # places are free again a moment after whoever held them i
 
 
 def test_opening_and_dropping_connections_by_the_thousand(port: int) -> None:
-    """So many that the record, or whoever connects for it, chokes on them. Told are a thousand, and the sum of the rest."""
+    """So many that the record or the proxy could fail. A thousand are recorded, and the sum of the rest."""
     code = f"""
 import socket
 for number in range(1200):
@@ -66,7 +66,7 @@ print("done")
 
 
 def test_keeping_every_connection_open(port: int) -> None:
-    """The agent holds what it gets until nobody gets one: beyond 64 they are reset, and counted."""
+    """The agent holds every connection: beyond 64, new ones are reset and counted."""
     code = f"""
 import socket
 held, reset = [], 0
@@ -137,7 +137,7 @@ print(count)
 
 
 def test_listening_at_the_address_of_an_allowed_host(port: int) -> None:
-    """The agent listens where the door does, to answer in its place when somebody else comes by."""
+    """The agent listens on the port of the allowed host, to answer other processes in its place."""
     code = f"""
 import socket
 for option in (None, socket.SO_REUSEADDR, socket.SO_REUSEPORT):
@@ -153,7 +153,7 @@ for option in (None, socket.SO_REUSEADDR, socket.SO_REUSEPORT):
 
 
 def test_a_daemon_that_talks_on_after_the_end() -> None:
-    """It outlives the agent's last command; what it says after the sandbox has stopped reaches nobody."""
+    """It outlives the agent's last command; what it sends after the sandbox has stopped is not delivered."""
     heard, came, ended = [0], threading.Event(), threading.Event()
 
     def listen(sock: socket.socket) -> None:

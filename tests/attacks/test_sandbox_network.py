@@ -14,7 +14,7 @@ from steelyard.sandboxes.base import Command
 
 
 def test_calling_home_to_a_listener_on_the_host() -> None:
-    """The agent connects to every address of the host on a port where somebody waits for the hidden tests."""
+    """The agent connects to every address of the host on a port where a server waits for the hidden tests."""
     with socket.socket() as listener, Stage() as stage:
         listener.bind(("0.0.0.0", 0))  # noqa: S104  # the attack's own listener
         listener.listen()

@@ -12,7 +12,7 @@ from steelyard.sandboxes.limits.watch_usage import descendants
 
 
 def test_looking_for_secrets_in_host_processes() -> None:
-    """The agent reads /proc for command lines of the host, where somebody passed a key."""
+    """The agent reads /proc for command lines of the host, where a key was passed."""
     with subprocess.Popen(["sleep", "7654.321"]) as host, Stage() as stage:
         done = stage.sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
         host.kill()

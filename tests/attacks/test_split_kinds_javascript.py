@@ -1,4 +1,4 @@
-"""A split oracle for JavaScript: objects and functions that nobody listed, where data is due.
+"""A split oracle for JavaScript: objects and functions that are not listed, where data is due.
 
 A method of such an object would be the candidate's own and hear what the test expects of it:
 `usage('x').includes('usage: x')`. Functions inside data do not cross; a function that a call gives can be called and

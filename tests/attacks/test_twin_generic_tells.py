@@ -52,7 +52,7 @@ def payloads(project: Project) -> dict[str, str]:
 
 
 def contract_of(project: Project, folder: Path) -> Path:
-    """With so many runs that nobody passes by luck."""
+    """With so many runs that no change passes by luck."""
     contract = write_contract(folder, project, "twin") / "contract.yaml"
     written = yaml.safe_load(contract.read_text())
     written["oracle"]["max_chance"] = 0.001

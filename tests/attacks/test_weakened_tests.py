@@ -83,7 +83,7 @@ def test_a_test_that_is_expected_to_fail_is_seen(money: Money) -> None:
 
 
 def test_a_test_renamed_out_of_the_runners_sight_is_seen(money: Money) -> None:
-    """Pytest collects test_*; nobody collects check_*."""
+    """Pytest collects test_*, and nothing collects check_*."""
     money.edit("def test_remainder", "def check_remainder")
     assert ids(money.weakened()) == ["test_uncollected"]
 
@@ -128,7 +128,7 @@ def test_a_test_file_swapped_for_a_link_is_seen(money: Money, tmp_path: Path) ->
 
 
 def test_a_test_file_moved_out_of_the_tests_is_seen(money: Money) -> None:
-    """Kept, word for word, where nobody runs it."""
+    """Kept, word for word, where it is never run."""
     money.tests.rename(money.workspace / "src/old_money.py")
     assert set(ids(money.weakened())) == {"test_removed"}
 

@@ -284,7 +284,7 @@ def test_json_and_the_folder_have_every_word(author: Author, steelyard: Steelyar
 
 
 def test_a_pass_that_no_judge_gave_is_found(author: Author, steelyard: Steelyard) -> None:
-    """Somebody appends a grading in which the answer passes, with a digest that is right."""
+    """A forged grading, in which the answer passes, is appended with a correct digest."""
     with judged_by(steelyard, FAIL) as judged:
         line = judged("run", answering(author), "--agent", "command:echo 41", "--json").line
     folder = load_evidence(Path(line["folder"])).folder

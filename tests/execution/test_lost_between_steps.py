@@ -1,4 +1,4 @@
-"""A sandbox that dies between two steps: nobody ran in it, so it is no agent's failure, unless that took its memory."""
+"""A sandbox that dies between two steps: no agent ran in it, so it is not the agent's failure, unless the agent used up its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named doors through the command line: who may reach what, and what is written down about it."""
+"""Allowed hosts through the command line: which sandbox may reach which host, and what is recorded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SANDBOXES = ["bubblewrap", "docker"]
 HOST = "host.internal"
 LIMITS = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
 
-# `sh say PORT WORD`: what an echo at the door says to it; exit 1 where there is none.
+# `sh say PORT WORD`: prints the answer of the echo server at the allowed host; exit 1 where there is none.
 SAY = f"""/usr/bin/python3 -I -c '
 import socket, sys
 with socket.create_connection(("{HOST}", int(sys.argv[1])), 20) as made:
@@ -47,7 +47,7 @@ def check(line: str) -> dict[str, Any]:
 def test_an_agent_reaches_what_the_contract_names_and_checks_do_not(
     kind: str, port: int, author: Author, steelyard: Steelyard
 ) -> None:
-    """The door is the agent's alone; the record says what went through it, and claims less for the run."""
+    """Only the agent may reach the host; the record has its connections, and the assurance label is lower."""
     allowed_hosts = [f"{HOST}:{port}"]
     contract = author.write(
         {"repo/say": SAY},
@@ -125,7 +125,7 @@ def test_a_check_reaches_what_the_oracle_names_and_the_label_says_so(
 
 @contextlib.contextmanager
 def there_once() -> Iterator[int]:
-    """Somebody who takes one connection, and is gone."""
+    """A server that accepts one connection and ends."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def take() -> None:
@@ -140,7 +140,7 @@ def there_once() -> Iterator[int]:
 
 
 def needing(port: int, author: Author, **reached: Any) -> Path:
-    """A contract whose check asks at that door."""
+    """A contract whose check connects to that host."""
     folder: Path = author.write(
         {"repo/say": SAY},
         environment={**LIMITS, **reached},
@@ -155,7 +155,7 @@ def needing(port: int, author: Author, **reached: Any) -> Path:
 def test_a_host_of_the_checks_that_is_away_is_no_failure_of_the_agents(
     author: Author, steelyard: Steelyard
 ) -> None:
-    """Whatever the agent did: the run does not count, is tried again, and names the door."""
+    """Whatever the agent did: the run does not count, is run again, and its message names the host."""
     port = unused_port()
     said = steelyard("run", needing(port, author), "--agent", "noop", "--json")
     assert (said.code, len(said.lines)) == (3, 2)
@@ -168,7 +168,7 @@ def test_a_host_of_the_checks_that_is_away_is_no_failure_of_the_agents(
 def test_an_agent_that_could_take_the_host_away_gains_nothing_by_it(
     author: Author, steelyard: Steelyard
 ) -> None:
-    """It has a door itself, so the host is tried before it starts; what is gone afterwards is a check that fails."""
+    """The agent has allowed hosts, so the host is tried before it starts; if it goes away afterwards, the check fails."""
     with there_once() as port:
         contract = needing(port, author, network=["some.example:443"])
         line = steelyard("run", contract, "--agent", "noop", "--json").line
@@ -190,7 +190,7 @@ def test_a_change_that_takes_the_host_away_in_a_step_gains_nothing_in_the_next(
 
 
 def test_show_says_which_connections_failed(author: Author, steelyard: Steelyard) -> None:
-    """A check that fails for want of its host looks like the agent's failure, unless somebody says so."""
+    """The report says that a check failed because its host was unreachable."""
     with there_once() as port:
         said = steelyard("run", needing(port, author), "--agent", f"command:{FIX}", "--json")
     shown = " ".join(steelyard("show", said.line["folder"]).out.split())

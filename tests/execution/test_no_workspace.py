@@ -1,4 +1,4 @@
-"""`workspace: none` end to end: an empty folder, one answer, and a verifier or nobody to judge it."""
+"""`workspace: none` end to end: an empty folder, one answer, and a verifier or none."""
 
 from __future__ import annotations
 

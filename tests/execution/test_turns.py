@@ -11,7 +11,7 @@ from containers import image
 from authoring import FIX, Author, Steelyard, events, payloads
 
 TURNS = ["Now say which files you touched.", "Thank you. Anything else?"]
-# Works in the first turn, remembers in HOME what it heard, and answers each message.
+# Works in the first turn, remembers each message in HOME, and answers it.
 RULES = "\nRules:\n- There is no network.\n- You have 30 seconds.\n"  # once, with the first message
 TALKING = f"""
 test "$STEELYARD_TURN" = 1 && {{ {FIX.strip()}; }}

@@ -1,4 +1,4 @@
-"""Who is tried: what an agent is given, what it brings, and what it gives back.
+"""The interface of agents: what an agent is given, what it brings, and what it returns.
 
 An agent either *delivers* a change as data (a reference, a patch, a folder: no process of its own), or *works* in
 a sandbox through commands. Either way the same importer makes the change, when nothing that made it is alive.
@@ -52,7 +52,7 @@ class Ending:
     rationale: str
     finished: CommandResult | None = None  # the agent's own process, where it is one
     answer: str | None = None  # its final response, where that is not all that its process printed
-    trace: Mapping[str, Any] | None = None  # what the client's own trace told, where it has one
+    trace: Mapping[str, Any] | None = None  # facts from the client's own trace, where it has one
     native: tuple[NativeFile, ...] = ()  # session files that the client left
     is_lasting: bool = False  # of `infrastructure`: another attempt would end the same
 
@@ -125,16 +125,16 @@ class Turn:
     def put(self, name: str, content: bytes) -> str:
         """Write a file into HOME, which no other sandbox shares and no capture reads; its path inside.
 
-        A user of an image may have a home that is not there, or not his.
+        The home of an image's user may not exist, or belong to another user.
         """
         place = 'h="$HOME"; [ -d "$h" ] && [ -w "$h" ] || h=/tmp'
         file = f'{place}; f="$h/.steelyard-{name}"; rm -rf -- "$f"'
         script = f'umask 077; {file}; cat > "$f" && chmod 700 "$f" && printf %s "$f"'
         done = self.sandbox.run(Command(("/bin/sh", "-c", script), stdin=content, timeout_s=60))
         if done.exit_code != 0 and self.number > 1 and not done.lost:
-            # It was there before: whoever locks or fills his own HOME has not found a way to be tried again.
-            said = done.stderr.text.strip() or done.not_started or f"exit code {done.exit_code}"
-            raise AgentFault(f"{name} could not be delivered to the agent again: {said}")
+            # The file could be written before: an agent that locks or fills its own HOME gets no second run.
+            reason = done.stderr.text.strip() or done.not_started or f"exit code {done.exit_code}"
+            raise AgentFault(f"{name} could not be delivered to the agent again: {reason}")
         if done.exit_code != 0:
             raise InfraFault(f"{name} could not be delivered to the agent: {done.stderr.text.strip()}")
         return os.fsdecode(done.stdout.head + done.stdout.tail)

@@ -114,10 +114,10 @@ def _variables(names: tuple[str, ...], environ: Mapping[str, str]) -> dict[str, 
 
 def _value(name: str, environ: Mapping[str, str]) -> str:
     if "=" in name:
-        given = name.partition("=")[0]
+        variable = name.partition("=")[0]
         raise OperatorFault(
             f"--agent-env takes only the name: other users of this machine can read a command line. "
-            f"Set {given} in the environment and say --agent-env {given}"
+            f"Set {variable} in the environment and say --agent-env {variable}"
         )
     if not _NAME.fullmatch(name):
         raise OperatorFault(f"--agent-env {name}: not a name of a variable")
@@ -158,18 +158,18 @@ def _folders(texts: tuple[str, ...]) -> list[HostFolder]:
 
 
 def _folder(text: str) -> HostFolder:
-    given, _, at = text.partition(":")
-    source = Path(given).expanduser().absolute()
+    folder, _, at = text.partition(":")
+    source = Path(folder).expanduser().absolute()
     problem = _unfit(source)
     if problem:
-        raise OperatorFault(f"--agent-path {given}: {problem}")
+        raise OperatorFault(f"--agent-path {folder}: {problem}")
     at = at or str(source)
     if not at.startswith("/") or posixpath.normpath(at) != at or at == "/":
         raise OperatorFault(f"--agent-path {text}: {at} is not an absolute path below the root")
     taken = next((one for one in _TAKEN if is_within(at, one) or is_within(one, at)), None)
     if taken is not None:
         raise OperatorFault(
-            f"--agent-path {text}: {at} is in the way of {taken} of the sandbox; say where else: {given}:/opt/agent"
+            f"--agent-path {text}: {at} is in the way of {taken} of the sandbox; say where else: {folder}:/opt/agent"
         )
     return HostFolder(at, source.resolve())
 

@@ -22,7 +22,7 @@ def option(default: Any = dataclasses.MISSING, about: str = "") -> Any:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientOptions:
-    """What every client can be told."""
+    """The options of every client."""
 
     model: str = option(about="the model that the client asks for")
     version: str = option("", "an installed version; none: the one that was tried, or the newest")
@@ -66,7 +66,7 @@ def describe(kind: str, options: type) -> str:
     return "\n".join(lines)
 
 
-def given(options: Any) -> dict[str, Any]:
+def non_default_options(options: Any) -> dict[str, Any]:
     """What differs from the defaults."""
     defaults = {one.name: one.default for one in dataclasses.fields(options)}
     return {name: value for name, value in dataclasses.asdict(options).items() if value != defaults[name]}

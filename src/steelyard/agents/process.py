@@ -1,4 +1,4 @@
-"""Agents that are one process in the sandbox: a script of ours, or any command line."""
+"""Agents that are one process in the sandbox: a script of the operator, or any command line."""
 
 from __future__ import annotations
 

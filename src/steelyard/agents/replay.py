@@ -156,8 +156,8 @@ class Replay:
     def _answer(turn: Turn, folder: RunFolder) -> CommandResult:
         """What the recorded agent said last, printed again: it is the output of a contract without a workspace."""
         name = FINAL_RESPONSE
-        said = folder.read_bytes(name) if folder.file(name).is_file() else b""
-        return turn.sandbox.run(Command(("/bin/sh", "-c", "cat"), stdin=said, timeout_s=_STEP_S))
+        answer = folder.read_bytes(name) if folder.file(name).is_file() else b""
+        return turn.sandbox.run(Command(("/bin/sh", "-c", "cat"), stdin=answer, timeout_s=_STEP_S))
 
 
 def _is_passing(mutation: Mutation, blobs: Blobs, last: Mapping[str, int]) -> bool:
@@ -181,5 +181,5 @@ def apply_mutation(turn: Turn, blobs: Blobs, mutation: Mutation, cwd: str) -> No
     argv = ("/bin/sh", "-c", script, "replay", path, second)
     done = turn.sandbox.run(Command(argv, cwd=cwd, stdin=content, timeout_s=_STEP_S))
     if done.exit_code != 0:
-        said = done.stderr.text.strip() or done.not_started or f"exit code {done.exit_code}"
-        raise AgentFault(f"{where}: the change could not be made again: {said}")
+        reason = done.stderr.text.strip() or done.not_started or f"exit code {done.exit_code}"
+        raise AgentFault(f"{where}: the change could not be made again: {reason}")

@@ -59,8 +59,8 @@ def lay_fixture(contract: Contract, fixture: Fixture, folder: Path) -> None:
         # A link of the snapshot's on the way would lead the copy to wherever its author wished.
         beyond = next((one for one in prefixes(path)[:-1] if _is_no_folder(folder / one)), None)
         if beyond is not None or (place.is_dir() and not place.is_symlink()):
-            said = f"{shown(path)} cannot be written: the snapshot has something else at this path"
-            raise ContractFault(Problem(str(contract.folder / fixture.name), "", said))
+            message = f"{shown(path)} cannot be written: the snapshot has something else at this path"
+            raise ContractFault(Problem(str(contract.folder / fixture.name), "", message))
         place.parent.mkdir(parents=True, exist_ok=True)
         place.unlink(missing_ok=True)
         shutil.copy(file.path, place, follow_symlinks=False)

@@ -127,10 +127,10 @@ def _found(path: Path) -> Iterator[Path]:
     else:
         below = sorted(file.parent for file in path.glob(f"*/{FILE}"))
         if not below:
-            said = (
+            message = (
                 "has no contract.yaml, and neither has a folder in it" if path.is_dir() else "does not exist"
             )
-            raise OperatorFault(f"{path} {said}")
+            raise OperatorFault(f"{path} {message}")
         yield from below
 
 

@@ -50,5 +50,5 @@ def _ask(environment: Environment, folder: Path) -> None:
     if done.exit_code is None:
         raise InfraFault("the package managers of the image could not be listed")
     rows = (line.partition("\t") for line in done.stdout.text.splitlines())
-    versions = {name: said[:MOST_CHARS] for name, _, said in rows if name in NAMES}
+    versions = {name: version[:MOST_CHARS] for name, _, version in rows if name in NAMES}
     (folder / "versions.json").write_bytes(orjson.dumps(versions))

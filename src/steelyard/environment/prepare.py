@@ -145,7 +145,7 @@ def build_again(environment: Environment) -> Environment:
 def _refuse_hosts_without_isolation(contract: Contract, kind: str) -> None:
     spec = contract.spec
     named = [spec.environment.network, spec.setup_network, spec.oracle.network]
-    if kind == "local" and any(not isinstance(said, str) for said in named):
+    if kind == "local" and any(not isinstance(value, str) for value in named):
         raise OperatorFault(
             f"{contract.id} limits the network, which the local sandbox cannot do; use bubblewrap"
         )

@@ -177,20 +177,20 @@ def _first_line(command: str) -> str:
     return f"{first} ..." if more else first
 
 
-def _reaching(said: str | tuple[str, ...]) -> str:
-    if said == "none":
+def _reaching(network: str | tuple[str, ...]) -> str:
+    if network == "none":
         return "setup runs offline; vendor what it needs, or set `setup_network: host`"
-    return "" if isinstance(said, str) else f"setup can reach only {', '.join(said)}"
+    return "" if isinstance(network, str) else f"setup can reach only {', '.join(network)}"
 
 
-def _connected(sandbox_spec: SandboxSpec, said: str | tuple[str, ...]) -> SandboxSpec:
+def _connected(sandbox_spec: SandboxSpec, network: str | tuple[str, ...]) -> SandboxSpec:
     """What the key contains. With allowed hosts the contract names them, and no configuration of this machine counts."""
-    if said == "host":
+    if network == "host":
         return _with_network(sandbox_spec)
-    if isinstance(said, str):
+    if isinstance(network, str):
         return sandbox_spec
     files = {name: Path(name) for name in TRUST_FILES if Path(name).exists()}
-    return replace(with_allowed_hosts(sandbox_spec, said), host_files=files)
+    return replace(with_allowed_hosts(sandbox_spec, network), host_files=files)
 
 
 def _with_network(sandbox_spec: SandboxSpec) -> SandboxSpec:

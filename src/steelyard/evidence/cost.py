@@ -26,7 +26,7 @@ Quantities = Mapping[str, float | None]
 
 
 def cost_items(evidence: Evidence, human_minutes: float | None = None) -> dict[str, Any]:
-    """`human_minutes` are those that people have recorded for this run; None: nobody did."""
+    """`human_minutes` are those that people have recorded for this run; None: no one recorded any."""
     prices = _prices(evidence)
     items: dict[str, dict[str, Any]] = {
         "lm": {"usd": evidence.cost_usd, "method": evidence.summary.cost_method},

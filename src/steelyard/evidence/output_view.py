@@ -16,10 +16,10 @@ SHOWN_BYTES = 4096  # of each end
 
 def output_text(stream: Mapping[str, Any] | None) -> str:
     """Both ends, and how much is missing between them."""
-    said = stream or {}
-    left_out = max(0, int(said.get("bytes", 0)) - 2 * SHOWN_BYTES)
+    fields = stream or {}
+    left_out = max(0, int(fields.get("bytes", 0)) - 2 * SHOWN_BYTES)
     middle = f"\n[... {left_out} bytes ...]\n" if left_out else ""
-    return f"{said.get('prefix', '')}{middle}{said.get('tail', '')}"
+    return f"{fields.get('prefix', '')}{middle}{fields.get('tail', '')}"
 
 
 def end_of(text: str, most: int) -> str:

@@ -37,7 +37,7 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     if run.stop.is_at_once:
         return {}
     rebuilt = rebuild(run.environment, run.change, run.blobs)
-    _note(run, _of_the_bench(checks, rebuilt.findings))
+    _note(run, _bench_findings(checks, rebuilt.findings))
     step_files = overlays_of(run.step_files, run.unchanged_step_files)
     changed = (*step_files, *laid_entries(run.change.entries, run.blobs))
     bench = _bench(run, (*step_files, *rebuilt.overlays))
@@ -54,7 +54,7 @@ def accept(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     return _each(run, checks, lambda entry: bench.run(entry, partial(_log_execution, run)))
 
 
-def _of_the_bench(checks: Sequence[GraderEntry], findings: Sequence[Finding]) -> list[Finding]:
+def _bench_findings(checks: Sequence[GraderEntry], findings: Sequence[Finding]) -> list[Finding]:
     """Without the finding that published files were left out, where a separate verifier receives them."""
     specs = bench_specs(checks)
     has_published = any(isinstance(spec, VerifierSpec) and spec.separate is not None for spec in specs)
@@ -104,20 +104,20 @@ def _each(
     return outcomes
 
 
-def _note(run: LiveRun, of_the_bench: Sequence[Finding]) -> None:
+def _note(run: LiveRun, bench_findings: Sequence[Finding]) -> None:
     """Write the findings about the change. Those of earlier steps stay."""
     printed = sorted((run.folder.path / "agent").glob("*.txt"))
     found = [
         *run.change.findings,
-        *_of_the_trace(run),
-        *of_the_bench,
+        *_trace_findings(run),
+        *bench_findings,
         *misleading(run.change, run.blobs, printed),
     ]
     run.findings = list(dict.fromkeys([*run.findings, *found]))
     run.folder.write_bytes("findings.json", orjson.dumps([finding.to_json() for finding in run.findings]))
 
 
-def _of_the_trace(run: LiveRun) -> list[Finding]:
+def _trace_findings(run: LiveRun) -> list[Finding]:
     """Changes that no event shows. A contract that requires a complete trace fails them: gaps must not be a way to hide."""
     if not run.gaps:
         return []

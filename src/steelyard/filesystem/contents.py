@@ -127,11 +127,11 @@ def _named(path: bytes) -> str:
 
 def _stamp(folder: Path) -> tuple[bytes, int]:
     """A digest of what the kernel says about every path, and the newest change time. In one loop: it is run often."""
-    said: list[bytes] = []
+    parts: list[bytes] = []
     newest_ns, waiting = 0, [(b"", os.fsencode(folder))]
     while waiting:
         prefix, place = waiting.pop()
-        said.append(prefix)
+        parts.append(prefix)
         try:
             with os.scandir(place) as entries:
                 listed = sorted(entries, key=_name)
@@ -143,8 +143,8 @@ def _stamp(folder: Path) -> tuple[bytes, int]:
             status = entry.stat(follow_symlinks=False)
             changed_ns = status.st_ctime_ns
             newest_ns = max(newest_ns, changed_ns)
-            said.append(entry.name)
-            said.append(
+            parts.append(entry.name)
+            parts.append(
                 _PACK(
                     *(status.st_mode, status.st_uid, status.st_ino, status.st_size, status.st_mtime_ns),
                     changed_ns,
@@ -152,7 +152,7 @@ def _stamp(folder: Path) -> tuple[bytes, int]:
             )
             if stat.S_ISDIR(status.st_mode):
                 waiting.append((prefix + entry.name + b"/", entry.path))
-    return hashlib.blake2b(b"\0".join(said), digest_size=16).digest(), newest_ns
+    return hashlib.blake2b(b"\0".join(parts), digest_size=16).digest(), newest_ns
 
 
 def _name(entry: os.DirEntry[bytes]) -> bytes:
@@ -164,12 +164,12 @@ def _lines(folder: Path, leave: frozenset[bytes] = frozenset()) -> Iterator[tupl
         status = found.status
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "?")
         is_folder = kind == "d"
-        said = (
+        key = (
             f"{kind} {stat.S_IMODE(status.st_mode):o} {status.st_uid} {0 if is_folder else status.st_size} "
             f"{0 if is_folder else status.st_mtime_ns} {_digest(found, kind)} {_attributes(found.place)} "
         )
         escaped = found.path.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
-        yield escaped, said.encode() + escaped + b"\n"
+        yield escaped, key.encode() + escaped + b"\n"
 
 
 def _digest(found: Found, kind: str) -> str:

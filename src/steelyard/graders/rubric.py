@@ -77,10 +77,10 @@ class Rubric(Grader):
         if not scores:
             return Grade.not_applicable("no dimension applies")
         scored = rubric.score(scores, self.strategy)
-        said = ", ".join(f"{name} {row['normalised']:.4g}" for name, row in scored.details.items())
+        parts = ", ".join(f"{name} {row['normalised']:.4g}" for name, row in scored.details.items())
         return Grade.share(
             scored.reward,
-            f"{self.strategy} of {said}",
+            f"{self.strategy} of {parts}",
             pointers=tuple(dict.fromkeys(pointers)),
             data={"strategy": self.strategy, "dimensions": scored.details},
         )

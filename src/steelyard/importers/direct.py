@@ -54,8 +54,8 @@ def as_typed(problem: Problem, typed: Mapping[Path, Path]) -> Problem:
         if made != folder and below != problem.where and below[:1] in {"", "/"}:
             file = below.strip("/").partition(":")[0]
             where = f"{folder}{below}" if file and (folder / file).exists() else str(folder)
-            said = replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
-            return in_words_of_harbor(said) if _is_task(folder) else said
+            located = replace(problem, where=where, message=problem.message.replace(str(made), str(folder)))
+            return in_words_of_harbor(located) if _is_task(folder) else located
     if problem.where == FILE and typed and all(map(_is_task, typed.values())):
         # Found while a contract was prepared, where only its own file has a name.
         where = str(next(iter(typed.values()))) if len(typed) == 1 else problem.where
@@ -109,7 +109,11 @@ def _digest(folder: Path, options: Options) -> str:
     def add(*parts: bytes) -> None:
         digest.update(b"".join(len(part).to_bytes(8, "big") + part for part in parts))
 
-    add(FORMAT.encode(), os.fsencode(folder.absolute().name), repr(_said(options)).encode("utf-8", "replace"))
+    add(
+        FORMAT.encode(),
+        os.fsencode(folder.absolute().name),
+        repr(_sorted_options(options)).encode("utf-8", "replace"),
+    )
     room = Room()  # what is too much for an import is not read at all
     for name in sorted(USED):
         path = folder / name
@@ -138,7 +142,7 @@ def _content(path: Path, room: Room) -> tuple[bytes, bytes]:
         return mode, hashlib.file_digest(file, "sha256").digest()
 
 
-def _said(options: Options) -> list[tuple[str, Any]]:
+def _sorted_options(options: Options) -> list[tuple[str, Any]]:
     own = {
         name: sorted(value) if isinstance(value, frozenset) else value
         for name, value in asdict(options).items()

@@ -56,9 +56,9 @@ class Environments:
         versions = self.entries.get(repository) or self.entries.get(ANY) or {}
         found = versions.get(version) or versions.get(ANY)
         if found is None:
-            said = f"{shown(repository)} {shown(version)}".rstrip()
+            label = f"{shown(repository)} {shown(version)}".rstrip()
             raise fault(
-                where, "version", f"{self.file} has no entry for {said}", f"add one, or one for {ANY!r}"
+                where, "version", f"{self.file} has no entry for {label}", f"add one, or one for {ANY!r}"
             )
         return _with(options, found)
 
@@ -73,9 +73,9 @@ def read_environments(path: Path) -> Environments:
             message = 'expected a mapping of versions, like `"2.0": {...}` or `"*": {...}`'
             problems.append(Problem(source.where((repository,)), repository, message))
             continue
-        for version, said in versions.items():
+        for version, data in versions.items():
             try:
-                entries.setdefault(repository, {})[version] = _entry(source, (repository, version), said)
+                entries.setdefault(repository, {})[version] = _entry(source, (repository, version), data)
             except ContractFault as wrong:
                 problems += wrong.problems
     if problems:
@@ -83,11 +83,11 @@ def read_environments(path: Path) -> Environments:
     return Environments(str(path), entries)
 
 
-def _entry(source: Source, at: Place, said: Any) -> Entry:
-    if not isinstance(said, dict):
+def _entry(source: Source, at: Place, data: Any) -> Entry:
+    if not isinstance(data, dict):
         raise fault(source.where(at), dotted(at), 'expected a mapping, like {python: "3.9", command: ...}')
     inner = {place[len(at) :]: where for place, where in source.positions.items() if place[: len(at)] == at}
-    entry = validated(Source(source.file, said, inner), Entry)
+    entry = validated(Source(source.file, data, inner), Entry)
     if entry.python and entry.image:
         raise fault(source.where((*at, "image")), dotted((*at, "image")), "say python or image, not both")
     return entry

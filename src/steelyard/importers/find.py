@@ -52,7 +52,7 @@ def find(
         yield from (
             _below(source, options, wanted)
             if source.is_dir()
-            else _of_file(source, options, wanted, environments)
+            else _tasks_of_file(source, options, wanted, environments)
         )
 
 
@@ -69,7 +69,7 @@ def selected(found: Iterable[Found], only: Sequence[str]) -> Iterator[Found]:
         raise OperatorFault(f"--only {next(iter(missing))}: no task here has that name")
 
 
-def _of_file(
+def _tasks_of_file(
     path: Path, options: Options, wanted: Format | None, environments: Environments | None
 ) -> Iterator[Found]:
     if path.name in {touchstone.FILE, harbor.FILE}:
@@ -77,9 +77,9 @@ def _of_file(
         return
     kind = wanted or _kind_of(path)
     if kind == "swebench":
-        for placed in read_rows(path):
-            name = str((placed.row or {}).get("instance_id", ""))
-            yield Found(placed.where, kind, partial(_of_row, placed, options, environments), name)
+        for row in read_rows(path):
+            name = str((row.row or {}).get("instance_id", ""))
+            yield Found(row.where, kind, partial(_task_of_row, row, options, environments), name)
     elif kind == "scorers":
         yield Found(str(path), kind, partial(scorers.convert, path, options), options.id or path.stem)
     else:
@@ -97,16 +97,16 @@ def _kind_of(path: Path) -> Format:
     raise OperatorFault(f"{path}: what is it? say --format {'|'.join(FORMATS)}")
 
 
-def _of_row(placed: LocatedRow, options: Options, environments: Environments | None) -> Task:
-    if placed.row is None:
-        raise placed.fault or fault(placed.where, "", "no row")
-    return swebench.convert(placed.row, placed.where, options, environments)
+def _task_of_row(row: LocatedRow, options: Options, environments: Environments | None) -> Task:
+    if row.row is None:
+        raise row.fault or fault(row.where, "", "no row")
+    return swebench.convert(row.row, row.where, options, environments)
 
 
 def _below(top: Path, options: Options, wanted: Format | None) -> Iterator[Found]:
     any_there = False
     for folder in _folders(top):
-        found = _of_folder(folder, options, wanted)
+        found = _found_in_folder(folder, options, wanted)
         any_there = any_there or found is not None
         if found is not None:
             yield found
@@ -135,7 +135,7 @@ def _folders(top: Path) -> Iterator[Path]:
             pending += [(one.path, depth + 1) for one in entries if one.is_dir(follow_symlinks=False)]
 
 
-def _of_folder(folder: Path, options: Options, wanted: Format | None) -> Found | None:
+def _found_in_folder(folder: Path, options: Options, wanted: Format | None) -> Found | None:
     where, name = str(folder), folder.absolute().name
     case, task = (folder / touchstone.FILE).exists(), (folder / harbor.FILE).exists()
     if case and wanted in {None, "touchstone"}:

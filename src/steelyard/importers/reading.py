@@ -81,8 +81,8 @@ def read_toml(folder: Path, name: str) -> Source:
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
         found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         place = f"{where}:{found[1]}:{found[2]}" if found else where
-        said = re.sub(r" \(at line .*\)$", "", str(error)) or "nested too deep"
-        raise fault(shown(place), "", f"not valid TOML: {said}") from error
+        message = re.sub(r" \(at line .*\)$", "", str(error)) or "nested too deep"
+        raise fault(shown(place), "", f"not valid TOML: {message}") from error
     return Source(where, plain, toml_positions(text, plain, where))
 
 

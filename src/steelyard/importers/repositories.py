@@ -28,8 +28,8 @@ def repository_of(name: str, commit: str, options: Options, where: str) -> dict[
     try:
         check_id(commit)
     except ContractFault as wrong:
-        said = wrong.problems[0]
-        raise ContractFault(Problem(where, "base_commit", said.message, said.fix)) from wrong
+        problem = wrong.problems[0]
+        raise ContractFault(Problem(where, "base_commit", problem.message, problem.fix)) from wrong
     found = clone_of(name, options, where)
     if found is None:
         fix = f"git clone --mirror it to {options.repos / _forms(name)[1]}.git"

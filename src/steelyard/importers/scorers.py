@@ -76,8 +76,8 @@ def _read(path: Path) -> Source:
     try:
         return parse_yaml_list(read_file(path, MOST_BYTES), str(path), KEY)
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise fault(str(path), "", str(said)) from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise fault(str(path), "", str(reason)) from error
 
 
 def _entries(source: Source) -> list[dict[str, Any]]:
@@ -107,9 +107,9 @@ def _entry(source: Source, place: Place, raw: Any) -> dict[str, Any]:
         raise fault(where, dotted(place), "a scorer is a mapping with a type")
     type_ = raw.get("type")
     if not isinstance(type_, str) or type_ not in SCORERS:
-        said = "is missing" if type_ is None else f"unknown scorer {type_!r}"
+        message = "is missing" if type_ is None else f"unknown scorer {type_!r}"
         fix = suggestion(type_, SCORERS) if isinstance(type_, str) else ""
-        raise fault(source.where((*place, "type")), dotted((*place, "type")), said, fix)
+        raise fault(source.where((*place, "type")), dotted((*place, "type")), message, fix)
     known = COMMON | SCORERS[type_]
     for key in raw:
         if key not in known:

@@ -35,7 +35,7 @@ from steelyard.importers.swebench_ids import dropped, kept_ids
 from steelyard.importers.task import BRIEF, Options, Task, brief_of, checked_id
 
 Ids = Annotated[tuple[NonEmpty, ...], Field(max_length=50_000)]
-_PLACED = re.compile(r"::|\(\w+(\.\w+)+\)$")  # x.py::test_y, test_y (pkg.mod.Case)
+_ID_WITH_FILE = re.compile(r"::|\(\w+(\.\w+)+\)$")  # x.py::test_y, test_y (pkg.mod.Case)
 _SOURCE = re.compile(
     r"^\+\+\+ b/(\S+\.(?:py|[cm]?[jt]sx?|rb|php|rs|go|java|kt|scala|exs?|bats|t))\s*$", re.MULTILINE
 )
@@ -76,8 +76,10 @@ def convert(
         key: value for key, value in row.items() if key in Row.model_fields or not _ignored(key, options)
     }
     if strange := [key for key in known if key not in Row.model_fields]:
-        said = "not a column of SWE-bench"
-        raise ContractFault([Problem(where, key, said, f"--ignore {key} leaves it out") for key in strange])
+        message = "not a column of SWE-bench"
+        raise ContractFault(
+            [Problem(where, key, message, f"--ignore {key} leaves it out") for key in strange]
+        )
     found = validated(_decoded(known, where), Row)
     both = sorted({*found.FAIL_TO_PASS} & {*found.PASS_TO_PASS})
     if both:
@@ -136,7 +138,7 @@ def _decoded(row: dict[str, Any], where: str) -> Source:
 
 
 def _is_placed(row: Row) -> bool:
-    return any(_PLACED.search(one) for one in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS))
+    return any(_ID_WITH_FILE.search(one) for one in (*row.FAIL_TO_PASS, *row.PASS_TO_PASS))
 
 
 def _command(row: Row, prefix: str) -> str:

@@ -113,8 +113,8 @@ def as_name(text: str) -> str:
 
 def checked_id(text: Any, where: str, field_name: str) -> str:
     if not isinstance(text, str) or not re.fullmatch(NAME_PATTERN, text):
-        said = shown(text) if isinstance(text, str) else text
-        message = f"{said!r} cannot be the id of a contract"
+        value = shown(text) if isinstance(text, str) else text
+        message = f"{value!r} cannot be the id of a contract"
         raise ContractFault(Problem(where, field_name, message, "letters, digits, `.`, `_` and `-`"))
     return text
 

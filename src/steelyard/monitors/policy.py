@@ -15,7 +15,7 @@ from steelyard.contract.model import Action, Policy
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.alert import Alert, Severity
 from steelyard.monitors.context import Context
-from steelyard.monitors.reading import Call, Install, said_in
+from steelyard.monitors.reading import Call, Install, texts_of
 from steelyard.monitors.rules.rule import EXCERPT_CHARS, Match, Rules
 from steelyard.sandbox_paths import WORKSPACE
 
@@ -55,12 +55,12 @@ class PolicyMonitor:
     def observe(self, event: Event, context: Context) -> Iterator[Alert]:
         call = context.call
         if call is not None:
-            yield from self._of_call(call)
-        for format_, text in said_in(event):
+            yield from self._call_alerts(call)
+        for format_, text in texts_of(event):
             for match in self.rules.find(text, format_):
                 yield from self._risky(match, event.seq)
 
-    def _of_call(self, call: Call) -> Iterator[Alert]:
+    def _call_alerts(self, call: Call) -> Iterator[Alert]:
         yield from self._denied(call)
         yield from self._tools(call)
         yield from self._reads(call)

@@ -147,7 +147,7 @@ def call_of(event: Event) -> Call | None:
     )
 
 
-def said_in(event: Event) -> Iterator[tuple[Format, str]]:
+def texts_of(event: Event) -> Iterator[tuple[Format, str]]:
     """What the agent or its model wrote in plain text."""
     if event.type in {"model.response", "agent.message"}:
         for key in ("text", "content", "prefix"):

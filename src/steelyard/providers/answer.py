@@ -86,8 +86,8 @@ class AnswerMeter:
     @property
     def output_tokens(self) -> int:
         """How many there are so far, by the server's count or by the text."""
-        said = 0 if self.usage is None else self.usage.tokens_out
-        return max(said, self.output_chars // BYTES_IN_TOKEN)
+        reported = 0 if self.usage is None else self.usage.tokens_out
+        return max(reported, self.output_chars // BYTES_IN_TOKEN)
 
     def _keep(self, data: bytes) -> None:
         if self._skipping:

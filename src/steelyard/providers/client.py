@@ -81,8 +81,8 @@ async def _post(url: str, body: bytes, headers: Mapping[str, str], within_s: flo
     except (ClientError, OSError) as error:
         number = error.errno if isinstance(error, OSError) else None
         is_tls = "certificate" in str(error).lower()
-        said = os.strerror(number) if number and not is_tls else str(error)
-        raise PostFailure("connection", said or type(error).__name__) from error
+        reason = os.strerror(number) if number and not is_tls else str(error)
+        raise PostFailure("connection", reason or type(error).__name__) from error
 
 
 async def _read(response: ClientResponse, most_bytes: int) -> bytes:

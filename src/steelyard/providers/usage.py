@@ -45,61 +45,61 @@ class Usage:
         }
 
 
-def usage_of(wire: str, said: Any, before: Usage | None = None) -> Usage | None:
+def usage_of(wire: str, data: Any, before: Usage | None = None) -> Usage | None:
     """The usage object of an answer, or of an event in a stream; `before` is what earlier events said."""
-    if not isinstance(said, dict):
+    if not isinstance(data, dict):
         return before
     read = _READERS.get(wire)
-    return before if read is None else read(said, before)
+    return before if read is None else read(data, before)
 
 
-def _anthropic(said: Mapping[str, Any], before: Usage | None) -> Usage | None:
+def _anthropic(data: Mapping[str, Any], before: Usage | None) -> Usage | None:
     """The last event of a stream may name the output alone, or everything again."""
-    fresh, out = _count(said.get("input_tokens")), _count(said.get("output_tokens"))
+    fresh, out = _count(data.get("input_tokens")), _count(data.get("output_tokens"))
     if fresh is None:
         return before if before is None or out is None else replace(before, tokens_out=out)
     read, write = (
-        _count(said.get("cache_read_input_tokens")) or 0,
-        _count(said.get("cache_creation_input_tokens")) or 0,
+        _count(data.get("cache_read_input_tokens")) or 0,
+        _count(data.get("cache_creation_input_tokens")) or 0,
     )
-    by_time = said.get("cache_creation")
+    by_time = data.get("cache_creation")
     hour = _count(by_time.get("ephemeral_1h_input_tokens")) or 0 if isinstance(by_time, dict) else 0
     return Usage(fresh + read + write, out or 0, read, write, min(hour, write))
 
 
-def _chat(said: Mapping[str, Any], before: Usage | None) -> Usage | None:
-    return _openai(said, before, ("prompt_tokens", "completion_tokens"))
+def _chat(data: Mapping[str, Any], before: Usage | None) -> Usage | None:
+    return _openai(data, before, ("prompt_tokens", "completion_tokens"))
 
 
-def _responses(said: Mapping[str, Any], before: Usage | None) -> Usage | None:
-    return _openai(said, before, ("input_tokens", "output_tokens"))
+def _responses(data: Mapping[str, Any], before: Usage | None) -> Usage | None:
+    return _openai(data, before, ("input_tokens", "output_tokens"))
 
 
-def _openai(said: Mapping[str, Any], before: Usage | None, names: tuple[str, str]) -> Usage | None:
-    tokens_in, tokens_out = (_count(said.get(name)) for name in names)
+def _openai(data: Mapping[str, Any], before: Usage | None, names: tuple[str, str]) -> Usage | None:
+    tokens_in, tokens_out = (_count(data.get(name)) for name in names)
     if tokens_in is None or tokens_out is None:
         return before
-    cached = _count(_member(said, f"{names[0]}_details", "cached_tokens")) or 0
-    reasoning = _count(_member(said, f"{names[1]}_details", "reasoning_tokens")) or 0
+    cached = _count(_member(data, f"{names[0]}_details", "cached_tokens")) or 0
+    reasoning = _count(_member(data, f"{names[1]}_details", "reasoning_tokens")) or 0
     return Usage(tokens_in, tokens_out, min(cached, tokens_in), reasoning=min(reasoning, tokens_out))
 
 
-def _gemini(said: Mapping[str, Any], before: Usage | None) -> Usage | None:
-    prompt = _count(said.get("promptTokenCount"))
+def _gemini(data: Mapping[str, Any], before: Usage | None) -> Usage | None:
+    prompt = _count(data.get("promptTokenCount"))
     if prompt is None:
         return before
-    tools = _count(said.get("toolUsePromptTokenCount")) or 0
-    thoughts = _count(said.get("thoughtsTokenCount")) or 0
-    cached = _count(said.get("cachedContentTokenCount")) or 0
-    out = (_count(said.get("candidatesTokenCount")) or 0) + thoughts
+    tools = _count(data.get("toolUsePromptTokenCount")) or 0
+    thoughts = _count(data.get("thoughtsTokenCount")) or 0
+    cached = _count(data.get("cachedContentTokenCount")) or 0
+    out = (_count(data.get("candidatesTokenCount")) or 0) + thoughts
     return Usage(prompt + tools, out, min(cached, prompt), reasoning=thoughts)
 
 
 _READERS = {"messages": _anthropic, "chat": _chat, "responses": _responses, "generate": _gemini}
 
 
-def _member(said: Mapping[str, Any], *path: str) -> Any:
-    value: Any = said
+def _member(data: Mapping[str, Any], *path: str) -> Any:
+    value: Any = data
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value

@@ -44,8 +44,8 @@ class Disagreement(NamedTuple):
 def kinds_of(verdict: Mapping[str, Any], status: ReviewStatus) -> tuple[str, ...]:
     """How the three disagree; `verdict` is that of a grading, as JSON."""
     checks = {"pass": True, "fail": False}.get(str(verdict["verdict"]))
-    said = (verdict.get("judge") or {}).get("verdict")
-    judge = {"PASS": True, "FAIL": False}.get(str(said))
+    judge_verdict = (verdict.get("judge") or {}).get("verdict")
+    judge = {"PASS": True, "FAIL": False}.get(str(judge_verdict))
     people = {"pass": True, "fail": False}.get(status.decision)
     found = ["people_disagree"] if status.decision == "disputed" else []
     for name, other in (("checks", checks), ("judge", judge)):

@@ -79,9 +79,9 @@ class AllowedHost(NamedTuple):
         return cls(host, int(port))
 
     @classmethod
-    def each(cls, said: str | tuple[str, ...]) -> tuple[AllowedHost, ...]:
+    def each(cls, network: str | tuple[str, ...]) -> tuple[AllowedHost, ...]:
         """Those of a contract's key; one that says `none` or `host` names none."""
-        return () if isinstance(said, str) else tuple(cls.of(text) for text in said)
+        return () if isinstance(network, str) else tuple(cls.of(text) for text in network)
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

@@ -298,10 +298,10 @@ def _answer_key(binary: Path, kind: Kind) -> str:
     """Names the state of the program, of the settings beside it, and of the folders that its libraries are in."""
     top = binary.parent.parent
     libraries = [top / "lib", top / "lib64", top / "lib" / f"{os.uname().machine}-linux-gnu"]
-    said = [str(binary), *kind.ask]
+    parts = [str(binary), *kind.ask]
     for path in (binary, top / "pyvenv.cfg", binary.with_name("pyvenv.cfg"), *libraries):
-        said += _state(path)
-    return hashlib.sha256("\n".join(said).encode(errors="surrogateescape")).hexdigest()
+        parts += _state(path)
+    return hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()
 
 
 def _state(path: Path) -> list[str]:

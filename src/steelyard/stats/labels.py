@@ -32,10 +32,10 @@ def label_errors(labelled: Iterable[Labelled]) -> list[LabelErrors]:
     by_mode: dict[str, list[Labelled]] = {}
     for one in labelled:
         by_mode.setdefault(one.mode, []).append(one)
-    return [_of_mode(mode, by_mode[mode]) for mode in sorted(by_mode)]
+    return [_label_errors(mode, by_mode[mode]) for mode in sorted(by_mode)]
 
 
-def _of_mode(mode: str, rows: list[Labelled]) -> LabelErrors:
+def _label_errors(mode: str, rows: list[Labelled]) -> LabelErrors:
     correct = [one for one in rows if one.correct]
     defective = [one for one in rows if not one.correct]
     return LabelErrors(

@@ -53,7 +53,7 @@ def conditions(query: Query, root: int, connection: sa.Connection) -> list[sa.Co
     if query.tag is not None:
         found.append(RUNS.c.id.in_(_tagged(query.tag, root, connection)))
     if query.study is not None:
-        found.append(_of_study(query.study, root, connection))
+        found.append(_in_study(query.study, root, connection))
     if query.trial is not None:
         found.append(RUNS.c.trial == query.trial)
     if query.since is not None:
@@ -115,7 +115,7 @@ def _tagged(pattern: str, root: int, connection: sa.Connection) -> sa.Select[tup
     )
 
 
-def _of_study(study: str, root: int, connection: sa.Connection) -> sa.ColumnElement[bool]:
+def _in_study(study: str, root: int, connection: sa.Connection) -> sa.ColumnElement[bool]:
     """By digest, because the summaries' index begins with it. Digits may be the beginning of one, compared as a range."""
     named = sa.select(RUNS.c.study).where(RUNS.c.root == root, RUNS.c.study_name == study).distinct()
     digests = [one for one in connection.execute(named).scalars() if one is not None]

@@ -233,7 +233,7 @@ class Store:
                 .where(*self._chosen(query, connection))
                 .order_by(*order(query))
             ).mappings()
-            found = {row["id"]: self._of_row(dict(row)) for row in rows}
+            found = {row["id"]: self._entry_of_row(dict(row)) for row in rows}
             tags = self._tags(connection, list(found))
         return [replace(entry, tags=tuple(tags.get(key, ()))) for key, entry in found.items()]
 
@@ -291,7 +291,7 @@ class Store:
                 return
             after = rows[-1].run
 
-    def _of_row(self, row: Mapping[str, Any]) -> Entry:
+    def _entry_of_row(self, row: Mapping[str, Any]) -> Entry:
         values = {name: row[name] for name in _COLUMNS}
         line = orjson.loads(row["line"]) if row.get("line") is not None else None
         folder = self.root / row["run"]

@@ -30,15 +30,15 @@ def protocol_of(manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str,
                 for name in planned
                 if planned[name] != observed[name]
             ),
-            *_of_attempts(manifest),
-            *_of_limits(manifest),
-            *_of_caps(manifest),
-            *_of_acceptance(manifest, outcomes),
+            *_attempt_deviations(manifest),
+            *_limit_deviations(manifest),
+            *_cap_deviations(manifest),
+            *_acceptance_deviations(manifest, outcomes),
         ],
     }
 
 
-def _of_attempts(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _attempt_deviations(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The machine spoiled earlier attempts at the trial."""
     trial = manifest.get("trial", {})
     if trial.get("attempt", 1) > 1:
@@ -46,7 +46,7 @@ def _of_attempts(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"what": "attempt", "planned": 1, "observed": trial["attempt"], "why": why}
 
 
-def _of_limits(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _limit_deviations(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """A limit that nothing enforced."""
     for name, limit in sorted(manifest.get("environment", {}).get("limits", {}).items()):
         if limit.get("enforced") == "none":
@@ -54,7 +54,7 @@ def _of_limits(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"what": "limit", "limit": name, "planned": planned, "observed": None}
 
 
-def _of_caps(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _cap_deviations(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The budget of an agent that is a process has caps that nothing enforced."""
     configuration = manifest.get("configuration", {})
     budget = configuration.get("budget", {})
@@ -64,7 +64,7 @@ def _of_caps(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"what": "budget", "planned": missing, "observed": None}
 
 
-def _of_acceptance(
+def _acceptance_deviations(
     manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """Tests that ran with less than the contract's oracle, and checks in the agent's own sandbox."""

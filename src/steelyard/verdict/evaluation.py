@@ -88,7 +88,7 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
     """The public record of a run that was graded; None for one that was not: unknown is not a zero."""
     if verdict.verdict in ("invalid", "ungraded"):
         return None
-    evaluation = _of_steps(verdict, grades) if verdict.steps else evaluated_by(grades)
+    evaluation = _evaluate_steps(verdict, grades) if verdict.steps else evaluated_by(grades)
     if evaluation is None:
         evaluation = _without_a_verifier(verdict)
     if (
@@ -137,7 +137,7 @@ def _agreed(judge: Judgement | None) -> ConfidenceMetadata | None:
     )
 
 
-def _of_steps(verdict: Verdict, grades: Sequence[Graded]) -> Evaluated:
+def _evaluate_steps(verdict: Verdict, grades: Sequence[Graded]) -> Evaluated:
     """The result of all steps. A step that was not taken was not verified, and that is no gap in the record."""
     taken = {step.name for step in verdict.steps if step.outcome != "not_run"}
     steps = [

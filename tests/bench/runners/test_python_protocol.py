@@ -32,7 +32,7 @@ def heard(records: list[tuple[str, list[str]]]) -> tuple[Any, list[str]]:
 def test_a_whole_story_is_heard() -> None:
     story, wrong = heard(WHOLE)
     assert not wrong
-    assert story.told()["results"] == [(0, "passed", ""), (1, "failed", "no")]
+    assert story.to_dict()["results"] == [(0, "passed", ""), (1, "failed", "no")]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_record_out_of_order_is_wrong(records: list[tuple[str, list[str]]]) ->
 
 def test_who_speaks_for_the_runner_when_the_tree_may_run_is_accused_and_not_heard() -> None:
     story, _ = heard([READY, ("own", ["shop"])])
-    assert story.told()["tampering"] == ["the code under test sent a record in the runner's name: own"]
+    assert story.to_dict()["tampering"] == ["the code under test sent a record in the runner's name: own"]
     assert not story.notes["own"]
 
 

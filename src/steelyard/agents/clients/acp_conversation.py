@@ -53,8 +53,8 @@ class Conversation:
     _incoming: asyncio.Queue[dict[str, Any] | None] = field(default_factory=asyncio.Queue)
     _waiting: bytearray = field(default_factory=bytearray)
     _is_skipping: bool = False
-    _kept: bytearray = field(default_factory=bytearray)
-    _said: int = 0  # bytes of the conversation, kept or not
+    _recorded: bytearray = field(default_factory=bytearray)
+    _total_bytes: int = 0  # bytes of the conversation, kept or not
 
     def start(self) -> threading.Thread:
         thread = threading.Thread(target=self._conduct, name="steelyard-acp", daemon=True)
@@ -83,7 +83,7 @@ class Conversation:
 
     @property
     def record(self) -> NativeFile:
-        return NativeFile("acp.jsonl", bytes(self._kept), self._said)
+        return NativeFile("acp.jsonl", bytes(self._recorded), self._total_bytes)
 
     def _take_line(self, line: bytes) -> None:
         """A message of the agent: into its trace here, and to the library where it waits for an answer."""
@@ -107,9 +107,9 @@ class Conversation:
 
     def _keep(self, sender: str, message: Mapping[str, Any]) -> None:
         line = orjson.dumps({"from": sender, "message": message}, default=str) + b"\n"
-        self._said += len(line)
-        if len(self._kept) + len(line) <= MOST_KEPT_BYTES:
-            self._kept += line
+        self._total_bytes += len(line)
+        if len(self._recorded) + len(line) <= MOST_KEPT_BYTES:
+            self._recorded += line
 
     def _conduct(self) -> None:
         try:
@@ -184,15 +184,15 @@ class Conversation:
         del session_id
         request = tool_call.model_dump(mode="json", by_alias=True, exclude_none=True)
         call = call_of(request)
-        asked = {"id": call.id[:200], "tool": call.tool[:200], "kind": call.kind}
+        call_fields = {"id": call.id[:200], "tool": call.tool[:200], "kind": call.kind}
         offered = [{"id": one.option_id[:200], "kind": one.kind} for one in options[:20]]
-        number = self.events.append("permission.request", "agent", {**asked, "options": offered})
+        number = self.events.append("permission.request", "agent", {**call_fields, "options": offered})
         decision = decide(self.policy, call, request)
         wanted = _ALLOW if decision.is_allowed else _REJECT
         chosen = next((one.option_id for kind in wanted for one in options if one.kind == kind), None)
         answer = {"decision": "allow" if decision.is_allowed else "deny", "by": "policy", "why": decision.why}
         self.events.append(
-            "permission.decision", "harness", {**asked, **answer, "option": chosen, "request": number}
+            "permission.decision", "harness", {**call_fields, **answer, "option": chosen, "request": number}
         )
         if chosen is None:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))

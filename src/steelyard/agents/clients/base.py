@@ -24,7 +24,7 @@ from steelyard.agents.clients.native_files import collect_files, make_home, writ
 from steelyard.agents.installation.install import RECORD
 from steelyard.agents.installation.installed import Installed, find_installed
 from steelyard.agents.installation.package import Package
-from steelyard.agents.options import ClientOptions, given
+from steelyard.agents.options import ClientOptions, non_default_options
 from steelyard.agents.traces.items import Item, NativeFile, Parser
 from steelyard.agents.traces.recorder import TraceRecorder
 from steelyard.environment.prepare import Environment
@@ -136,7 +136,7 @@ class ClientAgent:
     def name(self) -> str:
         """`claude_code:claude-opus-5-5`; options beside the model show as a digest."""
         model = self.options.model
-        others = {key: value for key, value in given(self.options).items() if key != "model"}
+        others = {key: value for key, value in non_default_options(self.options).items() if key != "model"}
         digest = hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()[:6]
         return f"{self.client.kind}{f':{model}' if model else ''}{f'#{digest}' if others else ''}"
 
@@ -241,7 +241,7 @@ class ClientSession:
 
 
 def both(turn: Turn, take: OnOutput) -> OnOutput:
-    """A client's output goes to those who watch the run, and to its trace."""
+    """Pass a client's output to the live output files and to its trace."""
     shown = turn.on_output
 
     def receive(stream: Literal["stdout", "stderr"], data: bytes) -> None:

@@ -1,7 +1,7 @@
 """How a client's process ended, what its trace says and what the gateway saw -> how the agent ended.
 
 A client may exit with 0 after a denial, a refusal or an error of the API: that is not `completed`. Only what the gateway saw
-itself makes a run `infrastructure`: a trace that claims an error of the API is the agent's word, and cannot get it another try.
+itself makes a run `infrastructure`: a trace that claims an error of the API is a claim of the agent, and does not cause another attempt.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def client_ending(client: str, finished: CommandResult, facts: TraceFacts, model
     if not is_done and model.failure:
         return Ending("infrastructure", model.failure, finished)
     if not model.responses:
-        return Ending("infrastructure", f"{client} never reached a model: {_told(ended, facts)}", finished)
+        return Ending(
+            "infrastructure", f"{client} never reached a model: {_process_end(ended, facts)}", finished
+        )
     code, why = _by_trace(ended, facts)
     return ended if code == "completed" else Ending(code, f"{client}: {why}", finished)
 
@@ -76,7 +78,7 @@ def _by_trace(ended: Ending, facts: TraceFacts) -> tuple[Termination, str]:
     if facts.failure is not None:
         return _LIMITS.get(facts.failure.cause, "agent_crash"), facts.failure.why[:WHY_CHARS]
     if ended.code != "completed":
-        return ended.code, _told(ended, facts)
+        return ended.code, _process_end(ended, facts)
     if facts.denials:
         tools = ", ".join(sorted({denial.tool for denial in facts.denials.values()}))[:WHY_CHARS]
         return (
@@ -90,7 +92,7 @@ def _by_trace(ended: Ending, facts: TraceFacts) -> tuple[Termination, str]:
     )
 
 
-def _told(ended: Ending, facts: TraceFacts) -> str:
+def _process_end(ended: Ending, facts: TraceFacts) -> str:
     """How the process ended, what the trace says of it, and the end of its error output."""
     finished = ended.finished
     parts = [ended.rationale if ended.code != "completed" else "it ended"]

@@ -1,4 +1,4 @@
-"""A package of a registry -> a folder of our cache, which is mounted read-only into the sandbox of an agent.
+"""A package of a registry -> a folder of the cache, which is mounted read-only into the sandbox of an agent.
 
     <cache>/agents/<client>==<version>/
         installed.json    client, version, registry, every package with its checksum, when, by which runtime
@@ -139,8 +139,8 @@ def _run(line: Sequence[str], name: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InfraFault(f"{name} could not be installed: {error}") from error
     if done.returncode != 0:
-        told = (done.stderr or done.stdout).strip()[-_LAST_CHARS:]
-        raise InfraFault(f"{name} could not be installed:\n{told}")
+        output = (done.stderr or done.stdout).strip()[-_LAST_CHARS:]
+        raise InfraFault(f"{name} could not be installed:\n{output}")
     return done.stdout
 
 

@@ -37,6 +37,6 @@ class Package:
 
     @property
     def start_path(self) -> str:
-        """What starts it in a sandbox: a native program that is not static has a script of ours before it."""
+        """What starts it in a sandbox: a dynamically linked native program is started by a script of the installer."""
         name = self.program_path.rpartition("/")[2]
         return self.program_path if self.runtime != "native" or self.is_static else f"runtime/bin/{name}"

@@ -66,8 +66,8 @@ def call_of(call: Record) -> ToolCall:
     meta = mapping(call.get("_meta"))
     named = [text(mapping(one).get("toolName")) for one in meta.values()]
     tool = next(filter(None, named), "") or text(call.get("title")) or text(call.get("kind"))
-    said = text(call.get("kind"))
-    kind = _KINDS.get(said, said)
+    name = text(call.get("kind"))
+    kind = _KINDS.get(name, name)
     known: Kind = kind if kind in get_args(Kind) else "other"  # type: ignore[assignment]
     return ToolCall(
         text(call.get("toolCallId")), tool, call.get("rawInput") or text(call.get("title")), known

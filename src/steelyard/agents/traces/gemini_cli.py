@@ -35,9 +35,11 @@ def parse_gemini_cli(record: Record) -> Sequence[Item] | None:
     if kind == "init":
         return (SessionStart(text(record.get("session_id")), model=text(record.get("model"))),)
     if kind == "message":
-        is_said = record.get("role") == "assistant"
+        is_assistant = record.get("role") == "assistant"
         return (
-            (Message(text(record.get("content")), is_delta=record.get("delta") is True),) if is_said else ()
+            (Message(text(record.get("content")), is_delta=record.get("delta") is True),)
+            if is_assistant
+            else ()
         )
     if kind == "tool_use":
         return (

@@ -1,4 +1,4 @@
-"""What a client's own trace tells, in words that all clients share. All of it was written by the agent's processes.
+"""The content of a client's own trace, in items that all clients share. All of it was written by the agent's processes.
 
 A parser is a pure function: one decoded record -> the items in it, or None for a record of an unknown type. Parsers read
 fields with the functions at the end of this file, which accept a value of any type.
@@ -147,7 +147,7 @@ def sequence(value: Any) -> Sequence[Any]:
 
 
 def count(value: Any) -> int:
-    """A number of tokens: never negative, never more than a counter of ours holds."""
+    """A number of tokens: never negative, never more than 2^50."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124  # a NaN
         return 0
     return int(min(max(value, 0), 1 << 50))

@@ -46,14 +46,14 @@ def parse_trajectory(record: Record) -> Sequence[Item] | None:
 
 
 def _messages(messages: Sequence[object]) -> Iterator[Item]:
-    asked: Any = None  # when the model answered last
+    answered_at: Any = None  # when the model answered last
     for number, message in enumerate(map(mapping, messages)):
         extra = mapping(message.get("extra"))
         usage = mapping(mapping(extra.get("response")).get("usage"))
         if usage:
             yield _usage(usage)
         if message.get("role") == "assistant":
-            asked = extra.get("timestamp")
+            answered_at = extra.get("timestamp")
             if text(message.get("content")):
                 yield Message(text(message.get("content")))
             for place, action in enumerate(map(mapping, sequence(extra.get("actions")))):
@@ -62,8 +62,8 @@ def _messages(messages: Sequence[object]) -> Iterator[Item]:
         elif "returncode" in extra:
             code = status(extra.get("returncode"))
             name = text(message.get("tool_call_id"))
-            wall_ns = elapsed_ns(asked, extra.get("timestamp"), 1_000_000_000)
-            asked = extra.get("timestamp")
+            wall_ns = elapsed_ns(answered_at, extra.get("timestamp"), 1_000_000_000)
+            answered_at = extra.get("timestamp")
             yield ToolResult(name, text(extra.get("raw_output")), code != 0, code, wall_ns)
 
 

@@ -49,7 +49,7 @@ WHY_CHARS = 500
 
 @dataclass
 class TraceFacts:
-    """What a client's trace told, so far."""
+    """The facts of a client's trace so far."""
 
     session: str = ""
     version: str = ""
@@ -196,8 +196,8 @@ class TraceRecorder:
                 self._pieces.append(item.text)
             return True
         pieces, self._pieces = self._pieces, []
-        if said := "".join(pieces):
-            self._say(said)
+        if message := "".join(pieces):
+            self._say(message)
         return False
 
     def _take_item(self, item: Item) -> None:  # one branch for each kind of item

@@ -58,5 +58,5 @@ def _agrees(report: dict[str, Any], results: list[Result]) -> None:
         raise BadReport("the run was interrupted", results)
     bad = any(one.outcome in {"failed", "error"} and not one.detail.startswith(RERUN) for one in results)
     if report.get("success") is not (not bad):
-        said = "success" if report.get("success") is True else "no success"
-        raise BadReport(f"the report says {said}; its tests say otherwise", results)
+        summary = "success" if report.get("success") is True else "no success"
+        raise BadReport(f"the report says {summary}; its tests say otherwise", results)

@@ -146,8 +146,8 @@ class _Reader:
         group = attributes.get("classname", attributes.get("class"))
         if group is None:
             group = self.suites[-1].name if self.suites else ""
-        said = (attributes.get(name, "").lower() for name in ("status", "result"))
-        outcome: ResultOutcome = next((_STATUS[word] for word in said if word in _STATUS), "passed")
+        states = (attributes.get(name, "").lower() for name in ("status", "result"))
+        outcome: ResultOutcome = next((_STATUS[word] for word in states if word in _STATUS), "passed")
         file = attributes.get("file") or attributes.get("filepath") or ""
         if not file and _PATH.fullmatch(group):  # bats and deno write the file where others write the class
             file = group

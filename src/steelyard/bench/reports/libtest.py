@@ -53,10 +53,10 @@ class _Stream:
         elif kind == "bench" or what in {"ok", "failed", "ignored"}:
             self.begun.discard(name)
             self.in_suite -= 1
-            said = word(event, "message") or word(event, "stdout")
+            text = word(event, "message") or word(event, "stdout")
             outcome = _EVENTS.get(what, "passed" if kind == "bench" else "error")
             self.results.append(
-                one_result(joined(self.target, name), outcome, "" if outcome == "passed" else said)
+                one_result(joined(self.target, name), outcome, "" if outcome == "passed" else text)
             )
 
     def _suite_ends(self) -> None:

@@ -30,8 +30,8 @@ def parse_rspec(data: bytes) -> list[Result]:
     results = [_result(one) for one in rows(report.get("examples"), "examples")]
     outside = number(summary, "errors_outside_of_examples_count")
     if outside:
-        said = one_line(first_text(report.get("messages")))
-        raise BadReport(f"{outside} errors outside of examples: {said}", results)
+        message = one_line(first_text(report.get("messages")))
+        raise BadReport(f"{outside} errors outside of examples: {message}", results)
     as_declared("examples", summary.get("example_count"), len(results), results)
     failed = sum(one.outcome == "failed" for one in results)
     as_declared("failures", summary.get("failure_count"), failed, results)

@@ -133,11 +133,11 @@ def tap_results(data: bytes) -> list[Result]:
 
 def _result(test: re.Match[str], number: int) -> tuple[Result, bool]:
     outcome: ResultOutcome = "failed" if test.group(1) else "passed"
-    said = test.group(3)
-    directive = _DIRECTIVE.search(said)
+    description = test.group(3)
+    directive = _DIRECTIVE.search(description)
     detail = ""
     if directive is not None:
         outcome, detail = "skipped", f"{directive.group(1).lower()}: {directive.group(2)}".rstrip(": ")
-        said = said[: directive.start()]
-    name = said.replace("\\#", "#").replace("\\\\", "\\").strip()
+        description = description[: directive.start()]
+    name = description.replace("\\#", "#").replace("\\\\", "\\").strip()
     return one_result(name or f"#{number}", outcome, detail), directive is not None

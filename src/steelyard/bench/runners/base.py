@@ -27,6 +27,6 @@ class Runner(Protocol):
         """Folders that the tool builds by itself: (name, a file that is beside it, or "" for anywhere)."""
 
     def claims(self, suite: Suite) -> bool:
-        """Whether this command is one of ours."""
+        """Whether this runner knows the command."""
 
     def run(self, sandbox: Sandbox, suite: Suite) -> Ran: ...

@@ -39,7 +39,7 @@ class Step:
         return [unquoted(word) for word in self.words[self.assigned :]]
 
     def with_words(self, place: int, *added: str) -> Step:
-        """With words of ours, quoted, after the word at `place`."""
+        """With further words, quoted, after the word at `place`."""
         at = self.assigned + place + 1
         words = (*self.words[:at], *map(shlex.quote, added), *self.words[at:])
         return replace(self, words=words)

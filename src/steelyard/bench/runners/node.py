@@ -32,7 +32,15 @@ from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.runners.exit_code import how_it_ended
 from steelyard.bench.runners.node_command import NodeCommand, chosen, node_command
-from steelyard.bench.runners.node_story import Source, Story, heard, results, tampering, unfinished, unheard
+from steelyard.bench.runners.node_story import (
+    Source,
+    Story,
+    parse_story,
+    results,
+    tampering,
+    unfinished,
+    unreported,
+)
 from steelyard.bench.suite.reported import Reported, Result, merged
 from steelyard.bench.suite.suite import Suite
 from steelyard.sandboxes.base import Captured, Command, CommandResult, Sandbox
@@ -174,7 +182,7 @@ class _Run:
             ),
             listen,
         )
-        story = heard(nonce, bytes(received))
+        story = parse_story(nonce, bytes(received))
         if digest is not None and story.begun is not None and story.begun.digest != digest:
             story.tampering.append("the file was rewritten while tests ran")
         self._understand(path, story, started)
@@ -193,9 +201,9 @@ class _Run:
         problem = self._problem(story, finished)
         if problem:
             self.problems.append(f"{file}: {problem}")
-            self.found += [] if self.command.filters else unheard(story, file)
+            self.found += [] if self.command.filters else unreported(story, file)
         elif not any(one.outcome in {"failed", "error"} for one in found):
-            self.found += _of_the_file(story, finished, file)
+            self.found += _file_results(story, finished, file)
 
     def _problem(self, story: Story, finished: CommandResult) -> str:
         """Why the results of this file are not all there is to know, or ""."""
@@ -223,7 +231,7 @@ class _Run:
         return "process.exit was called before the end"
 
 
-def _of_the_file(story: Story, finished: CommandResult, file: str) -> list[Result]:
+def _file_results(story: Story, finished: CommandResult, file: str) -> list[Result]:
     """The file as a test of its own: one that could not be loaded, or a plain script that asserts."""
     source = story.begun or Source()
     if story.uncaught and not source.catches:

@@ -106,11 +106,11 @@ class Story:
                 self.natural = bool(natural)
 
     def _believed(self, how: str, path: tuple[str, ...], flag: str) -> str:
-        """Anybody can call `t.todo()` while a test runs: what failed then has failed."""
+        """Any code can call `t.todo()` while a test runs: a test that failed then has failed."""
         return flag if how == "pass" or self.declared.get(" > ".join(path)) else ""
 
 
-def heard(nonce: str, output: bytes) -> Story:
+def parse_story(nonce: str, output: bytes) -> Story:
     """Everything that was sent with the nonce. A line without it makes the rest worthless."""
     story = Story()
     for number, line in enumerate(output.split(b"\n")[:-1]):
@@ -138,8 +138,8 @@ def results(story: Story, file: str) -> list[Result]:
     return found
 
 
-def unheard(story: Story, file: str) -> list[Result]:
-    """The tests that were registered and then not heard of."""
+def unreported(story: Story, file: str) -> list[Result]:
+    """The tests that were registered and have no result."""
     reported = Counter(" > ".join(event.path) for event in story.events)
     return [Result(f"{file}::{path}", "error", NEVER_RAN, file) for path in Counter(story.paths) - reported]
 

@@ -84,11 +84,11 @@ class Python:
 
     def _run(self, sandbox: Sandbox, suite: Suite, command: PythonCommand) -> Ran:
         nonce = secrets.token_hex(16)
-        heard = bytearray()
+        output = bytearray()
 
         def on_output(stream: str, data: bytes) -> None:
-            if stream == "stdout" and len(heard) <= MAX_REPORT_BYTES:
-                heard.extend(data)
+            if stream == "stdout" and len(output) <= MAX_REPORT_BYTES:
+                output.extend(data)
 
         finished = sandbox.run(
             Command(
@@ -103,7 +103,7 @@ class Python:
         )
         # Standard output was the channel; what the tests printed there is in the other one.
         finished = replace(finished, stdout=Captured())
-        stories = read_stories(bytes(heard), nonce) if finished.exit_code == 0 else None
+        stories = read_stories(bytes(output), nonce) if finished.exit_code == 0 else None
         if stories is None:
             return _no_report(self.NAME, suite, command, finished)
         absent = next((one for story in stories for one in story.get("absent", ())), "")

@@ -1,4 +1,4 @@
-"""A program of ours in the candidate's sandbox -> answers, checked for shape and size, never believed.
+"""A harness program in the candidate's sandbox -> answers, checked for shape and size, never believed.
 
 Whatever is wrong with an answer (none in time, none at all, too long, two of them, one without a question) ends the
 program. An answer without a question is also a problem of the whole run: it is an attempt to cheat.
@@ -93,7 +93,7 @@ class Answering:
         began = time.monotonic()
         try:
             self._talk.say(line)
-            said = self._talk.next_line(timeout_s)
+            reply = self._talk.next_line(timeout_s)
         except queue.Empty:
             self._account.hung_s += timeout_s
             raise self._ended(f"no answer after {timeout_s:g} s") from None
@@ -101,12 +101,12 @@ class Answering:
             raise self._ended("the candidate's process does not read requests") from None
         finally:
             self._account.waited_s += time.monotonic() - began
-        if said is None:
+        if reply is None:
             raise self._ended("the candidate's process ended before it answered")
-        answer = answer_anew(said, number)
+        answer = answer_anew(reply, number)
         if answer is None:
             raise self._ended("the candidate's process sent a malformed answer", trick=True)
-        self._account.count(len(said))
+        self._account.count(len(reply))
         return answer
 
     def end(self) -> None:
@@ -114,7 +114,7 @@ class Answering:
         self._talk.feed.close()
         if self._talk.join(END_S) is None:
             self._talk.kill()
-        if not self._talk.heard.empty() and self._talk.next_line(0) is not None:
+        if not self._talk.lines.empty() and self._talk.next_line(0) is not None:
             self._account.note(UNASKED)
         self._keep_account()
 
@@ -122,15 +122,15 @@ class Answering:
         """Our own first lines say so, before anything of the candidate's is loaded."""
         began = time.monotonic()
         try:
-            said = self._talk.next_line(timeout_s)
+            reply = self._talk.next_line(timeout_s)
         except queue.Empty:
-            said = None
-        if said is None or "ready" not in read_object(said):
+            reply = None
+        if reply is None or "ready" not in read_object(reply):
             self._account.hung_s += time.monotonic() - began
             raise self._ended("the candidate's process did not start")
 
     def _refuse_early_words(self) -> None:
-        if self._talk.heard.empty():
+        if self._talk.lines.empty():
             return
         if self._talk.next_line(0) is None:
             raise self._ended("the candidate's process ended before the first request")

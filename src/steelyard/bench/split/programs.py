@@ -43,7 +43,7 @@ ISOLATED = ("python3", "-I", "-S", "-B", "-c", BOOT)
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a program of ours is started in the candidate's sandbox."""
+    """How a harness program is started in the candidate's sandbox."""
 
     argv: tuple[str, ...]
     first: bytes  # the line on its stdin that it begins with

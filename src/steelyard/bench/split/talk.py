@@ -42,13 +42,13 @@ class Lines:
 
 
 class Talk:
-    """One command under way. What it says is put in `heard`, by the line; None is its end."""
+    """One command under way. What it says is put in `lines`, by the line; None is its end."""
 
     def __init__(
         self, sandbox: Sandbox, command: Command, first: bytes, on_line: Callable[[bytes], None] | None = None
     ) -> None:
         self.feed = Feed(first, limit_bytes=4 * MAX_FRAME)
-        self.heard: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self.lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.finished: CommandResult | None = None
         self.fault: InfraFault | None = None
         self._sandbox = sandbox
@@ -67,7 +67,7 @@ class Talk:
 
     def next_line(self, timeout_s: float) -> bytes | None:
         """The next thing it says; None when it is over or says nothing acceptable. Raises queue.Empty."""
-        line = self.heard.get(timeout=max(timeout_s, 0.0))
+        line = self.lines.get(timeout=max(timeout_s, 0.0))
         self._unread -= 1
         return line
 
@@ -86,18 +86,18 @@ class Talk:
         except InfraFault as fault:
             self.fault = fault
         finally:
-            self.heard.put(None)
+            self.lines.put(None)
 
     def _on_output(self, stream: str, data: bytes) -> None:
         if stream == "stdout" and not self.flooded:
             self._lines.feed(data)
             if self.flooded:
-                self.heard.put(None)
+                self.lines.put(None)
 
     def _keep(self, line: bytes) -> None:
         if self._unread <= MAX_UNREAD:
             self._unread += 1
-            self.heard.put(line)
+            self.lines.put(line)
 
 
 MAX_UNREAD = 4  # an honest candidate answers one ask at a time and is never this far ahead

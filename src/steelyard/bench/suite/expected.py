@@ -126,7 +126,7 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     if trusted.channel == "reporter" != reported.channel and expectation.known:
         return replace(reported, problems=(OTHER_RUNNER,))
     titles = {one.id: one.title for one in results}
-    counted = list(_of_the_suite([_judged(one, expectation) for one in reported.results], expectation))
+    counted = list(_suite_results([_judged(one, expectation) for one in reported.results], expectation))
     every = (*counted, *_missing(counted, reported.runner, expectation))
     return replace(reported, results=_without_rivals(every, titles, expectation))
 
@@ -163,7 +163,7 @@ def _filed(one: Result, expectation: Expectation) -> Result:
     return replace(one, file=there.file or one.file, title=there.title)
 
 
-def _of_the_suite(results: Sequence[Result], expectation: Expectation) -> Iterator[Result]:
+def _suite_results(results: Sequence[Result], expectation: Expectation) -> Iterator[Result]:
     """What passed counts only if it is a test of the suite, or takes the place of one that has other parameters."""
     room = _room(results, expectation)
     asked = _asked_for(results, expectation)

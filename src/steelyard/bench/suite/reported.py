@@ -18,7 +18,7 @@ ResultOutcome = Literal["passed", "failed", "error", "skipped"]
 Channel = Literal["reporter", "report_file", "exit_code"]
 WORST_FIRST: tuple[ResultOutcome, ...] = ("error", "failed", "skipped", "passed")
 MAX_RESULTS = 100_000
-NEVER_RAN = "it did not finish"  # the detail of a test that was announced and then not heard of
+NEVER_RAN = "it did not finish"  # the detail of a test that was announced and has no result
 MAX_TEXT = 500  # characters of an id or a detail that are kept; both are the candidate's to choose
 
 

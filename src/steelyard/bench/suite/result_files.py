@@ -51,14 +51,16 @@ class ResultFiles:
             return next((path for path in modules if path in self.files), result.file)
         return result.file
 
-    def _path(self, said: str, reported: str) -> str:
+    def _path(self, claimed: str, reported: str) -> str:
         """A path that may be relative to a folder below the root."""
-        below = f"{self.cwd}/{said}" if self.cwd else said
-        for path in (reported, below, said):
-            if path in self.files and (path == said or path.endswith(f"/{said}")):
+        below = f"{self.cwd}/{claimed}" if self.cwd else claimed
+        for path in (reported, below, claimed):
+            if path in self.files and (path == claimed or path.endswith(f"/{claimed}")):
                 return path
-        ends = [path for path in self._by_name.get(said.rpartition("/")[2], ()) if path.endswith(f"/{said}")]
-        return ends[0] if len(ends) == 1 else said
+        ends = [
+            path for path in self._by_name.get(claimed.rpartition("/")[2], ()) if path.endswith(f"/{claimed}")
+        ]
+        return ends[0] if len(ends) == 1 else claimed
 
 
 def _module_paths(name: str) -> Iterator[str]:

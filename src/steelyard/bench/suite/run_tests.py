@@ -154,8 +154,8 @@ def _silent(bench: OracleBench, reported: Reported) -> str:
     if reported.channel != "reporter" or not reported.results:
         return ""
     holding = [path for path, written in _written(bench, reported.runner) if written.keys]
-    heard = {one.file for one in reported.results}
-    if not holding or not heard.isdisjoint(holding):
+    reported_files = {one.file for one in reported.results}
+    if not holding or not reported_files.isdisjoint(holding):
         return ""
     return f"{holding[0]} was injected, but none of its tests ran; does the command look there?"
 

@@ -115,7 +115,7 @@ def _text(contract: Contract, path: str) -> str:
     return (contract.snapshot.tree / path).read_text(errors="replace")
 
 
-def _of_pytest(contract: Contract) -> Iterator[str]:
+def _pytest_paths(contract: Contract) -> Iterator[str]:
     """`pythonpath` of the snapshot's settings."""
     for name in NAMES:
         for found in _PYTHONPATH.finditer(_text(contract, name)):
@@ -144,7 +144,9 @@ def _roots(environment: Environment) -> Iterator[str]:
     """Folders of the workspace where commands of checks start, and where their PYTHONPATH leads to."""
     yield from _put_on_the_path(environment.contract)
     yield from (
-        root for root in _of_pytest(environment.contract) if root != "." and not root.startswith((".", "/"))
+        root
+        for root in _pytest_paths(environment.contract)
+        if root != "." and not root.startswith((".", "/"))
     )
     top = (
         environment.sandbox_spec().workdir

@@ -267,10 +267,12 @@ def _unheard(oracle: Oracle, real: Reported, sure: Collection[str], outcomes: Co
 
 def _outcomes(twins: Twins, real: Reported, changed: Reported) -> dict[str, str]:
     """Id of a test -> how it ended where it is changed, without those that never ran or were left out."""
-    heard = [one for one in real.results if one.detail != NOT_REPORTED and twins.is_certain(one) is not None]
+    reported = [
+        one for one in real.results if one.detail != NOT_REPORTED and twins.is_certain(one) is not None
+    ]
     return {
         name: other.outcome
-        for name, other in pairs(heard, changed.results, twins.rows).items()
+        for name, other in pairs(reported, changed.results, twins.rows).items()
         if other.outcome != "skipped" and not _never_ran(other)
     }
 

@@ -62,7 +62,7 @@ def apart(
     change = import_folder(tree, scratch / "nothing", baseline_root="", blobs=blobs, caps=FETCHED)
     if not change.complete:
         raise AgentFault(TOO_LARGE)
-    own = _of_the_verifier(environment, separate)
+    own = _verifier_environment(environment, separate)
     kept = [one for one in change.entries if not _leads_out(one, separate.collected)]
     notes = [
         f"/{shown(one.path)} points out of the artifacts and was left out"
@@ -101,7 +101,7 @@ def leading_to(sources: Sequence[str], changed: Iterable[FileOverlay]) -> Iterat
         yield FileOverlay(one.path, "gone") if above and is_in_the_way else one
 
 
-def _of_the_verifier(environment: Environment, separate: SeparateVerifier) -> Environment:
+def _verifier_environment(environment: Environment, separate: SeparateVerifier) -> Environment:
     """The same contract in another system: what it says of the agent's holds no longer."""
     contract, spec = environment.contract, environment.contract.spec
     given = spec.environment

@@ -109,16 +109,16 @@ def _reward(found: Artifacts) -> float:
         raise _UnusableError(
             "the reward could not be read: no permission, or neither `head` nor `cat` in /usr/bin:/bin"
         )
-    said = []
+    reasons = []
     if found.reward_json is not None:
-        said.append(_number_of(_parsed(found.reward_json, "reward.json")))
+        reasons.append(_number_of(_parsed(found.reward_json, "reward.json")))
     if found.reward_txt is not None:
-        said.append(_text_number(found.reward_txt))
-    if not said:
+        reasons.append(_text_number(found.reward_txt))
+    if not reasons:
         raise _UnusableError("the verifier wrote no reward")
-    if len(set(said)) > 1:
+    if len(set(reasons)) > 1:
         raise _UnusableError("reward.json and reward.txt disagree")
-    return said[0]
+    return reasons[0]
 
 
 def _text_number(data: bytes) -> float:

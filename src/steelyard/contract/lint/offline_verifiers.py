@@ -28,10 +28,10 @@ def fetching_verifiers(contract: Contract) -> list[Problem]:
         return []  # which hosts it needs is known only when it runs
     specs = [entry.execution for entry in (*contract.checks, *contract.graders)]
     scripts = {spec.script for spec in specs if isinstance(spec, ScriptSpec)}
-    return [problem for script in sorted(scripts) for problem in _of_script(contract, script)]
+    return [problem for script in sorted(scripts) for problem in _script_problems(contract, script)]
 
 
-def _of_script(contract: Contract, script: str) -> Iterator[Problem]:
+def _script_problems(contract: Contract, script: str) -> Iterator[Problem]:
     """The first line of each file; the others need what it needs."""
     for name, file in sorted(contract.files_beside(script).items()):
         if not name.endswith((".sh", ".bash")) or file.mode == "link" or file.path.stat().st_size > MAX_BYTES:

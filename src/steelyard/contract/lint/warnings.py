@@ -49,7 +49,7 @@ def warning_problem(entry: GraderEntry, place: Place, warning: LintWarning, sour
 
 def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     yield from _references(contract)
-    for place, check in _placed(contract):
+    for place, check in _checks_with_places(contract):
         spec = check.execution
         if spec is None or isinstance(spec, ScriptSpec):
             continue
@@ -59,8 +59,8 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
                 f"{check.name} always passes, so it checks nothing",
                 "write the real command",
             )
-        if said := _deaf(spec.command):
-            yield (*place, spec.option), said, "end with the command whose exit code counts"
+        if warning := _deaf(spec.command):
+            yield (*place, spec.option), warning, "end with the command whose exit code counts"
     yield from _exposed_checks(contract)
     yield from _templates(contract)
     yield from _out_of_reach(contract)
@@ -100,7 +100,7 @@ def _messages(contract: Contract) -> Iterator[tuple[Place, str]]:
     yield from ((("turns", number), text) for number, text in enumerate(contract.spec.turns))
 
 
-def _placed(contract: Contract) -> list[tuple[Place, GraderEntry]]:
+def _checks_with_places(contract: Contract) -> list[tuple[Place, GraderEntry]]:
     """Every check, and where it is written."""
     if not contract.steps:
         return [(("oracle", "checks", number), check) for number, check in enumerate(contract.checks)]
@@ -136,7 +136,7 @@ def _deaf(cmd: str) -> str:
 
 def _exposed_checks(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """Python puts the folder of a script, or the current one, first on its path: what a change plants is found there."""
-    for place, check in _placed(contract):
+    for place, check in _checks_with_places(contract):
         spec = check.execution
         words = spec.command.split() if spec is not None else []
         is_python = any(word.rsplit("/", 1)[-1].startswith("python") for word in words)
@@ -152,7 +152,7 @@ def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     for place, brief in _messages(contract):
         if brief.strip() == BRIEF.strip():
             yield place, "is still the text that `init` wrote", "describe what the agent has to do"
-    for place, check in _placed(contract):
+    for place, check in _checks_with_places(contract):
         spec = check.execution
         for number, (source, _) in enumerate(spec.injected if spec is not None else ()):
             file = contract.files.get(source)
@@ -177,7 +177,7 @@ def _out_of_reach(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     """A check that passes with a part of the credit, in a contract that then fails for want of the rest."""
     needed = contract.spec.pass_threshold
     whole = sum(one.weight for one in (*contract.checks, *contract.graders))
-    for place, check in _placed(contract) if not contract.steps else ():
+    for place, check in _checks_with_places(contract) if not contract.steps else ():
         score = 1 - check.weight / whole * (1 - check.pass_threshold) if whole else 1.0
         if check.weight and score < needed - ROUNDING:
             message = f"{check.name} passes at {check.pass_threshold:g}, where the score of the run may be only {score:.3g}"

@@ -13,7 +13,7 @@ KEYS: tuple[Place, ...] = (("environment", "network"), ("setup_network",), ("ora
 def allowed_host_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, str]]:
     environment = data.get("environment")
     environment = environment if isinstance(environment, dict) else {}
-    opened = [key for key in KEYS if isinstance(_said(data, key), list)]
+    opened = [key for key in KEYS if isinstance(_value_at(data, key), list)]
     if environment.get("sandbox") == "local":
         yield from ((key, "the local sandbox cannot restrict the network", "none") for key in opened)
     if environment.get("build") and ("setup_network",) in opened:
@@ -22,7 +22,7 @@ def allowed_host_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, st
             "an image build cannot be limited to a list of hosts",
             "`host` for the build, or `none`",
         )
-    if data.get("bench") == "live" and _said(data, KEYS[0]) != _said(data, KEYS[2]):
+    if data.get("bench") == "live" and _value_at(data, KEYS[0]) != _value_at(data, KEYS[2]):
         fix = "the same list for both, or `bench: fresh`"
         yield (
             KEYS[2],
@@ -31,7 +31,7 @@ def allowed_host_problems(data: dict[str, Any]) -> Iterator[tuple[Place, str, st
         )
 
 
-def _said(data: Any, key: Place) -> Any:
+def _value_at(data: Any, key: Place) -> Any:
     for part in key:
         data = data.get(part) if isinstance(data, dict) else None
     return "none" if data is None else data

@@ -176,14 +176,14 @@ def _words(group: Sequence[_Explained]) -> str:
         wanted = dict.fromkeys(
             _KINDS[one.error["type"]] or str(one.error["ctx"]["expected"]) for one in group
         )
-        said = f"expected {' or '.join(wanted)}"
+        message = f"expected {' or '.join(wanted)}"
     elif kind in _LIMITS:
-        said = _LIMITS[kind].format(**context)
+        message = _LIMITS[kind].format(**context)
     elif kind == "string_pattern_mismatch":
-        said = f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}"
+        message = f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}"
     else:
-        said = error["msg"].replace("Input should be", "expected")
-    return f"{said}, got {_given(error['input'])}"
+        message = error["msg"].replace("Input should be", "expected")
+    return f"{message}, got {_given(error['input'])}"
 
 
 def _given(value: Any) -> str:

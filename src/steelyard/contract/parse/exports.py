@@ -40,9 +40,9 @@ def export_problems(data: dict[str, Any], *, is_system: bool) -> Iterator[tuple[
         yield ("exports",), "not supported yet", "only with `scope: system`"
         return
     for number, pattern in enumerate(given if isinstance(given, list) else ()):
-        said = _wrong(pattern) if isinstance(pattern, str) else None
-        if said is not None:
-            yield ("exports", number), *said
+        problem = _wrong(pattern) if isinstance(pattern, str) else None
+        if problem is not None:
+            yield ("exports", number), *problem
 
 
 def _wrong(pattern: str) -> tuple[str, str] | None:

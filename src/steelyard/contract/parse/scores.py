@@ -9,17 +9,24 @@ from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.yaml_source import Place, dotted
 from steelyard.errors import Problem
 
-_Said = tuple[Place, str, str]
+_ProblemAt = tuple[Place, str, str]
 EFFICIENCY = "efficiency"
 
 
 def score_problems(entries: Entries) -> list[Problem]:
     data = entries.source.data
-    said = [*_of_reward(data), *_of_penalty(data), *_of_quality(data, entries), *_of_references(entries)]
-    return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
+    problems = [
+        *_reward_problems(data),
+        *_penalty_problems(data),
+        *_quality_problems(data, entries),
+        *_references_problems(entries),
+    ]
+    return [
+        Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in problems
+    ]
 
 
-def _of_reward(data: dict[str, Any]) -> Iterator[_Said]:
+def _reward_problems(data: dict[str, Any]) -> Iterator[_ProblemAt]:
     reward = data.get("reward")
     if reward == "quality" and not isinstance(data.get("quality"), dict):
         yield ("reward",), "needs `quality`", "quality: {envelope: {files: 5, lines: 80}}"
@@ -30,7 +37,7 @@ def _of_reward(data: dict[str, Any]) -> Iterator[_Said]:
             yield ("reward",), f"`{reward}` needs a workspace", "combined, binary or verifier"
 
 
-def _of_penalty(data: dict[str, Any]) -> Iterator[_Said]:
+def _penalty_problems(data: dict[str, Any]) -> Iterator[_ProblemAt]:
     policy = data.get("policy")
     if not isinstance(policy, dict) or policy.get("effect") != "penalty":
         return
@@ -40,7 +47,7 @@ def _of_penalty(data: dict[str, Any]) -> Iterator[_Said]:
         yield ("policy", "effect"), "a penalty needs a workspace and no steps", "effect: gate"
 
 
-def _of_quality(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+def _quality_problems(data: dict[str, Any], entries: Entries) -> Iterator[_ProblemAt]:
     quality = data.get("quality")
     if not isinstance(quality, dict):
         return
@@ -58,7 +65,7 @@ def _of_quality(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
         yield ("quality", "weights", "efficiency"), "needs a grader of type efficiency", ""
 
 
-def _of_references(entries: Entries) -> Iterator[_Said]:
+def _references_problems(entries: Entries) -> Iterator[_ProblemAt]:
     """Names of other graders that options use; a grader that combines others cannot be combined itself."""
     types = {entry.name: entry.grader for entry in entries.found.values()}
     for place, entry in entries.found.items():

@@ -22,7 +22,7 @@ from steelyard.contract.parse.yaml_source import Place, dotted
 from steelyard.errors import Problem
 from steelyard.sandbox_paths import WORKSPACE
 
-_Said = tuple[Place, str, str]
+_ProblemAt = tuple[Place, str, str]
 NO_WORKSPACE = "a contract without a workspace"
 NOTE = "llm_judge"
 JUDGE = "`judge: {}`, or name its models"
@@ -32,22 +32,24 @@ def shape_problems(entries: Entries) -> list[Problem]:
     """What contradicts the kind of contract that this is, and what that kind needs."""
     data = entries.source.data
     none = data.get("workspace") == "none"
-    said = [*_of_steps(data)] if data.get("steps") else []
+    problems = [*_step_problems(data)] if data.get("steps") else []
     if none:
-        said += _without_workspace(data, entries)
+        problems += _without_workspace(data, entries)
     else:
-        said += _with_workspace(data)
-    said += export_problems(data, is_system=is_system(data))
-    said += allowed_host_problems(data)
-    said += _of_whole_systems(data, entries)
+        problems += _with_workspace(data)
+    problems += export_problems(data, is_system=is_system(data))
+    problems += allowed_host_problems(data)
+    problems += _whole_system_problems(data, entries)
     if data.get("expected_outcome") == "refusal" and not is_judged(data):
-        said.append((("expected_outcome",), "only a judge can recognise a refusal", JUDGE))
+        problems.append((("expected_outcome",), "only a judge can recognise a refusal", JUDGE))
     if data.get("bench") == "live":
-        said += _graded_live(data, entries)
-    return [Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in said]
+        problems += _graded_live(data, entries)
+    return [
+        Problem(entries.source.where(place), dotted(place), message, fix) for place, message, fix in problems
+    ]
 
 
-def _of_whole_systems(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+def _whole_system_problems(data: dict[str, Any], entries: Entries) -> Iterator[_ProblemAt]:
     """Keys of a verifier that need an image as workspace and a fresh bench."""
     fits = is_system(data) and data.get("bench") != "live"
     for place, entry in entries.found.items():
@@ -56,7 +58,7 @@ def _of_whole_systems(data: dict[str, Any], entries: Entries) -> Iterator[_Said]
             yield (*place, key), "needs `scope: system` and a fresh bench", ""
 
 
-def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_ProblemAt]:
     """In the agent's own sandbox there is no second tree to hold results against."""
     environment = data.get("environment")
     if isinstance(environment, dict) and environment.get("sandbox") == "local":
@@ -71,7 +73,7 @@ def _graded_live(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
             yield (*place, "type"), "a live bench cannot run controls for tests", fix
 
 
-def _with_workspace(data: dict[str, Any]) -> Iterator[_Said]:
+def _with_workspace(data: dict[str, Any]) -> Iterator[_ProblemAt]:
     if is_system(data):
         yield from _whole_system(data)
     elif data.get("repository") is None:
@@ -97,7 +99,7 @@ def is_system(data: dict[str, Any]) -> bool:
     return isinstance(environment, dict) and environment.get("scope") == "system"
 
 
-def _whole_system(data: dict[str, Any]) -> Iterator[_Said]:
+def _whole_system(data: dict[str, Any]) -> Iterator[_ProblemAt]:
     """What an agent starts from is all in the image."""
     if data.get("repository") is not None:
         yield (
@@ -109,7 +111,7 @@ def _whole_system(data: dict[str, Any]) -> Iterator[_Said]:
         yield ("setup",), "with `scope: system` everything is set up in the image", "RUN in its Dockerfile"
 
 
-def _of_steps(data: dict[str, Any]) -> Iterator[_Said]:
+def _step_problems(data: dict[str, Any]) -> Iterator[_ProblemAt]:
     for key in ("brief", "brief_file", "turns"):
         if data.get(key):
             yield (key,), "each step has a brief of its own", f"steps, or {key}"
@@ -129,7 +131,7 @@ def _of_steps(data: dict[str, Any]) -> Iterator[_Said]:
             yield ("steps", number, "reference"), "`oracle.reference` is set already", "keep one"
 
 
-def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_Said]:
+def _without_workspace(data: dict[str, Any], entries: Entries) -> Iterator[_ProblemAt]:
     for key in ("repository", "steps", "build", "runner_files"):
         if data.get(key):
             yield (key,), f"{NO_WORKSPACE} has none", f"leave out `{key}`"

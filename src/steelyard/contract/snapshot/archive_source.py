@@ -34,12 +34,12 @@ def check_archive(path: Path, expected: str | None) -> str:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if expected != found:
-        said = (
+        message = (
             "the contract does not give its sha256"
             if expected is None
             else f"its sha256 is {found}, not {expected}"
         )
-        raise refusal(f"{path.name}: {said}", field="repository.commit", fix=f"commit: {found}")
+        raise refusal(f"{path.name}: {message}", field="repository.commit", fix=f"commit: {found}")
     return found
 
 

@@ -57,9 +57,9 @@ def lay_baseline(layer: Path, tree: Path, entries: Mapping[str, Entry]) -> None:
         for piece in _stream(tree, entries):
             process.stdin.write(piece)
         process.stdin.close()
-        said = process.stderr.read().decode(errors="replace").strip()
+        error_text = process.stderr.read().decode(errors="replace").strip()
     if process.returncode != 0:
-        raise InfraFault(f"git could not make the baseline commit: {said}")
+        raise InfraFault(f"git could not make the baseline commit: {error_text}")
     _finish(layer, tree, sha256=False)
 
 

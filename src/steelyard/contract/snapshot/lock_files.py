@@ -56,8 +56,8 @@ def lock_dates(git_dir: Path, commit: str, paths: Iterable[str]) -> dict[str, st
     found = {}
     for path in [path for path in paths if is_named(path, LOCK_FILES)][:MOST_DATED]:
         try:
-            said = git(git_dir, "rev-list", "-1", "--timestamp", commit, "--", f":(top,literal){path}")
-            found[path] = datetime.fromtimestamp(int(said.split()[0]), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            output = git(git_dir, "rev-list", "-1", "--timestamp", commit, "--", f":(top,literal){path}")
+            found[path] = datetime.fromtimestamp(int(output.split()[0]), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         except (GitRefused, ValueError, IndexError, OverflowError):
             continue
     return found

@@ -87,8 +87,8 @@ class Snapshot:
     def lock_dates(self) -> Mapping[str, str]:
         """When each lock file was last changed, as far as that is known."""
         try:
-            said = orjson.loads((self.folder / DATES).read_bytes())
-            return {path_from_json(path): str(date) for path, date in said.items()}
+            dates = orjson.loads((self.folder / DATES).read_bytes())
+            return {path_from_json(path): str(date) for path, date in dates.items()}
         except (OSError, ValueError, AttributeError):
             return {}
 

@@ -21,7 +21,7 @@ from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.tree import Entry, shown
 
 FILE_BYTES, TOTAL_BYTES = 1 << 20, 16 << 20
-SAID_BYTES = 1 << 18
+OUTPUT_BYTES = 1 << 18
 MOST_FINDINGS = 50
 
 # Marks that writers of Arabic, Hebrew or Persian need, and joiners of emoji, are not among them.
@@ -67,9 +67,9 @@ _MOST_NAMES = 5
 _NEAR = 400  # characters between the one and the other
 
 
-def misleading(change: Change, blobs: Blobs, said: Iterable[Path] = ()) -> tuple[Finding, ...]:
+def misleading(change: Change, blobs: Blobs, outputs: Iterable[Path] = ()) -> tuple[Finding, ...]:
     """At most a few findings; `said` are the files with what the agent printed."""
-    found = [*_in_change(change, blobs), *_in_words(said)]
+    found = [*_in_change(change, blobs), *_in_words(outputs)]
     return tuple(found[:MOST_FINDINGS])
 
 
@@ -152,8 +152,8 @@ def _names(line: str) -> str:
     return ", ".join(unicodedata.name(char, f"U+{ord(char):04X}") for char in [*found][:_MOST_NAMES])
 
 
-def _in_words(said: Iterable[Path]) -> Iterator[Finding]:
-    for path in said:
+def _in_words(outputs: Iterable[Path]) -> Iterator[Finding]:
+    for path in outputs:
         text = _ends(path)
         if _ANSWER.search(text) or _FENCE.search(text) or _judge_addressed_at(text) is not None:
             why = "reads like an injection: the agent's output has a verdict in it, or words addressed to a judge"
@@ -178,6 +178,6 @@ def _ends(path: Path) -> str:
     if not path.is_file():
         return ""
     with path.open("rb") as file:
-        head = file.read(SAID_BYTES)
-        file.seek(max(len(head), path.stat().st_size - SAID_BYTES))
-        return (head + b"\n" + file.read(SAID_BYTES)).decode("utf-8", "replace")
+        head = file.read(OUTPUT_BYTES)
+        file.seek(max(len(head), path.stat().st_size - OUTPUT_BYTES))
+        return (head + b"\n" + file.read(OUTPUT_BYTES)).decode("utf-8", "replace")

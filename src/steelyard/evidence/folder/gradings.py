@@ -92,12 +92,12 @@ class GradingChain:
         self._folder, self._seal, self._sealed, self._key = folder, seal, sealed, public_key
 
     def faults(self) -> Iterator[Fault]:
-        found = [*self._of_gradings()]
+        found = [*self._grading_faults()]
         yield from found
         if not found:  # a grading that was altered is named itself
-            yield from (Fault(GRADINGS_HEAD, why) for why in self._of_the_head())
+            yield from (Fault(GRADINGS_HEAD, why) for why in self._head_faults())
 
-    def _of_gradings(self) -> Iterator[Fault]:
+    def _grading_faults(self) -> Iterator[Fault]:
         previous = ""
         for number, path in enumerate(grading_files(self._folder), start=1):
             name = f"{GRADINGS}/{path.name}"
@@ -121,7 +121,7 @@ class GradingChain:
             self._digests.append(previous)
             self.gradings.append(grading)
 
-    def _of_the_head(self) -> Iterator[str]:
+    def _head_faults(self) -> Iterator[str]:
         try:
             head = orjson.loads(read_plain(self._folder.file(GRADINGS_HEAD)))
             count, last = head["count"], head["last"]
@@ -223,12 +223,12 @@ def _contradictions(grading: Mapping[str, Any], sealed: Sealed) -> Iterator[str]
         return
     if sealed.contract not in (None, grading["contract"]["digest"]):
         yield "it used another contract than the run"
-    said = {grade["name"]: grade["outcome"] for grade in grades if grade["check"]}
-    for name in sorted({*said, *sealed.outcomes}):
+    outcomes = {grade["name"]: grade["outcome"] for grade in grades if grade["check"]}
+    for name in sorted({*outcomes, *sealed.outcomes}):
         outcome = sealed.outcomes.get(name)
         # A grader may fail to decide on any outcome; it may not decide otherwise.
-        if said.get(name) not in (outcome, "error") or name not in said:
-            yield f"it says {said.get(name)} for the check {name}, but the sealed outcome is {outcome}"
+        if outcomes.get(name) not in (outcome, "error") or name not in outcomes:
+            yield f"it says {outcomes.get(name)} for the check {name}, but the sealed outcome is {outcome}"
 
 
 def _follows(verdict: Mapping[str, Any], grades: list[Mapping[str, Any]]) -> bool:
@@ -251,7 +251,7 @@ def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: Se
     """Of a report that is there: its run, outcomes and status are those of the record."""
     try:
         report = folder.read_json(REPORT)
-        said = (report["status"], report["acceptance"])
+        reported = (report["status"], report["acceptance"])
         run, checks = report["run"], report["checks"]
     except FileNotFoundError:
         return
@@ -261,7 +261,7 @@ def _report_faults(folder: RunFolder, gradings: list[dict[str, Any]], sealed: Se
     if not gradings:
         yield "the grading it is made from is missing"
     # Any grading, not the newest: a run may be killed between a grading and its report.
-    elif said not in [(one["verdict"]["status"], one["verdict"]["acceptance"]) for one in gradings]:
+    elif reported not in [(one["verdict"]["status"], one["verdict"]["acceptance"]) for one in gradings]:
         yield "altered: no grading has its status"
     if run != folder.path.absolute().name:
         yield "it belongs to another run"

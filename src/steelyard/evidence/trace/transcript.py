@@ -30,7 +30,7 @@ _POINTER = re.compile(r"agent/std(?:out|err)(?:-\d{1,4})?\.txt|final_response\.t
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
-class Spoken(NamedTuple):
+class Message(NamedTuple):
     """One message, or one thing that was done."""
 
     role: str  # user | assistant | tool
@@ -39,7 +39,7 @@ class Spoken(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    messages: tuple[Spoken, ...]
+    messages: tuple[Message, ...]
     last_words: str  # of the agent's process, on its standard output
     errors: str  # the end of what it last printed on the other one
     exit_code: int | None
@@ -47,22 +47,22 @@ class Transcript(NamedTuple):
 
 def read_transcript(folder: RunFolder) -> Transcript:
     """Reading never fails: of a damaged folder it gives what there is."""
-    messages: list[Spoken] = []
-    said: list[str] = []  # pointers
+    messages: list[Message] = []
+    pointers: list[str] = []  # pointers
     final = ""
     exit_code = None
     for event in _events(folder):
-        if spoken := _spoken(event, folder.path):
-            messages.append(spoken)
+        if line := _message(event, folder.path):
+            messages.append(line)
         if event.type == "agent.message" and "source" not in event.payload:
-            said.append(str(event.payload.get("pointer")))
+            pointers.append(str(event.payload.get("pointer")))
         elif event.type == "agent.trace":
             final, traced = FINAL_RESPONSE, event.payload.get("stdout")
-            said.append(str(traced.get("pointer")) if isinstance(traced, dict) else "")
+            pointers.append(str(traced.get("pointer")) if isinstance(traced, dict) else "")
         elif event.type == "tool.result" and "source" not in event.payload:
             status = event.payload.get("exit_status")
             exit_code = status if isinstance(status, int) else None
-    last = said[-1] if said else ""
+    last = pointers[-1] if pointers else ""
     # All that a client with a trace prints is its trace; its final response is a file of its own.
     return Transcript(
         messages=_some(messages),
@@ -79,15 +79,15 @@ def _events(folder: RunFolder) -> Iterator[Event]:
         return
 
 
-def _spoken(event: Event, folder: Path) -> Spoken | None:
+def _message(event: Event, folder: Path) -> Message | None:
     payload, step = event.payload, str(event.payload.get("step") or "")
     if event.type == "brief":
-        return Spoken("user", _cut(str(payload.get("text", "")).encode(errors="replace"), MOST_BYTES), step)
+        return Message("user", _cut(str(payload.get("text", "")).encode(errors="replace"), MOST_BYTES), step)
     if event.type == "agent.message":
         text = ends_of(folder, str(payload.get("pointer"))) or str(payload.get("prefix", ""))
-        return Spoken("assistant", text, step)
+        return Message("assistant", text, step)
     if event.type == "tool.call" and payload.get("whole_agent") is not True:
-        return Spoken("tool", _cut(orjson.dumps(dict(payload)), MOST_TOOL_BYTES), step)
+        return Message("tool", _cut(orjson.dumps(dict(payload)), MOST_TOOL_BYTES), step)
     return None
 
 
@@ -118,9 +118,9 @@ def _joined(head: bytes, tail: bytes, left_out: int) -> str:
     return f"{head.decode(errors='replace')}\n[... {left_out} bytes ...]\n{tail.decode(errors='replace')}"
 
 
-def _some(messages: list[Spoken]) -> tuple[Spoken, ...]:
+def _some(messages: list[Message]) -> tuple[Message, ...]:
     if len(messages) <= MOST_MESSAGES:
         return tuple(messages)
     half = MOST_MESSAGES // 2
-    gap = Spoken("tool", f"[... {len(messages) - 2 * half} messages ...]")
+    gap = Message("tool", f"[... {len(messages) - 2 * half} messages ...]")
     return (*messages[:half], gap, *messages[-half:])

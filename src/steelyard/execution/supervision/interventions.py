@@ -188,7 +188,7 @@ class Interventions:
                 return decision
             if self._idle.wait(POLL_S):
                 return None
-        decision = Decision(self._operator.default, "deadline", "nobody decided before the deadline")
+        decision = Decision(self._operator.default, "deadline", "no decision before the deadline")
         self._decided(seq, decision, "harness")
         return decision
 

@@ -59,5 +59,5 @@ def runner_warnings(spec: SuiteSpec, tree: Path) -> Iterator[LintWarning]:
         return
     runner = runner_for(suite, spec.runner)
     if spec.report and runner.NAME != "junit":
-        said = f"is not read: {runner.NAME} reports its results itself"
-        yield LintWarning("junit_xml", said, fatal=bool(spec.runner))
+        message = f"is not read: {runner.NAME} reports its results itself"
+        yield LintWarning("junit_xml", message, fatal=bool(spec.runner))

@@ -54,10 +54,10 @@ class Asked:
 
     @property
     def why(self) -> str:
-        said = f"{len(self.passed)} of {self.total} passed"
+        text = f"{len(self.passed)} of {self.total} passed"
         for word, ids in (("not passed", self.failed), ("not reported", self.absent)):
-            said += f"; {word}: {some(ids)}" if ids else ""
-        return said
+            text += f"; {word}: {some(ids)}" if ids else ""
+        return text
 
 
 def ask(declared: Iterable[str], results: Sequence[Result], besides: Collection[str] = ()) -> Asked:

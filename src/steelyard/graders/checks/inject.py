@@ -39,8 +39,8 @@ def inject_warnings(inject: Injects, material: Material) -> tuple[LintWarning, .
     clash = next((pair for pair in permutations(places, 2) if is_within(*pair)), None)
     if clash is not None:
         inner, outer = clash
-        said = f"two files go to {inner!r}" if inner == outer else f"{inner!r} is inside {outer!r}"
-        return (LintWarning("inject", said, fatal=True),)
+        message = f"two files go to {inner!r}" if inner == outer else f"{inner!r} is inside {outer!r}"
+        return (LintWarning("inject", message, fatal=True),)
     return tuple(
         LintWarning(
             f"inject[{number}]", f"{dest!r} is a folder of the snapshot, and {src} is a file", fatal=True

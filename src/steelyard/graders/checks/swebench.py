@@ -56,8 +56,8 @@ class Resolved(NamedTuple):
 
     @property
     def why(self) -> str:
-        said = f"resolution {self.resolution}: fail_to_pass {self.fail_to_pass.why}"
-        return said + (f"; pass_to_pass {self.pass_to_pass.why}" if self.pass_to_pass.total else "")
+        text = f"resolution {self.resolution}: fail_to_pass {self.fail_to_pass.why}"
+        return text + (f"; pass_to_pass {self.pass_to_pass.why}" if self.pass_to_pass.total else "")
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class SweBench(ReadsResults):
 
     def execution(self) -> SuiteSpec:
         declared = tuple(dict.fromkeys((*self.fail_to_pass, *self.pass_to_pass)))
-        said = {"", *self.cmd_prefix.split()}
-        named = dict.fromkeys(target for target in map(_target, declared) if target not in said)
+        words = {"", *self.cmd_prefix.split()}
+        named = dict.fromkeys(target for target in map(_target, declared) if target not in words)
         return SuiteSpec(
             command=" ".join([self.cmd_prefix, *map(shlex.quote, named)]),
             option="cmd_prefix",

@@ -51,9 +51,10 @@ class Efficiency(Grader):
         unknown = [f"{name} unknown" for name, target, used in asked if target is not None and used is None]
         if not known:
             return Grade.not_applicable("; ".join(unknown))
-        said = [f"{used:g} {name}, target {target:g}" for name, target, used in known]
+        parts = [f"{used:g} {name}, target {target:g}" for name, target, used in known]
         return Grade.share(
-            sum(reached(target, used) for _, target, used in known) / len(known), "; ".join([*said, *unknown])
+            sum(reached(target, used) for _, target, used in known) / len(known),
+            "; ".join([*parts, *unknown]),
         )
 
 

@@ -30,7 +30,7 @@ class Part(NamedTuple):
     """One question about the trace; `holds` is None where the trace does not answer it."""
 
     holds: bool | None
-    said: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class Trace(Grader):
             return Grade.not_applicable(NO_TRACE)
         parts = self._parts(case.trace)
         known = [part for part in parts if part.holds is not None]
-        unknown = "; ".join(part.said for part in parts if part.holds is None)
+        unknown = "; ".join(part.text for part in parts if part.holds is None)
         if not known:
             return Grade.not_applicable(unknown)
-        broken = [part.said for part in known if not part.holds]
-        why = "; ".join(broken or [part.said for part in known])
+        broken = [part.text for part in known if not part.holds]
+        why = "; ".join(broken or [part.text for part in known])
         return Grade.of(not broken, f"{why}; {unknown}" if unknown else why)
 
     def _parts(self, trace: Summary) -> list[Part]:

@@ -16,7 +16,7 @@ from steelyard.contract.model import Judge
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import PATCH
 from steelyard.evidence.output_view import end_of, output_text
-from steelyard.evidence.trace.transcript import Spoken, Transcript, read_transcript
+from steelyard.evidence.trace.transcript import Message, Transcript, read_transcript
 from steelyard.filesystem.plain_file import open_plain
 from steelyard.graders.grade import Graded
 from steelyard.graders.hidden_output import may_show_hidden
@@ -29,16 +29,16 @@ TAIL_CHARS = 4096
 
 
 def build_judge_input(contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -> JudgeInput:
-    spec, said = contract.spec, read_transcript(evidence.folder)
+    spec, transcript = contract.spec, read_transcript(evidence.folder)
     kind = _kind(contract)
     diff = "" if kind == "answer" else _diff(evidence)
-    answer = _answer(evidence) if kind == "answer" else "" if kind == "session" else said.last_words
+    answer = _answer(evidence) if kind == "answer" else "" if kind == "session" else transcript.last_words
     return JudgeInput(
         brief=next(delivered(contract)),  # what came later is in the transcript
         kind=kind,
         expected_outcome=spec.expected_outcome,
         notes=_notes(contract),
-        transcript=_lines(kind, said),
+        transcript=_lines(kind, transcript),
         answer=answer,
         diff=diff,
         diff_truncated=len(diff) >= READ_BYTES,
@@ -46,9 +46,9 @@ def build_judge_input(contract: Contract, evidence: Evidence, grades: Sequence[G
         files_changed=len(evidence.changed_paths),
         checks=_checks(contract, evidence, grades),
         grades=_rows(grades),
-        stdout_tail=said.last_words if kind == "answer" and said.last_words != answer else "",
-        stderr_tail=said.errors,
-        exit_code=said.exit_code,
+        stdout_tail=transcript.last_words if kind == "answer" and transcript.last_words != answer else "",
+        stderr_tail=transcript.errors,
+        exit_code=transcript.exit_code,
     )
 
 
@@ -66,18 +66,18 @@ def _notes(contract: Contract) -> tuple[Note, ...]:
     )
 
 
-def _lines(kind: Kind, said: Transcript) -> tuple[Line, ...]:
+def _lines(kind: Kind, transcript: Transcript) -> tuple[Line, ...]:
     """The whole conversation where there is one; else only what was done, for brief and answer stand elsewhere."""
-    turns = sum(one.role == "user" for one in said.messages)
-    judge_input = said.messages if kind == "session" or turns > 1 else _done(said.messages)
+    turns = sum(one.role == "user" for one in transcript.messages)
+    judge_input = transcript.messages if kind == "session" or turns > 1 else _done(transcript.messages)
     return tuple(Line(_role(one), one.text, index) for index, one in enumerate(judge_input))
 
 
-def _done(messages: Sequence[Spoken]) -> list[Spoken]:
+def _done(messages: Sequence[Message]) -> list[Message]:
     return [one for one in messages if one.role == "tool"]
 
 
-def _role(one: Spoken) -> str:
+def _role(one: Message) -> str:
     return f"{one.role}, step {one.step}" if one.step else one.role
 
 

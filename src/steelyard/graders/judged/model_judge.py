@@ -110,12 +110,12 @@ def _mean(jury: list[Scoring], prompt: str) -> Grade:
     """What the jury's scores come to."""
     read = [one.score for one in jury if one.readable and one.score is not None]
     data = {"prompt": prompt, "opinions": [one.to_json() for one in jury]}
-    said = "; ".join(f"{one.model}: {_in_words(one)}" for one in jury)
+    opinions = "; ".join(f"{one.model}: {_in_words(one)}" for one in jury)
     if read and 2 * len(read) >= len(jury):
-        return Grade.share(sum(read) / len(read), said, data=data)
+        return Grade.share(sum(read) / len(read), opinions, data=data)
     if any(one.answered and not one.readable for one in jury):
-        return Grade.error(said, data=data)
-    return Grade("not_applicable", None, said, data=data)
+        return Grade.error(opinions, data=data)
+    return Grade("not_applicable", None, opinions, data=data)
 
 
 def _in_words(one: Scoring) -> str:

@@ -134,7 +134,7 @@ class _Pieces:
     def _look_into(self, scope: _Scope) -> list[_Scope]:
         """What a file or a class says itself; its classes are handed back."""
         inner: list[_Scope] = []
-        said: list[str] = []
+        tokens: list[str] = []
         for marks, outer in _marked(self._statements(scope.body)):
             node = _definition(outer)
             if self._is_class(node) and scope.depth < MAX_DEPTH:
@@ -142,10 +142,10 @@ class _Pieces:
             elif self._is_function(node):
                 self._function(scope.name, node, outer)
             elif not self._shell(scope.name, node) and not scope.declares:
-                said += [*(token for mark in marks for token in self.spell(mark)), *self.spell(node), ";"]
-        if said or (scope.head and not scope.declares):
-            weight: Weight = "real" if said or scope.has_base else "shell"
-            self._add(scope.name, (*scope.head, *said), weight)
+                tokens += [*(token for mark in marks for token in self.spell(mark)), *self.spell(node), ";"]
+        if tokens or (scope.head and not scope.declares):
+            weight: Weight = "real" if tokens or scope.has_base else "shell"
+            self._add(scope.name, (*scope.head, *tokens), weight)
         return inner
 
     def _statements(self, body: Node) -> Iterator[Node]:

@@ -244,7 +244,7 @@ def _moved(
         if one.word == "WORKDIR":
             here = posixpath.normpath(posixpath.join(here, one.rest.strip("\"'")))
         elif one.word in _BRINGS:
-            moved += _placed(one, *_brought(one, here, workdir), moved, is_folder)
+            moved += _moved_paths(one, *_brought(one, here, workdir), moved, is_folder)
     return tuple(moved)
 
 
@@ -279,7 +279,7 @@ def _words(one: Instruction) -> list[str]:
     return [*flags, *words]
 
 
-def _placed(
+def _moved_paths(
     one: Instruction,
     sources: list[str],
     dest: str,

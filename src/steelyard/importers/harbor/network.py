@@ -37,7 +37,7 @@ class Reach(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class _Asked(NamedTuple):
+class _NetworkRequest(NamedTuple):
     place: Place  # the key that says so
     mode: str | None
     hosts: tuple[str, ...] = ()
@@ -109,15 +109,19 @@ def _allowed_hosts(task: HarborTask, source: Source, options: Options, role: _Ro
     return allowed_hosts
 
 
-def _asked(task: HarborTask, role: _Role) -> _Asked:
+def _asked(task: HarborTask, role: _Role) -> _NetworkRequest:
     own = _own((role,), _phase(task, role))
-    return own or _said(("environment",), task.environment) or _Asked(("environment",), None)
+    return (
+        own or _network_request(("environment",), task.environment) or _NetworkRequest(("environment",), None)
+    )
 
 
-def _own(place: Place, phase: Phase) -> _Asked | None:
+def _own(place: Place, phase: Phase) -> _NetworkRequest | None:
     """What an agent or a verifier says for itself, or an environment of its own says for it."""
     apart = _environment_of(phase)
-    return _said(place, phase) or (_said((*place, "environment"), apart) if apart is not None else None)
+    return _network_request(place, phase) or (
+        _network_request((*place, "environment"), apart) if apart is not None else None
+    )
 
 
 def _environment_of(phase: Phase) -> Environment | None:
@@ -134,18 +138,18 @@ def _allow_internet(phase: Phase | Environment) -> bool | None:
     return phase.allow_internet if isinstance(phase, Environment) else None
 
 
-def _said(place: Place, phase: Phase | Environment) -> _Asked | None:
+def _network_request(place: Place, phase: Phase | Environment) -> _NetworkRequest | None:
     if phase.network_mode is not None:
-        return _Asked((*place, "network_mode"), phase.network_mode, phase.allowed_hosts or ())
+        return _NetworkRequest((*place, "network_mode"), phase.network_mode, phase.allowed_hosts or ())
     if phase.allowed_hosts:
-        return _Asked((*place, "allowed_hosts"), "allowlist", phase.allowed_hosts)
+        return _NetworkRequest((*place, "allowed_hosts"), "allowlist", phase.allowed_hosts)
     allowed = _allow_internet(phase)
     if allowed is None:
         return None
-    return _Asked((*place, "allow_internet"), "public" if allowed else "no-network")
+    return _NetworkRequest((*place, "allow_internet"), "public" if allowed else "no-network")
 
 
-def _opened(asked: _Asked, source: Source, options: Options) -> tuple[str, ...]:
+def _opened(asked: _NetworkRequest, source: Source, options: Options) -> tuple[str, ...]:
     if options.offline or asked.mode == "no-network":
         return ()
     if asked.mode == "allowlist":
@@ -156,7 +160,7 @@ def _opened(asked: _Asked, source: Source, options: Options) -> tuple[str, ...]:
     return options.network
 
 
-def _listed(asked: _Asked, source: Source, options: Options) -> tuple[str, ...]:
+def _listed(asked: _NetworkRequest, source: Source, options: Options) -> tuple[str, ...]:
     """The hosts of an allow-list; one that cannot be an allowed host is replaced by the operator's."""
     allowed_hosts: list[str] = []
     for host in asked.hosts:

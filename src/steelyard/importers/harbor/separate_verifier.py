@@ -44,9 +44,9 @@ class ConvertedVerifier(NamedTuple):
 
     @property
     def is_separate(self) -> bool:
-        for _, _, said in self._levels:
-            if said.environment_mode is not None or said.environment is not None:
-                return said.environment_mode != "shared"
+        for _, _, level in self._levels:
+            if level.environment_mode is not None or level.environment is not None:
+                return level.environment_mode != "shared"
         return False
 
     def keys(self) -> dict[str, Any]:
@@ -54,8 +54,8 @@ class ConvertedVerifier(NamedTuple):
         hooks = [*self._hooks()]
         if not self.is_separate:
             if hooks:
-                said = "only a verifier with an environment of its own needs what is collected"
-                raise fault(self.source.where(("verifier", "collect")), "verifier.collect", said)
+                message = "only a verifier with an environment of its own needs what is collected"
+                raise fault(self.source.where(("verifier", "collect")), "verifier.collect", message)
             return {}
         if self.options.sandbox == "bubblewrap":
             raise fault(
@@ -75,14 +75,14 @@ class ConvertedVerifier(NamedTuple):
         return {"separate": separate, **(self._user(own) if own else {})}
 
     def _environment(self) -> tuple[Place, Environment]:
-        for place, _, said in self._levels:
-            if said.environment is not None:
-                return (*place, "environment"), said.environment
+        for place, _, level in self._levels:
+            if level.environment is not None:
+                return (*place, "environment"), level.environment
         return ("environment",), self.task.environment
 
     def _image(self) -> dict[str, Any]:
-        for _, tests, said in self._levels:
-            name = said.environment.docker_image if said.environment is not None else None
+        for _, tests, level in self._levels:
+            name = level.environment.docker_image if level.environment is not None else None
             if name:
                 unpinned = {} if re.match(PINNED_PATTERN, name) else {"allow_unpinned": True}
                 return {"image": name, **unpinned, "brings_tests": True}
@@ -103,17 +103,17 @@ class ConvertedVerifier(NamedTuple):
         return {} if pinned else {"allow_unpinned": True}
 
     def _user(self, own: dict[str, Any]) -> dict[str, Any]:
-        said = next((one.user for _, _, one in self._levels if one.user is not None), None)
-        if said is None and "build" in own:
+        user = next((one.user for _, _, one in self._levels if one.user is not None), None)
+        if user is None and "build" in own:
             tests = next(one for _, one, _ in self._levels if (self.folder / one / "Dockerfile").is_file())
-            said = user_of(read_text(self.folder, f"{tests}/Dockerfile"))
-        return {"user": None if said in _ROOT else said}
+            user = user_of(read_text(self.folder, f"{tests}/Dockerfile"))
+        return {"user": None if user in _ROOT else user}
 
     def _hooks(self) -> Iterator[dict[str, Any]]:
         """Those of the task, then the step's."""
         agent = self.task.agent.user
-        for place, _, said in reversed([*self._levels]):
-            for number, hook in enumerate(said.collect):
+        for place, _, level in reversed([*self._levels]):
+            for number, hook in enumerate(level.collect):
                 at = (*place, "collect", number)
                 if hook.service != "main":
                     raise fault(self.source.where(at), dotted(at), "several containers are not supported yet")

@@ -32,9 +32,9 @@ class Users:
         self._own = _user_in(folder) if built else None
 
     def agent(self) -> dict[str, Any]:
-        user = self._said(self._task.agent)
+        user = self._user_key(self._task.agent)
         for number, step in enumerate(self._task.steps):
-            if step.agent.user is not None and self._said(step.agent) != user:
+            if step.agent.user is not None and self._user_key(step.agent) != user:
                 place = ("steps", number, "agent", "user")
                 message = "every agent of a task is the same user here"
                 raise fault(
@@ -44,9 +44,9 @@ class Users:
 
     def verifier(self, step: Phase | None = None) -> dict[str, Any]:
         is_own = step is not None and step.user is not None
-        return self._said(step if is_own and step is not None else self._task.verifier)
+        return self._user_key(step if is_own and step is not None else self._task.verifier)
 
-    def _said(self, phase: Phase) -> dict[str, Any]:
+    def _user_key(self, phase: Phase) -> dict[str, Any]:
         user = self._own if phase.user is None else phase.user
         return {"user": user} if self._has_image and user is not None and user not in _ROOT else {}
 

@@ -70,13 +70,13 @@ class Graders:
 
     def bring(self, name: Any, place: Place) -> str:
         """A file or folder that a grader names, taken along under its own name."""
-        where, said = self.source.where(place), dotted(place)
+        where, field = self.source.where(place), dotted(place)
         if not isinstance(name, str):
-            raise fault(where, said, "expected the name of a file")
-        path, plain = existing(self.folder, name, where, said), plain_name(name, where, said)
+            raise fault(where, field, "expected the name of a file")
+        path, plain = existing(self.folder, name, where, field), plain_name(name, where, field)
         if plain.split("/")[0] in {"repo", "contract.yaml", "brief.md"}:
             raise fault(
-                where, said, f"{plain} is a name of the contract's own", "put it below another folder"
+                where, field, f"{plain} is a name of the contract's own", "put it below another folder"
             )
         self.copied[plain] = Copied(path, self.folder)
         return plain
@@ -122,13 +122,13 @@ def _convert(found: Graders, place: Place, raw: dict[str, Any]) -> None:
 def _kind(source: Source, place: Place, raw: dict[str, Any]) -> Kind:
     """The kind of a grader, once every key of it is known to be one."""
     type_, where = raw.get("type"), source.where((*place, "type"))
-    said = dotted((*place, "type"))
+    field = dotted((*place, "type"))
     if not isinstance(type_, str):
-        raise fault(where, said, "is missing" if type_ is None else "expected text")
+        raise fault(where, field, "is missing" if type_ is None else "expected text")
     if type_ in NOT_YET:
-        raise fault(where, said, f"{type_} is not supported: {NOT_YET[type_]}")
+        raise fault(where, field, f"{type_} is not supported: {NOT_YET[type_]}")
     if type_ not in KINDS:
-        raise fault(where, said, f"unknown grader {type_!r}", suggestion(type_, [*KINDS, *NOT_YET]))
+        raise fault(where, field, f"unknown grader {type_!r}", suggestion(type_, [*KINDS, *NOT_YET]))
     known = COMMON | KINDS[type_].keys
     strange = [
         Problem(

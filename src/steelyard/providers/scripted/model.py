@@ -121,10 +121,10 @@ class ScriptedModel:
 
 
 def _usage(
-    said: Mapping[str, int] | None, data: Mapping[str, Any], text: str, calls: tuple[Any, ...]
+    usage: Mapping[str, int] | None, data: Mapping[str, Any], text: str, calls: tuple[Any, ...]
 ) -> Usage:
-    if said is not None:
-        numbers = [said.get(name, 0) for name in _BILLED]
+    if usage is not None:
+        numbers = [usage.get(name, 0) for name in _BILLED]
         return Usage(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
     output = text + "".join(json.dumps(call.arguments) for call in calls)
     return Usage(max(1, len(json.dumps(data)) // 4), max(1, len(output) // 4))

@@ -74,7 +74,7 @@ class Script:
         if not self.turns and not self.branches:
             return self._next(model)
         branch, turns = self._branch(data)
-        turn = min(said_turns(wire, data, branch, turns), len(turns) - 1)
+        turn = min(turns_so_far(wire, data, branch, turns), len(turns) - 1)
         reply = turns[turn]
         if (reply.get("do") or reply.get("calls")) and not data.get("tools"):
             return {"text": self.side}, Place(branch, -1)
@@ -123,13 +123,13 @@ def read_script(path: Path) -> Replies:
     return script  # type: ignore[no-any-return]
 
 
-def said_turns(wire: str, data: Mapping[str, Any], branch: int, turns: Sequence[Reply]) -> int:
+def turns_so_far(wire: str, data: Mapping[str, Any], branch: int, turns: Sequence[Reply]) -> int:
     """How many turns of a branch the conversation shows already."""
-    spoken = json.dumps(spoken_by_model(wire, data), ensure_ascii=False)
-    last = max((int(turn) for of, turn in _ID.findall(spoken) if int(of) == branch), default=-1)
+    model_text = json.dumps(spoken_by_model(wire, data), ensure_ascii=False)
+    last = max((int(turn) for of, turn in _ID.findall(model_text) if int(of) == branch), default=-1)
     for number, reply in enumerate(turns):
         text = reply.get("text")
-        if number > last and text and json.dumps(str(text).strip(), ensure_ascii=False)[1:-1] in spoken:
+        if number > last and text and json.dumps(str(text).strip(), ensure_ascii=False)[1:-1] in model_text:
             last = number
     if last < 0 and wire == "generate":
         calls = [one for one in spoken_by_model(wire, data) if "functionCall" in json.dumps(one)]
@@ -177,12 +177,12 @@ def _full(script: Mapping[str, Any]) -> Script:
     return Script(turns, branches, usage=_usage(script.get("usage")), side=str(script.get("side", "ok")))
 
 
-def _usage(said: Any) -> Mapping[str, int] | None:
-    if said is None:
+def _usage(usage: Any) -> Mapping[str, int] | None:
+    if usage is None:
         return None
-    if not isinstance(said, dict) or not all(type(value) is int for value in said.values()):
+    if not isinstance(usage, dict) or not all(type(value) is int for value in usage.values()):
         raise ValueError("`usage` of a script maps names to whole numbers")
-    return said
+    return usage
 
 
 def _check_replies(replies: Any) -> None:

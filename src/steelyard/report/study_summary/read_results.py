@@ -69,10 +69,10 @@ class ResultSet:
 def read_results(source: Path, *, study: str | None = None, store_url: str | None = None) -> ResultSet:
     """`source` is a folder of runs or a file with one result line a line; `study` is a name or the start of a digest."""
     if source.is_dir():
-        return _of_folder(source, study, store_url)
+        return _read_folder(source, study, store_url)
     if not source.exists():
         raise OperatorFault(f"{source}: there is no such folder of runs and no such file of result lines")
-    return _of_file(source, study)
+    return _read_file(source, study)
 
 
 def of_lines(source: str, lines: list[Line], **more: Any) -> ResultSet:
@@ -82,7 +82,7 @@ def of_lines(source: str, lines: list[Line], **more: Any) -> ResultSet:
     return ResultSet(source, tuple(lines), tuple(read_context(line.get("folder")) for line in lines), **more)
 
 
-def _of_folder(folder: Path, study: str | None, store_url: str | None) -> ResultSet:
+def _read_folder(folder: Path, study: str | None, store_url: str | None) -> ResultSet:
     from steelyard.store.query import Query  # noqa: PLC0415  # SQLAlchemy takes as long as the rest of the command
 
     with open_store(folder, store_url) as store:
@@ -137,7 +137,7 @@ def _study_of(line: Line) -> Mapping[str, Any]:
     return study if isinstance(study, dict) else {}
 
 
-def _of_file(path: Path, study: str | None) -> ResultSet:
+def _read_file(path: Path, study: str | None) -> ResultSet:
     lines: list[Line] = []
     try:
         rows = path.read_bytes().splitlines()

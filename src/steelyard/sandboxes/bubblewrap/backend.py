@@ -180,8 +180,8 @@ def _greet(started: Started, groups: list[Path]) -> Init:
     except OSError as error:
         raise InfraFault(f"a sandbox did not start: {error}; run `steelyard doctor`") from error
     if not first.data:
-        said = os.pread(started.stderr, 4000, 0).decode(errors="replace").strip()
-        raise InfraFault(f"bubblewrap did not start: {said or 'no message'}; run `steelyard doctor`")
+        error_text = os.pread(started.stderr, 4000, 0).decode(errors="replace").strip()
+        raise InfraFault(f"bubblewrap did not start: {error_text or 'no message'}; run `steelyard doctor`")
     started.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
     wire = Wire(started.sock)
     hello = wire.hello(first.data, START_TIMEOUT_S)
@@ -198,8 +198,8 @@ def _await_word(started: Started) -> None:
     waiting = select.poll()
     for descriptor in (started.sock.fileno(), started.bwrap):
         waiting.register(descriptor, select.POLLIN)
-    heard = waiting.poll(int(START_TIMEOUT_S * 1000))
-    if [descriptor for descriptor, _ in heard] == [started.bwrap]:
+    events = waiting.poll(int(START_TIMEOUT_S * 1000))
+    if [descriptor for descriptor, _ in events] == [started.bwrap]:
         raise InfraFault("bubblewrap was killed before its sandbox started")
 
 

@@ -202,7 +202,7 @@ class Nursery:
         if number is not None and status in {
             _FAILED << 8,
             signal.SIGALRM,
-        }:  # the controller never heard of these cgroups
+        }:  # the controller does not know these cgroups
             cgroups.remove_all(f"{self._kit.tag}-{number}")
         for spare in [spare for spare in self._spares if spare.pid == pid]:
             spare.sock.close()

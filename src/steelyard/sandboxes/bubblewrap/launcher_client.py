@@ -53,7 +53,7 @@ class Received(NamedTuple):
 
 
 class LauncherGoneFault(InfraFault):
-    """Somebody killed it; a new one may do better."""
+    """The launcher was killed; a new one may succeed."""
 
 
 class Launched(NamedTuple):

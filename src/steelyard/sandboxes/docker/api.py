@@ -120,9 +120,9 @@ class Engine:
 
     @functools.cached_property
     def version(self) -> Version:
-        said = self.call("GET", "/version", timeout_s=10)
-        names = " ".join(part.get("Name", "") for part in said.get("Components") or ())
-        return Version("podman" if "podman" in names.lower() else "docker", str(said.get("Version", "?")))
+        version = self.call("GET", "/version", timeout_s=10)
+        names = " ".join(part.get("Name", "") for part in version.get("Components") or ())
+        return Version("podman" if "podman" in names.lower() else "docker", str(version.get("Version", "?")))
 
     @functools.cached_property
     def info(self) -> dict[str, Any]:
@@ -204,8 +204,8 @@ def _faults(path: str) -> Iterator[None]:
     except TimeoutError as error:
         raise InfraFault(f"the container engine on {path} does not answer; {_START}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        said = str(error) or type(error).__name__
-        raise InfraFault(f"the container engine on {path} went away ({said}); {_START}") from error
+        reason = str(error) or type(error).__name__
+        raise InfraFault(f"the container engine on {path} went away ({reason}); {_START}") from error
 
 
 def _target(path: str, query: Query) -> str:
@@ -240,9 +240,9 @@ def _upgraded(raw: socket.socket) -> bytes:
 
 def _reason(data: bytes) -> str:
     with suppress(ValueError):
-        said = json.loads(data)
-        if isinstance(said, dict):
-            return str(said.get("message") or said.get("cause") or said)
+        reply = json.loads(data)
+        if isinstance(reply, dict):
+            return str(reply.get("message") or reply.get("cause") or reply)
     return data.decode(errors="replace").strip() or "no reason given"
 
 

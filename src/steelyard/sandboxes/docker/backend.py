@@ -173,10 +173,10 @@ def _attached(found: Engine, ident: str) -> Wire:
     deadline = time.monotonic() + START_S
     while not wire.ping(min(2.0, START_S)):
         if wire.gone or time.monotonic() > deadline:
-            said = sock.stderr.decode(errors="replace").strip()
+            error_text = sock.stderr.decode(errors="replace").strip()
             wire.close()
             raise InfraFault(
-                f"init did not answer in a container: {said or 'no message'}; run `steelyard doctor`"
+                f"init did not answer in a container: {error_text or 'no message'}; run `steelyard doctor`"
             )
     return wire
 

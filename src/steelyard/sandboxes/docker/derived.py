@@ -61,7 +61,7 @@ def derived_tag(spec: SandboxSpec) -> str:
 
 
 def derive(engine: Engine, spec: SandboxSpec, tag: str) -> None:
-    """Make the image of that tag. Somebody else may be making the same: either's will do."""
+    """Make the image of that tag. Another process may make the same one; either will do."""
     with _making:
         if _exists(engine, tag):
             return
@@ -250,10 +250,10 @@ def _tree_digest(folder: Path) -> str:
         for name in sorted([*folders, *files]):
             path = Path(parent, name)
             status = path.lstat()
-            said = [os.fsencode(path.relative_to(folder)), b"%o" % status.st_mode]
+            parts = [os.fsencode(path.relative_to(folder)), b"%o" % status.st_mode]
             if stat.S_ISLNK(status.st_mode):
-                said.append(os.fsencode(os.readlink(path)))  # noqa: PTH115  # Path would tidy the bytes
+                parts.append(os.fsencode(os.readlink(path)))  # noqa: PTH115  # Path would tidy the bytes
             elif stat.S_ISREG(status.st_mode):
-                said.append(hashlib.sha256(path.read_bytes()).digest())
-            digest.update(b"".join(len(part).to_bytes(8, "big") + part for part in said))
+                parts.append(hashlib.sha256(path.read_bytes()).digest())
+            digest.update(b"".join(len(part).to_bytes(8, "big") + part for part in parts))
     return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 sha256:<64 hex>          an image of this engine, by its own id; it cannot be fetched by that
 NAME@sha256:<64 hex>     fetched if it is not here
-NAME:TAG                 only with `allow_unpinned`: a tag is somebody's promise
+NAME:TAG                 only with `allow_unpinned`: the owner of a tag can change what it names
 a folder                 its Dockerfile, built once for its contents: localhost/steelyard-build:<digest>
 """
 
@@ -71,15 +71,15 @@ def find_image(engine: Engine, reference: str) -> Image:
 
 def _inspect(engine: Engine, reference: str) -> Image | None:
     try:
-        said = engine.call("GET", f"/images/{urllib.parse.quote(reference, safe='/:@')}/json")
+        details = engine.call("GET", f"/images/{urllib.parse.quote(reference, safe='/:@')}/json")
     except Refused as refused:
         if refused.status == 404:
             return None
         raise
-    config = said.get("Config") or {}
+    config = details.get("Config") or {}
     env = dict(line.split("=", 1) for line in config.get("Env") or () if "=" in line)
     return Image(
-        said["Id"], reference, env, config.get("WorkingDir") or "", (*(config.get("Volumes") or ()),)
+        details["Id"], reference, env, config.get("WorkingDir") or "", (*(config.get("Volumes") or ()),)
     )
 
 
@@ -224,11 +224,11 @@ def _lines(answer: HTTPResponse) -> Iterator[dict[str, Any]]:
     """JSON objects, one a line; what is none is left out."""
     while line := answer.readline(1 << 20):
         try:
-            said = json.loads(line)
+            message = json.loads(line)
         except ValueError:
             continue
-        if isinstance(said, dict):
-            yield said
+        if isinstance(message, dict):
+            yield message
 
 
 def _fault(key: str, message: str, fix: str = "") -> ContractFault:

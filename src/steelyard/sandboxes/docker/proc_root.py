@@ -95,7 +95,7 @@ class Reach:
         return Owner(top.uid + one.uid, top.gid + one.gid)
 
     def person(self, user: str) -> Person:
-        """Who that is, ever since somebody asked first."""
+        """The user, looked up at the first call and remembered."""
         if user not in self.people:
             self.people[user] = person(self.root, user)
         return self.people[user]

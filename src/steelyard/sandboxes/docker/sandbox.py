@@ -145,9 +145,9 @@ class DockerSandbox(Lifecycle):
             return None
         workspace = container.reach.workspace
         os.fchmod(workspace, os.fstat(workspace).st_mode & 0o7777)  # now the upper has it, and can be watched
-        told = container.details()
+        details = container.details()
         is_system = self._sandbox_spec.scope == "system"
-        self._watched = system_uppers(told) if is_system else uppers(told)
+        self._watched = system_uppers(details) if is_system else uppers(details)
         if self._watched is None:
             return None
         captured_tree = captured_tree_of(workspace, self._watched, self._sandbox_spec.scope)

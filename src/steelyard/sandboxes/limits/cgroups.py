@@ -67,7 +67,7 @@ def _can_make_group(parent: Path) -> bool:
         trial.mkdir()
     except OSError:
         return False
-    with suppress(OSError):  # somebody may have swept it already
+    with suppress(OSError):  # another process may have removed it already
         trial.rmdir()
     return True
 

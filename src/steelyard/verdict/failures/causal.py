@@ -24,7 +24,12 @@ class Sentence(NamedTuple):
 
 def causal_summary(events: Sequence[ShortEvent]) -> dict[str, Any] | None:
     """None where the events tell nothing."""
-    sentences = [*_of_work(events), *_of_alerts(events), *_of_checks(events), *_of_the_end(events)]
+    sentences = [
+        *_sentences_about_work(events),
+        *_sentences_about_alerts(events),
+        *_sentences_about_checks(events),
+        *_sentences_about_the_end(events),
+    ]
     if not sentences:
         return None
     return {
@@ -36,7 +41,7 @@ def causal_summary(events: Sequence[ShortEvent]) -> dict[str, Any] | None:
     }
 
 
-def _of_work(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
+def _sentences_about_work(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
     """What the commands did around the largest change of the workspace."""
     changes = [
         one for one in events if one.type == "workspace.change" and one.payload.get("attributed") is not False
@@ -60,7 +65,7 @@ def _of_work(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
         yield Sentence(f"the first command that failed after it came after change {earlier}", (failed.seq,))
 
 
-def _of_alerts(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
+def _sentences_about_alerts(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
     alerts = [one for one in events if one.type == "monitor.alert"]
     seen: dict[str, list[int]] = {}
     for one in alerts:
@@ -70,7 +75,7 @@ def _of_alerts(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
         yield Sentence(f"a monitor reported {code} {times} at event {seqs[0]}", (seqs[0], *seqs[1:][-1:]))
 
 
-def _of_checks(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
+def _sentences_about_checks(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
     checks = [one for one in events if one.type == "check.end"]
     failed = [one for one in checks if one.payload.get("outcome") in ("fail", "error")]
     if not failed:
@@ -85,7 +90,7 @@ def _of_checks(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
         yield Sentence(f"check {one.payload.get('id')} ended {one.payload.get('outcome')}{first}", (one.seq,))
 
 
-def _of_the_end(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
+def _sentences_about_the_end(events: Sequence[ShortEvent]) -> Iterator[Sentence]:
     last = next((one for one in reversed(events) if one.type == "termination"), None)
     if last is None or last.payload.get("code") == "completed":
         return

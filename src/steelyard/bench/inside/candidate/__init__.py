@@ -11,8 +11,8 @@ Importing one of the candidate's Python modules works too; see docs/split.md.
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from .link import LINK, SETTINGS, CandidateGone
-from .proxies import asked, decoded, encoded, install, stand_in
 from .proxies import call as _call
+from .proxies import decoded, encoded, install, request, stand_in
 from .values import CannotCross
 
 __all__ = [
@@ -57,7 +57,7 @@ class Process:
         self._number = number
 
     def stop(self) -> Ran:
-        return _ran(_hands("stop", process=self._number), 0)
+        return _ran(_remote_op("stop", process=self._number), 0)
 
     def __enter__(self) -> "Process":
         return self
@@ -75,14 +75,14 @@ def run(
 ) -> Ran:
     """Run a program where the candidate is; `cwd` is relative to its workspace. TimeoutError after `timeout_s`."""
     limit_s = float(timeout_s or SETTINGS["call_s"])
-    told = _hands("run", argv=_words(argv), stdin=_data(stdin), cwd=cwd, env=env or {}, limit_s=limit_s)
-    return _ran(told, limit_s)
+    answer = _remote_op("run", argv=_words(argv), stdin=_data(stdin), cwd=cwd, env=env or {}, limit_s=limit_s)
+    return _ran(answer, limit_s)
 
 
 def start(argv: Sequence[str], cwd: str = "", env: Optional[Dict[str, str]] = None) -> Process:
     """Start a program that runs on: a server."""
-    told = _hands("start", argv=_words(argv), cwd=cwd, env=env or {})
-    return Process(_checked(told["process"], int))
+    answer = _remote_op("start", argv=_words(argv), cwd=cwd, env=env or {})
+    return Process(_checked(answer["process"], int))
 
 
 def http(  # noqa: PLR0913, PLR0917  # what a request is made of
@@ -93,35 +93,36 @@ def http(  # noqa: PLR0913, PLR0917  # what a request is made of
     port: int = 8000,
     timeout_s: Optional[float] = None,
 ) -> Response:
-    """One request to 127.0.0.1 of the candidate's sandbox. ConnectionRefusedError while nobody listens."""
+    """One request to 127.0.0.1 of the candidate's sandbox. ConnectionRefusedError while no server listens."""
     limit_s = float(timeout_s or SETTINGS["call_s"])
     pairs = [[name, value] for name, value in (headers or {}).items()]
-    told = _hands(
+    answer = _remote_op(
         "http", method=method, path=path, body=_data(body), headers=pairs, port=port, limit_s=limit_s
     )
     found = {
-        _checked(name, str).lower(): _checked(value, str) for name, value in _checked(told["headers"], _list)
+        _checked(name, str).lower(): _checked(value, str)
+        for name, value in _checked(answer["headers"], _list)
     }
-    return Response(_checked(told["status"], int), found, _bytes(told["body"]))
+    return Response(_checked(answer["status"], int), found, _bytes(answer["body"]))
 
 
 def read(path: str) -> bytes:
     """A file of the candidate's workspace, up to 4 MiB. FileNotFoundError and such as everywhere."""
-    return _bytes(_hands("read", path=path))
+    return _bytes(_remote_op("read", path=path))
 
 
 def write(path: str, data: Union[bytes, str]) -> None:
     """Write a file there, with the folders above it."""
-    _hands("write", path=path, data=_data(data))
+    _remote_op("write", path=path, data=_data(data))
 
 
 def exists(path: str) -> bool:
-    return _hands("exists", path=path) is True
+    return _remote_op("exists", path=path) is True
 
 
 def list(path: str = "") -> _List:  # noqa: A001  # candidate.list reads well
     """The names in a folder there, in order."""
-    return [_checked(name, str) for name in _checked(_hands("list", path=path), _list)]
+    return [_checked(name, str) for name in _checked(_remote_op("list", path=path), _list)]
 
 
 def call(target: str, *args: Any, **kwargs: Any) -> Any:
@@ -138,23 +139,23 @@ def reset() -> None:
 _list: Any = type([])
 
 
-def _hands(op: str, **fields: Any) -> Any:
+def _remote_op(op: str, **fields: Any) -> Any:
     limit_s = fields.get("limit_s")
     if limit_s is not None:
         fields["timeout_s"] = limit_s + 10
-    return asked(op, "candidate.%s" % op, **fields)
+    return request(op, "candidate.%s" % op, **fields)
 
 
-def _ran(told: Any, limit_s: float) -> Ran:
+def _ran(answer: Any, limit_s: float) -> Ran:
     names = {"exit_code", "signal", "timed_out", "stdout", "stderr"}
     ended: List[Any] = (
-        [told["exit_code"], told["signal"]] if isinstance(told, dict) and set(told) == names else [""]
+        [answer["exit_code"], answer["signal"]] if isinstance(answer, dict) and set(answer) == names else [""]
     )
     if not all(one is None or type(one) is int for one in ended):
         raise CandidateGone("the answer to candidate.run is malformed")
-    if told["timed_out"] is True:
+    if answer["timed_out"] is True:
         raise TimeoutError("timed out after %g s" % limit_s)
-    return Ran(ended[0], _bytes(told["stdout"]), _bytes(told["stderr"]), ended[1])
+    return Ran(ended[0], _bytes(answer["stdout"]), _bytes(answer["stderr"]), ended[1])
 
 
 def _words(argv: Sequence[str]) -> _List:
@@ -167,8 +168,8 @@ def _data(value: Union[bytes, str]) -> Any:
     return encoded(value.encode() if isinstance(value, str) else bytes(value), "candidate")
 
 
-def _bytes(told: Any) -> bytes:
-    return _checked(decoded(told, "candidate"), bytes)  # type: ignore[no-any-return]
+def _bytes(answer: Any) -> bytes:
+    return _checked(decoded(answer, "candidate"), bytes)  # type: ignore[no-any-return]
 
 
 def _checked(value: Any, kind: type) -> Any:

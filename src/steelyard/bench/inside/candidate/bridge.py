@@ -1,7 +1,7 @@
 """Takes the connections of the tests, in their own sandbox, and passes each line on to the controller and back.
 
-stdin and stdout are the channel to the controller. Nothing of the candidate's is in this sandbox; what this program
-checks, it checks so that a mistake is told and not to keep anybody out.
+stdin and stdout are the channel to the controller. Nothing of the candidate's is in this sandbox. The checks of
+this program report mistakes; they are no defence.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""What the candidate raised -> an exception of ours, so that `except` and `raises` work.
+"""What the candidate raised -> an exception in the tests' process, so that `except` and `raises` work.
 
 A builtin exception is the builtin of that name, and so are some of the standard library's. One of the candidate's
 own is a class made here, once for each name, with the same bases; nothing of it runs. Exceptions with which test
@@ -71,9 +71,9 @@ class Stop(Raised, RuntimeError):
     """The base of what stands for exceptions that end a loop, a generator or a program, and says so."""
 
     def __str__(self) -> str:
-        said = super().__str__()
+        text = super().__str__()
         name = type(self).__name__
-        return "the candidate raised %s: %s" % (name, said) if said else "the candidate raised " + name
+        return "the candidate raised %s: %s" % (name, text) if text else "the candidate raised " + name
 
 
 STOPS: Dict[Name, type] = {
@@ -87,7 +87,7 @@ def is_stop_iteration(error: BaseException) -> bool:
 
 
 def exception_class(mro: Any, bases: Any = None) -> type:
-    """The class here of a class there, told by its mro and where in it the bases of each are."""
+    """The class here for a class there, described by its mro and the positions of each class's bases in it."""
     names = _names(mro)
     _require_few_kinds(names)
     above = _checked_bases(bases, len(names)) if bases is not None else [[at + 1] for at in range(len(names))]
@@ -112,7 +112,7 @@ def exception(raised: Any) -> BaseException:
     args, text = [decode(one, _no_object) for one in raised["args"]], str(raised["text"])
     try:
         error = kind(*args)
-    except Exception:  # a class that wants other arguments than its instances tell
+    except Exception:  # a class that wants other arguments than its instances show
         error = _derived(kind.__name__, (kind,))(*args)
     if isinstance(error, Raised):
         error.__dict__["_text"] = text

@@ -15,7 +15,7 @@ LINE = 2 * MAX_FRAME
 
 
 class CandidateGone(BaseException):
-    """The candidate's process died, hung, said too much or something that is no answer.
+    """The candidate's process died, hung, sent too much or sent something that is no answer.
 
     No `Exception`, so that dying is never taken for the error that a test expects.
     """
@@ -37,10 +37,10 @@ class Link:
             if len(self._unused) >= 200 and op != "drop":
                 dropped, self._unused = self._unused, []
                 self.ask("drop", handles=dropped)
-            return self._asked(op, fields)
+            return self._request(op, fields)
 
     def forget(self, generation: int, number: int) -> None:
-        """The tests hold this object no longer; told to the candidate when there are many of them."""
+        """The tests hold this object no longer. The candidate learns of released objects in batches."""
         if generation == self.generation:
             self._unused.append(number)
 
@@ -48,7 +48,7 @@ class Link:
         self.ask("reset")
         self._next_generation()
 
-    def _asked(self, op: str, fields: Dict[str, Any]) -> Dict[str, Any]:
+    def _request(self, op: str, fields: Dict[str, Any]) -> Dict[str, Any]:
         self._connect()
         self._last += 1
         assert self._socket is not None
@@ -97,10 +97,10 @@ def may_stay(label: str) -> bool:
 
 
 def refusal(label: str, why: Any) -> CannotCross:
-    said = str(why).replace("cannot cross the split: ", "")[:1000]
-    if "not plain data" not in said:
-        return CannotCross("%s: %s" % (label, said))
+    reason = str(why).replace("cannot cross the split: ", "")[:1000]
+    if "not plain data" not in reason:
+        return CannotCross("%s: %s" % (label, reason))
     return CannotCross(
         "%s gave %s. If the tests need the object itself, list %r under the check's `objects`"
-        % (label, said, label)
+        % (label, reason, label)
     )

@@ -1,8 +1,8 @@
-"""What stands where the candidate's modules, functions, classes and objects are not.
+"""Proxies, in the tests' process, for the candidate's modules, functions, classes and objects.
 
-Each name is looked up on the other side. Data is data; a function is called there, with data; an exception class is
-one of ours. An object that stays there is used by its number, and only where the check's `objects` lists the name
-that gives it: what a test says to such an object, the candidate hears, and its word is all that comes back.
+Each name is looked up on the other side. Data is data; a function is called there, with data; an exception class
+is made here. An object that stays there is used by its number, and only where the check's `objects` lists the name
+that gives it: the candidate sees what a test passes to such an object, and may answer as it likes.
 """
 
 import importlib
@@ -83,10 +83,10 @@ class Coroutine(Function):
     """The same, of an `async def`: awaited there, and the result awaited here at once."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        async def asked() -> Any:
+        async def call_there() -> Any:
             return call(self._ref, self._label, args, kwargs, self._receiver)
 
-        return asked()
+        return call_there()
 
 
 class Class(type):
@@ -155,8 +155,8 @@ class Object(metaclass=Class):
         return boolean(self, "contains", other)
 
     def __exit__(self, _kind: object, error: Optional[BaseException], _trace: object) -> bool:
-        told = [] if error is None else [(type(error).__name__, str(error))]
-        return operate(self, "exit", *told) is True
+        details = [] if error is None else [(type(error).__name__, str(error))]
+        return operate(self, "exit", *details) is True
 
 
 def _operator(what: str, name: str) -> Any:
@@ -241,8 +241,8 @@ def number(value: Object) -> int:
 
 
 def look(owner: Ref, name: str, label: str, receiver: Optional[Object] = None) -> Any:
-    """What this name is there, and here the thing that stands for it."""
-    about = asked("look", label, of=owner, name=name, **{"as": "object" if may_stay(label) else "data"})
+    """Look up a name there; returns data, or the proxy for it."""
+    about = request("look", label, of=owner, name=name, **{"as": "object" if may_stay(label) else "data"})
     ref = dict(owner, path=[*owner["path"], name])
     try:
         kind = about["kind"]
@@ -285,14 +285,14 @@ def boolean(value: Object, what: str, *args: Any) -> bool:
 
 def result(op: str, label: str, receiver: Optional[Object], **fields: Any) -> Any:
     fields["as"] = "object" if may_stay(label) else "data"
-    told = asked(op, label, **fields)
+    answer = request(op, label, **fields)
     try:
-        return decoded(told, label, receiver)
+        return decoded(answer, label, receiver)
     except Malformed as error:
         raise CandidateGone("the candidate's answer is not data: %s" % error) from None
 
 
-def asked(op: str, label: str, **fields: Any) -> Any:
+def request(op: str, label: str, **fields: Any) -> Any:
     """What came under `ok`; raises what was raised there, and says what cannot cross."""
     answer = LINK.ask(op, label=label, **fields)
     if "ok" in answer:
@@ -382,7 +382,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return Module(spec.name)
 
     def exec_module(self, module: Any) -> None:
-        asked("import", "importing %s" % module.__name__, module=module.__name__)
+        request("import", "importing %s" % module.__name__, module=module.__name__)
 
     @staticmethod
     def _is_here(fullname: str, path: Any) -> bool:
@@ -397,7 +397,7 @@ def install() -> None:
 
 
 def stand_in(name: str) -> None:
-    """For the stub where a module was: put what stands for it in its place."""
+    """For the stub of a module: replace it by the proxy."""
     install()
     del sys.modules[name]
     elsewhere = [entry for entry in sys.path if os.path.abspath(entry) not in ROOTS]

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Dict, List, Optional
 from .serve import serve
 from .values import CannotCross, decode, encode
 
-KEPT = 2 << 20  # bytes of each output stream
+MAX_OUTPUT_BYTES = 2 << 20  # bytes of each output stream
 READ = 4 << 20  # bytes of a file or of an HTTP body
 MAX_NAMES = 10_000
 MAX_PROCESSES = 32
@@ -35,8 +35,8 @@ class Program:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        self._kept = {"stdout": bytearray(), "stderr": bytearray()}
-        self._threads = [self._thread(self._drain, name) for name in self._kept]
+        self._outputs = {"stdout": bytearray(), "stderr": bytearray()}
+        self._threads = [self._thread(self._drain, name) for name in self._outputs]
         self._feeding = self._thread(self._feed, stdin) if stdin else None
 
     def ended(self, timeout_s: Optional[float]) -> Dict[str, Any]:
@@ -45,8 +45,8 @@ class Program:
         except subprocess.TimeoutExpired:
             self.kill(signal.SIGKILL)
             code = self._process.wait()
-            return self._told(code, timed_out=True)
-        return self._told(code, timed_out=False)
+            return self._result(code, timed_out=True)
+        return self._result(code, timed_out=False)
 
     def stopped(self) -> Dict[str, Any]:
         self.kill(signal.SIGTERM)
@@ -54,26 +54,28 @@ class Program:
             self._process.wait(GRACE_S)
         except subprocess.TimeoutExpired:
             self.kill(signal.SIGKILL)
-        return self._told(self._process.wait(), timed_out=False)
+        return self._result(self._process.wait(), timed_out=False)
 
     def kill(self, number: int) -> None:
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, number)
 
-    def _told(self, code: int, *, timed_out: bool) -> Dict[str, Any]:
+    def _result(self, code: int, *, timed_out: bool) -> Dict[str, Any]:
         for thread in self._threads:
             thread.join(1.0)  # a process that was left behind may hold the pipe for ever
-        told: Dict[str, Any] = {name: encode(bytes(kept), _no_object) for name, kept in self._kept.items()}
-        told.update(exit_code=code if code >= 0 else None, signal=-code if code < 0 else None)
-        return dict(told, timed_out=timed_out)
+        result: Dict[str, Any] = {
+            name: encode(bytes(output), _no_object) for name, output in self._outputs.items()
+        }
+        result.update(exit_code=code if code >= 0 else None, signal=-code if code < 0 else None)
+        return dict(result, timed_out=timed_out)
 
     def _drain(self, name: str) -> None:
-        stream, kept = getattr(self._process, name), self._kept[name]
+        stream, output = getattr(self._process, name), self._outputs[name]
         while True:
             data = stream.read1(1 << 16)
             if not data:
                 return
-            kept += data[: KEPT - len(kept)]
+            output += data[: MAX_OUTPUT_BYTES - len(output)]
 
     def _feed(self, stdin: bytes) -> None:
         try:

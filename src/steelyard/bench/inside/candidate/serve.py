@@ -1,4 +1,4 @@
-"""The loop of a program of ours in the candidate's sandbox: one ask a line in, one answer a line out.
+"""The loop of a harness program in the candidate's sandbox: one ask a line in, one answer a line out.
 
 stdin and stdout are the channel. Before anything of the candidate's can run they are moved out of the way: what it
 prints goes to stderr, and what it reads is empty.
@@ -22,16 +22,16 @@ def serve(source: BinaryIO, answer: Answer) -> None:
             return
         ask = from_line(line)
         try:
-            said = to_line(dict(answer(ask), id=ask["id"]))
+            frame = to_line(dict(answer(ask), id=ask["id"]))
         except (CannotCross, Malformed) as error:
-            said = to_line({"id": ask["id"], "refused": str(error)[:1000]})
-        view = memoryview(said)
+            frame = to_line({"id": ask["id"], "refused": str(error)[:1000]})
+        view = memoryview(frame)
         while view:
             view = view[os.write(target, view) :]
 
 
 def _own_channel() -> int:
-    """A descriptor for answers that nobody finds by accident; 0 reads nothing, 1 is 2."""
+    """A high descriptor for answers, which no program uses by accident; 0 then reads nothing, and 1 is stderr."""
     sys.stdout.flush()
     target = os.dup(1)
     empty = os.open(os.devnull, os.O_RDONLY)

@@ -225,9 +225,9 @@ def _name_of(kind: type) -> Tuple[str, str]:
 
 def _scalar(value: Any) -> Any:
     """Encoded, or (tag, parts that are still to be encoded), or None: not data."""
-    for module, name, tag, told in _SCALARS:
+    for module, name, tag, to_text in _SCALARS:
         if isinstance(value, _loaded(module, name)):
-            return _tagged(tag, told(value))
+            return _tagged(tag, to_text(value))
     for module, name, tag, parts in _PARTED:
         if isinstance(value, _loaded(module, name)):
             return tag, [getattr(value, part) for part in parts]
@@ -311,12 +311,12 @@ class _Decoder:
             return self._record(value, depth)
         if tag in _FROM_TEXT:
             _require(value, isinstance(value, str))
-            return _made(_FROM_TEXT[tag], value)
+            return _make_or_refuse(_FROM_TEXT[tag], value)
         if tag in _FROM_PARTS:
             count, make = _FROM_PARTS[tag]
             parts = [self.decode(one, depth + 1) for one in _list(value)]
             _require(parts, len(parts) == count and all(type(one) in (int, float) for one in parts))
-            return _made(make, parts)
+            return _make_or_refuse(make, parts)
         return self._other(data)
 
     def _collection(self, tag: str, values: List[Any], depth: int) -> Any:
@@ -350,7 +350,7 @@ def _require(value: T, holds: bool) -> T:
     return value
 
 
-def _made(make: Callable[[Any], Any], value: Any) -> Any:
+def _make_or_refuse(make: Callable[[Any], Any], value: Any) -> Any:
     try:
         return make(value)
     except (ValueError, TypeError, ArithmeticError, AttributeError):

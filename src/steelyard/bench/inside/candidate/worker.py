@@ -119,8 +119,8 @@ class Worker:
             )
         names = [str(name) for name in type(value).__dataclass_fields__]
         values = [self._encoded(getattr(value, name), objects=False) for name in names]
-        told = {"kind": "dataclass", "class": _name(type(value)), "fields": names, "values": values}
-        return {"$": "record", "v": told}
+        record = {"kind": "dataclass", "class": _name(type(value)), "fields": names, "values": values}
+        return {"$": "record", "v": record}
 
     def _as_object(self, value: Any) -> Any:
         number = self._numbers.get(id(value))
@@ -150,12 +150,12 @@ class Worker:
         return {
             "mro": _mro(type(error)),
             "bases": _bases(type(error)),
-            "args": [self._told(one) for one in error.args],
+            "args": [self._data_or_text(one) for one in error.args],
             "text": _text_of(error),
-            "attrs": [[name, self._told(value)] for name, value in attrs if not name.startswith("_")],
+            "attrs": [[name, self._data_or_text(value)] for name, value in attrs if not name.startswith("_")],
         }
 
-    def _told(self, value: Any) -> Any:
+    def _data_or_text(self, value: Any) -> Any:
         """As data if it is, else as text: an exception is worth more than its strangest argument."""
         try:
             return self._encoded(value, objects=False)

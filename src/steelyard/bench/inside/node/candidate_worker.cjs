@@ -14,7 +14,7 @@ const ANSWERS = 3;
 
 function serve(values) {
   const { CannotCross, MAX_FRAME, decode, encode, raised, tagged } = values;
-  const kept = new Map();
+  const objects = new Map();
   const numbers = new Map();
   const modules = new Map();
   let last = 0;
@@ -38,7 +38,7 @@ function serve(values) {
   // What a REF means, and what it is a property of.
   async function find(ref) {
     let owner;
-    let found = 'handle' in ref ? kept.get(ref.handle) : await load(ref.module);
+    let found = 'handle' in ref ? objects.get(ref.handle) : await load(ref.module);
     for (const name of ref.path) {
       owner = found;
       found = found[name];
@@ -49,7 +49,7 @@ function serve(values) {
   function keep(value) {
     if (!numbers.has(value)) {
       numbers.set(value, ++last);
-      kept.set(numbers.get(value), value);
+      objects.set(numbers.get(value), value);
     }
     return tagged('handle', { n: numbers.get(value), class: ['', className(value)], callable: typeof value === 'function' });
   }
@@ -76,18 +76,18 @@ function serve(values) {
   }
 
   async function settled(value, mayStay) {
-    if (typeof value?.then !== 'function') return given(value, mayStay);
+    if (typeof value?.then !== 'function') return encoded(value, mayStay);
     let result;
     try {
       result = await value;
     } catch (error) {
       throw new Rejected(error);
     }
-    return tagged('promise', given(result, mayStay));
+    return tagged('promise', encoded(result, mayStay));
   }
 
   // A call's own result may be a function; one inside data is an object by another name.
-  function given(value, mayStay) {
+  function encoded(value, mayStay) {
     return typeof value === 'function' ? keep(value) : encode(value, as(mayStay));
   }
 
@@ -102,13 +102,13 @@ function serve(values) {
       const args = await Promise.all(ask.args.map(arrived));
       const { owner, found } = await find(ask.of);
       const result = ask.new ? Reflect.construct(found, args) : Reflect.apply(found, owner, args);
-      return settled(result, ask.as === 'object' || ask.new || result === kept.get(ask.of.handle));
+      return settled(result, ask.as === 'object' || ask.new || result === objects.get(ask.of.handle));
     },
     set: async (ask) => { (await find(ask.of)).found[ask.name] = await arrived(ask.value); return null; },
     drop: async (ask) => {
       for (const n of ask.handles) {
-        numbers.delete(kept.get(n));
-        kept.delete(n);
+        numbers.delete(objects.get(n));
+        objects.delete(n);
       }
       return null;
     },
@@ -119,7 +119,7 @@ function serve(values) {
     const refs = [];
     decode(data, (one) => { refs.push(one); });
     const found = [];
-    for (const one of refs) found.push(one.$ === 'handle' ? kept.get(one.v.n) : (await find(one.v)).found);
+    for (const one of refs) found.push(one.$ === 'handle' ? objects.get(one.v.n) : (await find(one.v)).found);
     return decode(data, () => found.shift());
   }
 

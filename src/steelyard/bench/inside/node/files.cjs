@@ -12,9 +12,9 @@ function digest(path) {
   }
 }
 
-const asked = fs.readFileSync(0, 'utf8');
-if (asked) {
-  fs.writeSync(1, JSON.stringify({ digests: JSON.parse(asked).map(digest) }));
+const request = fs.readFileSync(0, 'utf8');
+if (request) {
+  fs.writeSync(1, JSON.stringify({ digests: JSON.parse(request).map(digest) }));
   process.exit();
 }
 

@@ -11,8 +11,8 @@
 //   ["H"]                                                           a hook threw
 //   ["S", nesting, name]                                            events of the test runner, in its order
 //   ["E", "pass" | "fail", nesting, name, flag, "suite" | "", file, detail, failure type]
-//   ["U", message]                                                  an exception that nobody caught
-//   ["T", what]                                                     somebody changed what the tests rely on
+//   ["U", message]                                                  an uncaught exception
+//   ["T", what]                                                     something that the tests rely on was changed
 //   ["Z", natural, code]                                            end
 //
 // The runner's events say what happened; the witnessed bodies say that it is true. Whatever runs later can change
@@ -75,7 +75,7 @@ function tampered(what) {
   send(['T', what]);
 }
 
-// Assigning to a locked property changes nothing and is told.
+// Assigning to a locked property changes nothing and is reported.
 function lock(object, name) {
   for (const key of ownKeys(object)) {
     const { value, writable, configurable, enumerable } = getOwnPropertyDescriptor(object, key);
@@ -99,7 +99,7 @@ function harden(object) {
   }
 }
 
-// What comparisons in tests rely on, and what each must answer. A polyfill that answers alike is nobody's cheat.
+// What comparisons in tests rely on, and what each must answer. A polyfill with the same answers is accepted.
 const has = (f, on, args, expected) => apply(f, on, args) === expected;
 const more = (n) => n > 1;
 const RELIED_ON = [
@@ -160,7 +160,7 @@ function rememberMeasures() {
     for (const key of keys) {
       const replaces = `\\.${key}\\s*=(?!=)|['"\`]${key}['"\`]|(?<!(?:const|let|var)\\s+)\\b${name}\\s*=(?!=)`;
       if (new RegExp(replaces).test(source)) continue;
-      measures[measures.length] = { __proto__: null, name: `${name}.${key}`, object, key, value: object[key], told: false };
+      measures[measures.length] = { __proto__: null, name: `${name}.${key}`, object, key, value: object[key], isReported: false };
     }
   }
 }
@@ -168,8 +168,8 @@ function rememberMeasures() {
 function compareMeasures() {
   for (let i = 0; i < measures.length; i++) {
     const one = measures[i];
-    if (one.told || one.object[one.key] === one.value) continue;
-    one.told = true;
+    if (one.isReported || one.object[one.key] === one.value) continue;
+    one.isReported = true;
     tampered(`${one.name} was replaced`);
   }
 }
@@ -349,9 +349,9 @@ function monitor(error) {
   send(['U', text({ cause: error })]);
 }
 
-function isHeard() {
-  const heard = apply(listeners, process, ['uncaughtExceptionMonitor']);
-  for (let i = 0; i < heard.length; i++) if (heard[i] === monitor) return true;
+function isMonitored() {
+  const monitors = apply(listeners, process, ['uncaughtExceptionMonitor']);
+  for (let i = 0; i < monitors.length; i++) if (monitors[i] === monitor) return true;
   return false;
 }
 
@@ -392,7 +392,7 @@ function sealed() {
   lock(assert.strict, 'assert.strict');
   lock(nodeTest, 'test');
   for (const key of ['it', 'describe', 'suite']) if (nodeTest[key] && nodeTest[key] !== nodeTest) lock(nodeTest[key], key);
-  // process.binding hands the inside of `fs` to everybody.
+  // process.binding exposes the internals of `fs`.
   const inner = process.binding('fs');
   for (const key of ['writeBuffer', 'writeString']) {
     if (inner[key]) defineProperty(inner, key, { __proto__: null, writable: false, configurable: false });
@@ -415,7 +415,7 @@ if (isMainThread) {
   process.on('beforeExit', () => { natural = true; watchMain(); });
   process.on('exit', (code) => {
     compare(require);
-    if (!isHeard()) tampered('the listener to uncaught exceptions was removed');
+    if (!isMonitored()) tampered('the listener to uncaught exceptions was removed');
     send(['Z', natural, code]);
   });
 }

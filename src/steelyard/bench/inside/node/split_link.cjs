@@ -1,4 +1,4 @@
-// Runs beside the tests, in a sandbox without the candidate: what stands for its modules, and asks for each use.
+// Runs beside the tests, in a sandbox without the candidate: proxies for its modules, which send a request for each use.
 //
 //   module.exports = require('.../candidate/split.cjs').standIn('src/slug.js')
 //
@@ -38,7 +38,7 @@ function connect() {
   return { flag, port: port1 };
 }
 
-function asked(fields) {
+function request(fields) {
   link ??= connect();
   const { flag, port } = link;
   const before = Atomics.load(flag, 0);
@@ -69,7 +69,7 @@ class Rejection {
 
 // The answer's content, with what was raised there raised here.
 function ask(label, fields) {
-  const answer = asked({ ...fields, label });
+  const answer = request({ ...fields, label });
   if ('gone' in answer) fail(new Gone(`${label}: ${String(answer.gone).slice(0, 500)}`));
   if ('refused' in answer) {
     const why = String(answer.refused).slice(0, 1000).replace('cannot cross the split: ', '');
@@ -84,8 +84,8 @@ const advice = (label) => `If the tests are to use it where it is, list '${label
 
 function called(ref, label, args, fields, receiver) {
   try {
-    const told = ask(label, { op: 'call', of: ref, args: args.map(sent), kwargs: [], as: mode(label), ...fields });
-    return guarded(() => result(told, label, receiver));
+    const answer = ask(label, { op: 'call', of: ref, args: args.map(sent), kwargs: [], as: mode(label), ...fields });
+    return guarded(() => result(answer, label, receiver));
   } catch (error) {
     if (error instanceof Rejection) return Promise.reject(error.reason);
     throw error;
@@ -143,13 +143,13 @@ function sent(value) {
 }
 
 // What a call gives: data, a promise of data, or a function. Nothing but the last two may be more than data.
-function result(told, label, receiver) {
-  if (told?.$ === 'promise') return Promise.resolve(own(told.v, label, receiver));
-  return own(told, label, receiver);
+function result(value, label, receiver) {
+  if (value?.$ === 'promise') return Promise.resolve(own(value.v, label, receiver));
+  return own(value, label, receiver);
 }
 
-function own(told, label, receiver) {
-  return told?.$ === 'handle' ? handle(told.v, label, receiver, true) : content(told, label);
+function own(value, label, receiver) {
+  return value?.$ === 'handle' ? handle(value.v, label, receiver, true) : content(value, label);
 }
 
 // Data. An object or function in it comes only from a name that the check lists: its methods would be the candidate's

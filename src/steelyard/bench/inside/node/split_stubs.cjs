@@ -1,6 +1,6 @@
 // Writes, in the sandbox of the tests, a stub where each of the candidate's scripts was. Nothing of it is here.
 //
-// An ES module must say what it exports before anybody asks, so the names are those that the tests import.
+// An ES module must declare its exports, so the names are those that the tests import.
 //
 // A script that only the change has gets a stub where a file of the tests names it, and only if nothing here goes by
 // that name: its `data/cases.js` must not take the place of the tests' `data/cases.json` in `require('../data/cases')`.

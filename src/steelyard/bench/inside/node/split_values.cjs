@@ -78,21 +78,21 @@ function number(one) {
 
 // An exception: the names of its classes, what it says, what it carries; `inner` encodes that.
 function raised(error, inner) {
-  const told = (value) => {
+  const encodeOrText = (value) => {
     try {
       return inner(value);
     } catch {
       return String(value).slice(0, 1000);
     }
   };
-  if (!(error instanceof Error)) return { mro: [], args: [told(error)], text: '', attrs: [] };
+  if (!(error instanceof Error)) return { mro: [], args: [encodeOrText(error)], text: '', attrs: [] };
   const mro = [];
   for (let kind = Object.getPrototypeOf(error); kind && kind !== Object.prototype && mro.length < 20; kind = Object.getPrototypeOf(kind)) {
     mro.push(['', String(kind.constructor?.name ?? 'Error').slice(0, 100)]);
   }
   const names = Object.getOwnPropertyNames(error).filter((name) => name !== 'stack' && name !== 'message').slice(0, 50);
   if (!names.includes('name') && error.name !== 'Error' && error.name !== mro[0]?.[1]) names.push('name');
-  return { mro, args: [], text: clean(String(error.message)), attrs: names.map((name) => [clean(name), told(error[name])]) };
+  return { mro, args: [], text: clean(String(error.message)), attrs: names.map((name) => [clean(name), encodeOrText(error[name])]) };
 }
 
 const clean = (text) => Buffer.from(text.slice(0, 10000)).toString();

@@ -54,12 +54,12 @@ class OracleNames:
         self.shared = []  # of conftest files and helper modules: any test may use them
         self.files = {}  # file -> the last part of its module's name
         self.known = {}  # (file, module) -> what that file may rebind
-        self.said = set()
+        self.reported = set()
         self.libraries = Libraries(origins)
         self.fakes_files = any(name.partition(".")[0] == "pyfakefs" for name in list(sys.modules))
 
     def watch(self, module, shared=False):
-        """Nothing of a module that the change brought: it judges nothing."""
+        """A module that the change brought is left out: it decides nothing."""
         held = getattr(module, "__dict__", None)
         where = self.file_of(module)
         if type(held) is not dict or not where or id(held) in self.spaces:
@@ -108,8 +108,8 @@ class OracleNames:
         return self.new(found + self.libraries.replaced())
 
     def new(self, texts):
-        new = [text for text in dict.fromkeys(texts) if text not in self.said]
-        self.said.update(new)
+        new = [text for text in dict.fromkeys(texts) if text not in self.reported]
+        self.reported.update(new)
         return new
 
     def rebound(self, space):
@@ -160,7 +160,7 @@ class OracleNames:
     def wrote(self, where, name):
         """Whether the code of a method is the author's or an installed package's, or a text of the author's assigns it.
 
-        A method of unittest's is nobody's: `assertEqual` may be another of its assertions.
+        A method of unittest counts as trusted: `assertEqual` may be another of its assertions.
         """
         if where and not self.origins.is_runners(where):
             return is_within(where, self.origins.root) or is_installed(where)
@@ -168,7 +168,7 @@ class OracleNames:
         return any(shape.search(self.text(file)) for file in self.files)
 
     def hidden_methods(self, instance):
-        """Methods of a test's class, such as `assertEqual`, that its instance hides behind something that nobody wrote."""
+        """Methods of a test's class, such as `assertEqual`, that its instance hides behind code of neither the author nor a package."""
         try:
             held, kind = object.__getattribute__(instance, "__dict__"), type(instance)
         except Exception:

@@ -1,8 +1,8 @@
 """Runs inside the sandbox, in the tests' process: which file a piece of code really comes from.
 
-What code says of its file (`co_filename`) is anybody's word: `compile(text, "conftest.py", "exec")`. Here a code
+Code can claim any file (`co_filename`): `compile(text, "conftest.py", "exec")`. Here a code
 object is from a file when compiling that file makes an equal one, as it is or as pytest rewrites its assertions.
-It is trusted when the change did not bring the file and nobody wrote to it since the tests began.
+It is trusted when the change did not bring the file and it was not written since the tests began.
 """
 
 import ast
@@ -39,7 +39,7 @@ class Origins:
         return where if known else ""
 
     def remember(self, codes):
-        """These very objects need no compiling: nobody could have made them but the import of their file."""
+        """Register code objects that need no compiling, because only the import of their file can have made them."""
         self.loaded.update((id(code), code) for code in codes if code is not None)
 
     def trusted_file(self, code):
@@ -86,7 +86,7 @@ class Origins:
         return _compile(tree, where, "exec", 0, True)
 
     def skipped_by(self, error):
-        """Who of the code under test made a test skip, or "": nobody but those that the author wrote or installed.
+        """The file of the code under test that made a test skip, or "" where only code of the author or of a package did.
 
         Code without a frame (a partial, a method given to `==`) can raise in their name too. So the line that skips
         must say so.

@@ -115,7 +115,7 @@ class Watcher:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config):
-        """Every test, whatever became of the one before, and in this process: other processes are not heard."""
+        """Every test, whatever became of the one before, and in this process: results of other processes are not used."""
         alone = (("numprocesses", None), ("dist", "no"), ("tx", []), ("forked", False))
         for name, value in (*alone, ("maxfail", 0), ("stepwise", False)):
             if hasattr(config.option, name):
@@ -210,7 +210,7 @@ class Watcher:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report):
-        """Parts of a test (subtests) are told by reports of their own."""
+        """Parts of a test (subtests) have reports of their own."""
         if self.now is not None and self.now.id == report.nodeid and report.failed:
             self.now.worse("failed" if report.when == "call" else "error", _line(report))
         yield
@@ -240,9 +240,9 @@ class Watcher:
 
     def phase(self, item, name, result, say=None):
         if self.now is not None and self.now.id == item.nodeid:
-            if result.excinfo is not None:  # said at once: what is known to the supervisor stays known
+            if result.excinfo is not None:  # sent at once: what the supervisor knows cannot be taken back
                 say("raised", self.now.number)
-            self.now.saw(name, result.excinfo)
+            self.now.add_phase(name, result.excinfo)
 
     def success(self, item, case, say=None):
         """A method of unittest's tests: nothing is handled any more, and nothing went wrong before."""
@@ -327,28 +327,28 @@ class Watcher:
         return is_installed(where) or os.path.basename(where) == "conftest.py" or where in named
 
     def named_plugins(self):
-        """Files of the plugins that were there before the tree, or that somebody trusted asks for by name."""
+        """Files of the plugins that were there before the tree, or that trusted code requests by name."""
         files = {getattr(code_of(function), "co_filename", "") for _, function in self.hooks}
         names = list(self.early.full_names)
         for plugin in self.manager.get_plugins():
             where = getattr(plugin, "__file__", None) or ""
             if os.path.basename(where) == "conftest.py" or not is_within(where, self.root):
-                names += _asked_for(plugin)
+                names += _requested_plugins(plugin)
         for name in names:  # grows: a plugin may ask for more
             module = sys.modules.get(name)
             if module is not None and getattr(module, "__file__", None) not in files:
                 files.add(getattr(module, "__file__", None))
-                names += _asked_for(module)
+                names += _requested_plugins(module)
         return files
 
 
-def _asked_for(plugin):
-    asked = getattr(plugin, "pytest_plugins", ())
-    return [asked] if isinstance(asked, str) else list(asked)
+def _requested_plugins(plugin):
+    names = getattr(plugin, "pytest_plugins", ())
+    return [names] if isinstance(names, str) else list(names)
 
 
 def watch_successes(watcher):
-    """A success of unittest's is said by unittest: an exception that somebody swallowed on the way is none."""
+    """Only unittest reports its own success: a test whose exception was swallowed has not passed."""
     tell = cases.TestCaseFunction.addSuccess
 
     def addSuccess(self, testcase):
@@ -482,7 +482,7 @@ class CaseOutcome:
         if ORDER.index(outcome) > ORDER.index(self.outcome):
             self.outcome, self.detail = outcome, detail
 
-    def saw(self, phase, excinfo):
+    def add_phase(self, phase, excinfo):
         self.seen.add(phase)
         self.pending = None if excinfo is None else excinfo[1]
 

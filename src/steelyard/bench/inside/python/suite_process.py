@@ -132,7 +132,7 @@ def put_the_tree_on_the_path(config):
     """Where `python -m` puts it: in front. Standard names are safe from it."""
     standard = PinnedStandardLibrary(config["own_modules"])
     for name in standard.everything.intersection(config["own_modules"]).difference(ALWAYS_STANDARD):
-        sys.modules.pop(name, None)  # loaded before its time, for a tool of ours
+        sys.modules.pop(name, None)  # loaded too early, for a tool of the harness
     sys.meta_path.insert(0, standard)
     sys.path[:0] = entries_of_the_tree(config)
     importlib.invalidate_caches()
@@ -144,10 +144,10 @@ def entries_of_the_tree(config):
 
 
 def voice(descriptor):
-    """Records for the supervisor. A fork of this process has no voice, and the supervisor would not hear it.
+    """Records for the supervisor. A fork of this process sends none, and the supervisor would ignore it.
 
     What it is made of are values of parameters: they are in no attribute, cell or dictionary that other code could
-    rebind, and giving a function other values is heard (`watch_functions`).
+    rebind, and giving a function other values is detected (`watch_functions`).
     """
 
     def say(kind, first=None, second=None, third=None, parts=None):

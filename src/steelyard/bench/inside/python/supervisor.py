@@ -1,8 +1,8 @@
-"""Runs inside the sandbox: forks the process that runs tests, hears what it says, sees how it really ends.
+"""Runs inside the sandbox: forks the process that runs tests, reads its records, and observes how it ends.
 
-Comes over stdin with its configuration and keeps stdout, the way to the controller, to itself. The nonce that makes
+This program arrives over stdin with its configuration. No other process gets its stdout, the channel to the controller. The nonce that makes
 its report believable waits in stdin until every process of the tests has been forked, so no copy of this memory has
-it; nobody may trace or read this process. The tests' process tells its story in records over a socket:
+it; no process may trace or read this one. The tests' process reports in records over a socket:
 
     own name  |  part name     of a module: the tree is, or is part of, its own runner
     absent name                of the runner
@@ -28,7 +28,7 @@ import struct
 import time
 
 MAX_RECORD = 16384
-MAX_HEARD = 256 << 20
+MAX_RECORD_BYTES = 256 << 20
 MAX_TESTS = 100000
 MAX_TEXT = 500
 MAX_NOTES = 50
@@ -40,7 +40,7 @@ SET_DUMPABLE = 4
 
 
 class Story:
-    """What one process said, as far as it kept to the order."""
+    """The records of one process, as far as their order is valid."""
 
     def __init__(self):
         self.ready = False
@@ -112,7 +112,7 @@ class Story:
         self.end = number(word)
         return self.running is None
 
-    def told(self):
+    def to_dict(self):
         return {
             "plan": self.plan,
             "results": [(test, outcome, detail) for test, (outcome, detail) in self.results.items()],
@@ -144,14 +144,14 @@ def supervise(config, parts):
         stories = [own_command(config, wake)]
     else:
         stories[0].notes["tampering"] += files_changed_since(began, stories[0].plan, config["root"])
-    report = {"stories": [one if isinstance(one, dict) else one.told() for one in stories]}
+    report = {"stories": [one if isinstance(one, dict) else one.to_dict() for one in stories]}
     # Only now: from here on nothing is forked that could have a copy of it.
     report["nonce"] = read_all(0, 200).decode("ascii", "replace")
     write_all(1, json.dumps(report).encode("ascii"))
 
 
 def files_changed_since(began, plan, root):
-    """Tests, and the conftest files above them, that somebody wrote to; no clock of a process can be set back."""
+    """Tests, and the conftest files above them, that were written to; a process cannot set back the clock of a file's status."""
     files = {file for _, file, _ in plan if file}
     folders = {
         "/".join(parts[:end]) for parts in (file.split("/") for file in files) for end in range(len(parts))
@@ -220,8 +220,8 @@ def become_tests_process(wake):
 
 
 def listen(story, ours, child, wake):
-    """Until the child is dead: a descriptor that it left to somebody else ends nothing."""
-    budget = [MAX_HEARD]
+    """Read until the child is dead, even if another process holds the descriptor open."""
+    budget = [MAX_RECORD_BYTES]
     poll = select.poll()
     poll.register(ours, select.POLLIN)
     poll.register(wake[0], select.POLLIN)

@@ -1,12 +1,12 @@
-"""Runs inside the sandbox, in the tests' process: who is who in the runner, and whether it still is at the end.
+"""Runs inside the sandbox, in the tests' process: the identity of the runner's functions, compared again at the end.
 
 Identities are taken when the trusted tools are loaded and the tree is not. Only names that exist then are compared:
-a module that gains one (`builtins._` by gettext) is nobody's trick. What a file of the author replaces by its own code
-(a conftest, a test, a module that the change left alone) is the author's doing; what an installed package replaces
-outside the runner (gevent, a frozen clock) is nobody's either.
+a module that gains a name (`builtins._` by gettext) is not reported. What a file of the author replaces by its own code
+(a conftest, a test, a module that the change left alone) is allowed; so is what an installed package replaces
+outside the runner (gevent, a frozen clock).
 
-After each test: the functions that tests rely on, the parts of the runner that run a test, and our own. At the end: the
-whole runner. The interpreter counts the changes of each dictionary, so most comparisons compare one number.
+Compared after each test: the functions that tests rely on, the parts of the runner that run a test, and the harness's own
+functions. At the end: the whole runner. The interpreter counts the changes of each dictionary, so most comparisons compare one number.
 """
 
 import ast
@@ -39,7 +39,7 @@ EVERYWHERE = (
     (io, ("open_code", "open")),
 )
 RUNNERS = ("_pytest", "pytest", "pluggy", "unittest")
-# What a test goes through. Nobody has a reason to change these while tests run, not even for a moment.
+# What a test goes through. No honest code changes these while tests run, not even for a moment.
 RUNS_TESTS = (
     *("_pytest.runner", "_pytest.reports", "_pytest.python", "_pytest.unittest", "_pytest.skipping"),
     *("_pytest.python_api", "_pytest.raises"),
@@ -72,7 +72,7 @@ class Tripwire:
         self.runner += [(ours, name, ours[name], code_of(ours[name]), name) for name in functions]
         self.names = [(one, label, frozenset(vars(one))) for one, label in self.classes]
         self.reporters = []
-        self.said = set()
+        self.reported = set()
         self.holders = self.critical_holders(ours)
 
     def critical_holders(self, ours):
@@ -91,7 +91,7 @@ class Tripwire:
         return [Holder(*one) for one in by_holder.values()]
 
     def remember_reporter(self, reporter, changing):
-        """An object of ours: what it has for the whole run, and that nothing hides its methods."""
+        """Watch an object of the harness: its attributes stay the same, and nothing hides its methods."""
         held = vars(reporter)
         label = type(reporter).__name__
         entries = [
@@ -116,8 +116,8 @@ class Tripwire:
             found += [one[-1] for one in _changed(self.runner) if not self.is_excused(*one, installed=False)]
             found += [label for one, label, names in self.names for label in self.gained(one, label, names)]
             found += [name for name, module in self.modules if sys.modules.get(name, module) is not module]
-        new = [label for label in dict.fromkeys(found) if label not in self.said]
-        self.said.update(new)
+        new = [label for label in dict.fromkeys(found) if label not in self.reported]
+        self.reported.update(new)
         return ["`" + label + "` was replaced" for label in new]
 
     def changed_in(self, holder):
@@ -242,7 +242,7 @@ def hide_from_the_collector():
 
 
 def unchanged_parts(ours, say):
-    """A function that says whether anybody changed a name of ours, even if it is as it was again.
+    """A function that returns whether a name of the harness was changed, even if it was changed back.
 
     It looks up no name, so that there is none to rebind.
     """
@@ -263,7 +263,7 @@ def unchanged_parts(ours, say):
 def watch_functions(tripwire, names, say):
     """The code of a function of the runner, of a test or of a helper, replaced in place and maybe put back.
 
-    An audit hook cannot be removed, and hears of it when it happens.
+    An audit hook cannot be removed, and is called when it happens.
     """
     if not hasattr(sys, "addaudithook"):
         return

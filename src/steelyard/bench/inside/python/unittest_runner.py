@@ -1,7 +1,7 @@
 """Runs inside the sandbox, in the tests' process: `python -m unittest`, with a result that sees each test end.
 
-Or a program that runs unittest by itself, as Django's `runtests.py` does: whatever runner it takes is ours. Only those
-may start the tests, or end the program, who are not the change: each frame between us and them is looked at.
+Or a program that runs unittest by itself, as Django's `runtests.py` does: the runner that it uses is replaced by
+this one. Only code that is not of the change may start the tests or end the program: each frame on the way is examined.
 """
 
 import ast
@@ -76,7 +76,7 @@ def run_module(config, say):
 
 
 class State:
-    """How far the one suite is that is heard."""
+    """The progress of the one suite whose results count."""
 
     __slots__ = ("codes", "found", "over")
 
@@ -124,7 +124,7 @@ class Watching(unittest.TextTestRunner):
 
 
 class Stack:
-    """Who is between us and a frame: "" when each of them is in a file that the change left alone, else the stranger.
+    """The file of the first frame up to this one that the change did not leave alone, or an empty text.
 
     A callable without a frame (a `map`, a partial) acts in the name of its caller. So the caller's line must say so.
     """
@@ -162,8 +162,8 @@ class Stack:
         where = self.trusted_file(code)
         for node in _walk(_parse(self.origins.text(where), where)):
             name = getattr(node, "attr", None) or getattr(node, "id", None)
-            said = isinstance(name, str) and name.lower() in words
-            if said and node.lineno <= line <= getattr(node, "end_lineno", line):
+            is_named = isinstance(name, str) and name.lower() in words
+            if is_named and node.lineno <= line <= getattr(node, "end_lineno", line):
                 return ""
         return self.origins.relative(where) + ":%d" % line
 
@@ -220,7 +220,7 @@ class Watched(unittest.TextTestResult):
     def became(self, test, outcome, detail="", say=None):
         number = self.numbers.get(id(test))
         if self.now is not None and number == self.now[0]:
-            if outcome in ("failed", "error"):  # said at once: what is known to the supervisor stays known
+            if outcome in ("failed", "error"):  # sent at once: what the supervisor knows cannot be taken back
                 say("raised", number)
             if self.now[1] is None or ORDER.index(outcome) > ORDER.index(self.now[1]):
                 self.now[1:] = [outcome, detail]

@@ -110,9 +110,9 @@ def installed_names(environment: Environment, interpreters: Iterable[str] = ()) 
             done = sandbox.run(Command(argv, cwd="/", env=variables, timeout_s=LOOK_S, keep_bytes=KEEP_BYTES))
         (folder / "names.txt").write_bytes(done.stdout.head + done.stdout.tail)
 
-    said = json.dumps([*environment.identity, pythons, workspace, _LOOK, _PYTHON])
+    key = json.dumps([*environment.identity, pythons, workspace, _LOOK, _PYTHON])
     kept = (
-        environment.cache.build("module_names", hashlib.sha256(said.encode()).hexdigest(), look) / "names.txt"
+        environment.cache.build("module_names", hashlib.sha256(key.encode()).hexdigest(), look) / "names.txt"
     )
     return read_names(kept.read_text(errors="surrogateescape"), workspace, environment.baseline)
 

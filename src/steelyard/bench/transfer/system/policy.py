@@ -101,7 +101,7 @@ def _installed(environment: Environment) -> Installed:
             raise InfraFault(f"the programs of the image {sandbox_spec.image} could not be listed")
         (folder / "listing.txt").write_bytes(done.stdout.head + done.stdout.tail)
 
-    said = json.dumps(
+    key = json.dumps(
         [
             sandbox_spec.image,
             folders,
@@ -111,7 +111,7 @@ def _installed(environment: Environment) -> Installed:
         ]
     )
     kept = (
-        environment.cache.build("system_listing", hashlib.sha256(said.encode()).hexdigest(), look)
+        environment.cache.build("system_listing", hashlib.sha256(key.encode()).hexdigest(), look)
         / "listing.txt"
     )
     return installed(kept.read_text(errors="surrogateescape"), folders, _homes(environment))

@@ -56,9 +56,9 @@ class Side:
         self._strongest = {
             id(unit): max((one.strength for one in unit.live), default=0) for unit in self.tests
         }
-        self.sayings = Sayings((unit, self._said(unit)) for unit in self.tests)
+        self.sayings = Sayings((unit, self._words_of(unit)) for unit in self.tests)
 
-    def _said(self, unit: Unit) -> set[str]:
+    def _words_of(self, unit: Unit) -> set[str]:
         """Every word of a test, of the helpers it calls, and of the constants and tables it names."""
         found = set(unit.bag)
         for name in unit.bag:
@@ -185,8 +185,8 @@ def _inert(old: Unit, new: Unit) -> Iterator[Found]:
 
 
 def _awaits(unit: Unit) -> bool:
-    said = any("await" in (*claim.left, *claim.right) for claim in unit.claims)
-    return said or ("await" in unit.bag and any(claim.op == "raises" for claim in unit.claims))
+    is_awaited = any("await" in (*claim.left, *claim.right) for claim in unit.claims)
+    return is_awaited or ("await" in unit.bag and any(claim.op == "raises" for claim in unit.claims))
 
 
 def _replaced(old: Unit, new: Unit) -> Iterator[Found]:
@@ -222,7 +222,7 @@ def _rows(old: Unit, new: Unit, side: Side) -> Iterator[Found]:
         if changed is not None:
             came -= Counter([changed])
             yield _at(new, new.line, Change("expected_changed", "the expected value of a case was changed"))
-        elif missing > 0 and not _said_elsewhere(row, new, side):
+        elif missing > 0 and not _is_covered_elsewhere(row, new, side):
             missing -= 1
             yield _at(new, new.line, Change("case_removed", "a case was removed from the table"))
 
@@ -234,7 +234,7 @@ def _same_case(one: Tokens, other: Tokens) -> bool:
     return words(one) == words(other) and literals(one) != literals(other)
 
 
-def _said_elsewhere(row: Tokens, new: Unit, side: Side) -> bool:
+def _is_covered_elsewhere(row: Tokens, new: Unit, side: Side) -> bool:
     need = {token for token in row if is_literal_token(token)}
     return any(
         unit is not new and (row in unit.rows or side.spare[id(unit)] > 0)
@@ -245,8 +245,8 @@ def _said_elsewhere(row: Tokens, new: Unit, side: Side) -> bool:
 def _gone(unit: Unit, side: Side) -> list[Found]:
     """A test that is not recognised any more: its assertions may be in other tests now."""
     if not unit.live:
-        said = {token for token in unit.bag if is_word(token)} - {unit.name}
-        alive = not unit.calls or any(side.sayings.saying(said))
+        words = {token for token in unit.bag if is_word(token)} - {unit.name}
+        alive = not unit.calls or any(side.sayings.saying(words))
         return [] if alive else [_removed(unit)]
     missing = [claim for claim in unit.live if not side.accounts_for(Lost(claim, unit, None))]
     if len(missing) == len(unit.live):

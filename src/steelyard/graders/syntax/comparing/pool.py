@@ -49,10 +49,10 @@ class Pool:
 class Sayings:
     """Which tests say a word."""
 
-    def __init__(self, said: Iterable[tuple[Unit, set[str]]]) -> None:
+    def __init__(self, units: Iterable[tuple[Unit, set[str]]]) -> None:
         self._by_word: dict[str, list[Unit]] = defaultdict(list)
         self._said: dict[int, set[str]] = {}
-        for unit, words in said:
+        for unit, words in units:
             self._said[id(unit)] = words
             for word in words:
                 self._by_word[word].append(unit)
