@@ -53,8 +53,8 @@ def print_run(console: Console, result: Mapping[str, Any]) -> None:
     _print_findings(console, result)
     _print_outputs(console, result)
     console.print(Text(f"\nevidence in {shown(result['folder'])}", "dim"))
-    for line in replay_lines(RunFolder(Path(result["folder"]))):
-        console.print(Text(line, "dim"))
+    for way in replay_lines(RunFolder(Path(result["folder"]))):
+        console.print(Text(way, "dim"))
 
 
 def replay_lines(folder: RunFolder) -> list[str]:
