@@ -249,3 +249,50 @@ ACP: list[dict[str, Any]] = [
         },
     },
 ]
+
+OPENHANDS: list[dict[str, Any]] = [
+    {
+        "kind": "MessageEvent",
+        "source": "user",
+        "llm_message": {"content": [{"type": "text", "text": "fix it"}]},
+    },
+    {
+        "kind": "ActionEvent",
+        "source": "agent",
+        "thought": [{"type": "text", "text": "I look."}],
+        "action": {"kind": "TerminalAction", "command": "ls", "timeout": None},
+        "tool_name": "terminal",
+        "tool_call_id": "c1",
+    },
+    {
+        "kind": "ObservationEvent",
+        "source": "environment",
+        "tool_call_id": "c1",
+        "observation": {"content": [{"type": "text", "text": "a.py"}], "is_error": False, "exit_code": 0},
+    },
+    {
+        "kind": "MessageEvent",
+        "source": "agent",
+        "llm_message": {"content": [{"type": "text", "text": "Done."}]},
+    },
+]
+OPENHANDS_STATE: dict[str, Any] = {
+    "id": "o1",
+    "execution_status": "finished",
+    "stats": {
+        "usage_to_metrics": {
+            "agent": {
+                "accumulated_cost": 0.0125,
+                "accumulated_token_usage": {
+                    "prompt_tokens": 2000,
+                    "completion_tokens": 100,
+                    "cache_read_tokens": 800,
+                },
+            },
+            "condenser": {
+                "accumulated_cost": 0.0,
+                "accumulated_token_usage": {"prompt_tokens": 300, "completion_tokens": 5},
+            },
+        }
+    },
+}

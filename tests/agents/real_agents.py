@@ -97,6 +97,7 @@ AGENTS: Mapping[str, RealAgent] = {
     "aider": RealAgent(
         f"aider:model=openai/gpt-4o,files={FILE}", [{"text": BLOCK}], "aider", has_shell=False
     ),
+    "openhands": RealAgent("openhands:model=anthropic/claude-opus-4-5", [*TURNS, END], "openhands"),
     "acp": RealAgent("acp:model=gemini-2.5-pro", [*TURNS, END], "acp"),
 }
 

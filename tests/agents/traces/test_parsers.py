@@ -31,6 +31,7 @@ from steelyard.agents.traces.items import (
 )
 from steelyard.agents.traces.mini_swe_agent import parse_trajectory
 from steelyard.agents.traces.opencode import parse_opencode
+from steelyard.agents.traces.openhands import parse_openhands, parse_state
 
 PARSERS: dict[str, Parser] = {
     "claude_code": parse_claude_code,
@@ -39,6 +40,7 @@ PARSERS: dict[str, Parser] = {
     "opencode": parse_opencode,
     "aider": parse_aider,
     "mini_swe_agent": parse_trajectory,
+    "openhands": parse_openhands,
     "acp": parse_acp,
 }
 TRACES: dict[str, list[dict[str, Any]]] = {
@@ -48,6 +50,7 @@ TRACES: dict[str, list[dict[str, Any]]] = {
     "opencode": native.OPENCODE,
     "aider": native.AIDER,
     "mini_swe_agent": [native.TRAJECTORY],
+    "openhands": native.OPENHANDS,
     "acp": native.ACP,
 }
 JSON = st.recursive(
@@ -70,7 +73,9 @@ def only(kind: type, found: Sequence[Item]) -> list[Any]:
     return [item for item in found if isinstance(item, kind)]
 
 
-@pytest.mark.parametrize("client", ["claude_code", "codex", "gemini_cli", "opencode", "mini_swe_agent"])
+@pytest.mark.parametrize(
+    "client", ["claude_code", "codex", "gemini_cli", "opencode", "mini_swe_agent", "openhands"]
+)
 def test_a_trace_gives_the_message_the_call_and_its_result(client: str) -> None:
     found = items(client)
     assert only(Message, found)[0].text == "I look."
@@ -113,6 +118,37 @@ def test_input_tokens_include_the_cache_whatever_the_client_calls_input(
     summed = [sum(one.tokens_in for one in claims), sum(one.tokens_out for one in claims)]
     assert summed == [tokens_in, tokens_out]
     assert sum(one.cache_read for one in claims) == cache_read
+
+
+def test_the_state_of_openhands_names_its_session_and_claims_every_use_of_a_model() -> None:
+    start, *claims = parse_state(native.OPENHANDS_STATE)
+    assert start == SessionStart("o1")
+    assert claims == [
+        Claim(2000, 100, 800, 0, 0.0125, is_total=False),
+        Claim(300, 5, 0, 0, 0.0, is_total=False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [("MaxIterationsReached", "limit_turns"), ("LLMAuthenticationError", "api"), ("ValueError", "error")],
+)
+def test_an_error_of_a_conversation_of_openhands_is_a_failure(code: str, cause: str) -> None:
+    record = {"kind": "ConversationErrorEvent", "code": code, "detail": "why"}
+    assert [one.cause for one in only(Failure, parse_openhands(record) or ())] == [cause]
+
+
+@pytest.mark.parametrize(("command", "kind"), [("view", "read"), ("str_replace", None)])
+def test_the_file_tool_of_openhands_reads_and_writes(command: str, kind: str | None) -> None:
+    action = {"kind": "FileEditorAction", "command": command, "path": "/workspace/a.py"}
+    record = {"kind": "ActionEvent", "tool_name": "file_editor", "tool_call_id": "c1", "action": action}
+    assert [one.kind for one in only(ToolCall, parse_openhands(record) or ())] == [kind]
+
+
+def test_openhands_that_calls_finish_has_finished() -> None:
+    action = {"kind": "FinishAction", "message": "Done."}
+    record = {"kind": "ActionEvent", "tool_name": "finish", "tool_call_id": "c1", "action": action}
+    assert only(Success, parse_openhands(record) or ()) == [Success("Done.")]
 
 
 def test_usage_of_single_blocks_of_claude_code_is_not_a_claim() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from steelyard.agents.traces import recorder as recording
 from steelyard.agents.traces.claude_code import parse_claude_code
 from steelyard.agents.traces.items import Claim, ToolCall
+from steelyard.agents.traces.openhands import parse_openhands
 from steelyard.agents.traces.recorder import TraceRecorder
 from steelyard.evidence.trace.events import Event, EventLog, read_events
 
@@ -71,6 +72,18 @@ def test_unknown_lines_are_counted_and_the_first_are_shown(recording_of: Recordi
     assert facts.unknown == 3
     assert facts.samples[1] == "no json"
     assert facts.success is not None
+
+
+def test_text_beside_the_records_of_a_client_that_prints_both_is_no_unknown_line(tmp_path: Path) -> None:
+    with EventLog(tmp_path / "events.jsonl") as log:
+        recorder = TraceRecorder(log, "openhands", parse_openhands, {}, skips_text=True)
+        for line in (
+            b"Agent is working",
+            b'{"kind": "OfNextYear"}',
+            json.dumps(native.OPENHANDS[-1]).encode(),
+        ):
+            recorder.take("stdout", line + b"\n")
+    assert (recorder.facts.unknown, recorder.facts.answer) == (1, "Done.")
 
 
 def test_a_denial_that_is_reported_twice_is_one(recording_of: Recording) -> None:

@@ -83,6 +83,7 @@ class Client(ABC):
     gives: ClassVar[tuple[str, ...]]  # facts that its trace has
     session_files: ClassVar[tuple[str, ...]] = ()  # patterns below the client's home
     is_resumable: ClassVar[bool] = True
+    prints_text: ClassVar[bool] = False  # beside the records of its trace, which are JSON objects
 
     def provider(self, options: Any) -> str:
         """Whose wire format it speaks with these options."""
@@ -213,7 +214,9 @@ class ClientSession:
         launch = client.launch(self._agent.options, task)
         for name, content in launch.files.items():
             write_file(turn, f"{self._home}/{name}", content)
-        recorder = TraceRecorder(turn.events, client.kind, client.parser(), turn.place)
+        recorder = TraceRecorder(
+            turn.events, client.kind, client.parser(), turn.place, skips_text=client.prints_text
+        )
         model = ModelAnswers()
         unsubscribe = turn.events.subscribe(model)
         try:

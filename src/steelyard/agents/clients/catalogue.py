@@ -12,12 +12,15 @@ from steelyard.agents.clients.codex import Codex
 from steelyard.agents.clients.gemini_cli import GeminiCli
 from steelyard.agents.clients.mini_swe_agent import MiniSweAgent
 from steelyard.agents.clients.opencode import Opencode
+from steelyard.agents.clients.openhands import OpenHands
 from steelyard.agents.installation.package import Package
 from steelyard.agents.options import parse_options
 
 CLIENTS: Mapping[str, Client] = {
     client.kind: client
-    for client in (ClaudeCode(), Codex(), MiniSweAgent(), GeminiCli(), Opencode(), Aider(), AcpClient())
+    for client in (
+        *(ClaudeCode(), Codex(), MiniSweAgent(), GeminiCli(), Opencode(), Aider(), OpenHands(), AcpClient()),
+    )
 }
 
 # What can be installed: name of the folder in the cache -> its package.

@@ -16,14 +16,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from steelyard.agents.installation.package import NODE_VERSION, Package, machine
-from steelyard.agents.installation.runtime import copy_python, wrap_native, wrap_node
+from steelyard.agents.installation.runtime import copy_python, find_python, wrap_native, wrap_node
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown
@@ -99,10 +98,12 @@ def _npm(folder: Path, package: Package, version: str) -> dict[str, str]:
 
 def _pypi(folder: Path, package: Package, version: str) -> dict[str, str]:
     """Name and version -> the SHA-256 of the file that was installed."""
-    packages = copy_python(folder)
+    python = find_python(package.python)
+    packages = copy_python(folder, python)
     report = folder / "report.json"
-    line = [sys.executable, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
-    line += ["--only-binary=:all:", "--target", str(packages), "--report", str(report)]
+    line = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+    line += ["--only-binary=:all:", *(f"--no-binary={name}" for name in package.built)]
+    line += ["--target", str(packages), "--report", str(report)]
     _run([*line, f"{package.name}=={version}", *package.extra], package.name)
     installed = json.loads(report.read_text())["install"]
     report.unlink()
@@ -117,7 +118,7 @@ def _latest(package: Package) -> str:
     if package.registry == "npm":
         npm = _program("npm", "install Node.js with npm on this machine")
         return _run([npm, "view", package.name, "version", "--loglevel=error"], package.name).strip()
-    text = _run([sys.executable, "-m", "pip", "index", "versions", package.name], package.name)
+    text = _run([find_python(package.python), "-m", "pip", "index", "versions", package.name], package.name)
     found = re.search(r"\(([^)]+)\)", text)
     if found is None:
         raise InfraFault(f"the registry names no version of {package.name}")

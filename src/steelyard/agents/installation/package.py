@@ -29,6 +29,10 @@ class Package:
     runtime: Runtime
     program: str  # inside the installed folder; {machine} is the processor, {triple} its target
     extra: tuple[str, ...] = ()  # further requirements, pinned
+    built: tuple[
+        str, ...
+    ] = ()  # packages of PyPI without a wheel, which are built on this machine; pinned in `extra`
+    python: str = ""  # the version that it needs; empty: the one that runs Steelyard
     is_static: bool = False  # a native program that needs no C library of the system
 
     @property

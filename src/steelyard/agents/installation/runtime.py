@@ -11,16 +11,16 @@ the image's own libraries.
 
 from __future__ import annotations
 
-import compileall
+import json
+import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
-from steelyard.errors import InfraFault
+from steelyard.errors import InfraFault, MissingCapability
 
 RUNTIME = "runtime"
 _LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "site-packages",
@@ -44,19 +44,45 @@ exec "$here/lib64/{loader}" --library-path "$here/lib64" "$program" "$@"
 _EXEC_PATH = "process.execPath = process.argv0 = __dirname + '/bin/node';\n"
 
 
-def copy_python(folder: Path) -> Path:
-    """The interpreter that runs this program, without its packages; where packages belong."""
+def find_python(version: str = "") -> str:
+    """The interpreter of that version on this machine; without one, the interpreter that runs this program."""
+    if version in {"", f"{sys.version_info.major}.{sys.version_info.minor}"}:
+        return sys.executable
+    name = f"python{version}"
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    # A shim of pyenv is there for every version, and starts the chosen ones only.
+    for found in (shutil.which(name), *map(str, sorted(pyenv.glob(f"{version}.*/bin/{name}")))):
+        if found is not None and _answer(found, "print(1)") == "1":
+            return found
+    raise MissingCapability(
+        f"{name} is not on this machine, and this client needs it; install Python {version}"
+    )
+
+
+_FACTS = (
+    "import json, sys, sysconfig; print(json.dumps({'version': 'python%d.%d' % sys.version_info[:2], "
+    "'libraries': [sysconfig.get_path('stdlib'), sysconfig.get_path('platstdlib')], 'binary': sys._base_executable}))"
+)
+
+
+def _answer(python: str, program: str) -> str:
+    done = subprocess.run([python, "-I", "-c", program], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def copy_python(folder: Path, python: str = sys.executable) -> Path:
+    """An interpreter of this machine, without its packages; where packages belong."""
     top = folder / RUNTIME
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    library = top / "lib" / version
-    for source in dict.fromkeys((sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))):
+    facts = json.loads(_answer(python, _FACTS))
+    library = top / "lib" / str(facts["version"])
+    for source in dict.fromkeys(facts["libraries"]):
         shutil.copytree(source, library, ignore=shutil.ignore_patterns(*_LEFT_OUT), dirs_exist_ok=True)
     # Without byte code each start compiles all that a client imports: 15 seconds instead of 3.
-    compileall.compile_dir(library, quiet=2, workers=0)
+    subprocess.run([python, "-I", "-m", "compileall", "-qq", "-j0", str(library)], check=False)
     packages = library / "site-packages"
     packages.mkdir()
     (library / "dist-packages").symlink_to("site-packages")  # where Debian's interpreter looks
-    binary = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]  # noqa: SLF001  # no public name for it
+    binary = Path(facts["binary"]).resolve()
     modules = [
         *(one for one in (library / "lib-dynload").glob("*.so") if "_tkinter" not in one.name),
         *_host_libraries(),

@@ -93,13 +93,20 @@ class TraceRecorder:
     """Appends the events of one message to a client. Called by one thread at a time."""
 
     def __init__(
-        self, events: EventLog, client: str, parser: Parser | None, place: Mapping[str, Any]
+        self,
+        events: EventLog,
+        client: str,
+        parser: Parser | None,
+        place: Mapping[str, Any],
+        *,
+        skips_text: bool = False,
     ) -> None:
         self.facts = TraceFacts()
         self._events = events
         self._client = client
         self._parser = parser
         self._place = place  # conversation and index of the message
+        self._skips_text = skips_text  # lines that are no JSON object are no part of the trace
         self._waiting = bytearray()
         self._is_skipping = False  # the rest of a line that is too long
         self._written = 0
@@ -157,7 +164,7 @@ class TraceRecorder:
             self.facts.lines += 1
             self.facts.oversized += 1
             return
-        if not line.strip():
+        if not line.strip() or (self._skips_text and not line.lstrip().startswith(b"{")):
             return
         self.facts.lines += 1
         record = _decoded(line)
