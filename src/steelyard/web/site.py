@@ -114,6 +114,7 @@ class Site:
                 rf"{_RUN}/raw/(?P<name>.+)",
                 lambda request: run_files.raw_file(self.record(request), request),
             ),
+            ("POST", f"{_RUN}/decide", lambda request: review.save_decision(self.record(request), request)),
             ("POST", f"{_RUN}/review", lambda request: review.save_review(self.record(request), request)),
         ]
 

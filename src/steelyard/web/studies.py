@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import OperatorFault, SteelyardError
 from steelyard.report.html.element import Child, Markup, join, tag, url
-from steelyard.store.entry import ALTERED, UNFINISHED
+from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED
 from steelyard.store.query import Query
 from steelyard.web.layout import card, digest, document, empty, facts, notice, run_link, table
 from steelyard.web.message import NotThere, Request
@@ -104,7 +104,7 @@ def study_page(records: Records, summaries: Summaries, request: Request) -> Mark
             "div",
             _progress(rows, total, name),
             id="live",
-            data_running="yes" if "running" in total.states else "no",
+            data_running="yes" if ACTIVE & total.states.keys() else "no",
         ),
         _numbers(summaries, name, total),
         _plan(records, name),
@@ -120,7 +120,7 @@ def _progress(rows: list[Mapping[str, Any]], total: Counts, name: str) -> Markup
         join(tag("a", badge(state), href=url(**view, verdict=[state])), f" {amount:,}  ")
         for state, amount in total.states.items()
     ]
-    running = total.states.get("running", 0)
+    running = sum(total.states.get(state, 0) for state in ACTIVE)
     listed = [(cut(agent, 80), *counts.cells()) for agent, counts in sorted(group(rows, "agent").items())]
     return join(
         notice(f"{plural(running, 'run')} under way. This part is read again every few seconds.")
