@@ -19,6 +19,7 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.html.element import Markup
 from steelyard.web import overview, studies
 from steelyard.web.compare import compare_page
+from steelyard.web.contract import contract_page
 from steelyard.web.explorer import explorer_page
 from steelyard.web.export import export
 from steelyard.web.message import NotThere, Request, Response, page
@@ -90,7 +91,7 @@ class Site:
             (
                 "GET",
                 "/contract/(?P<name>[^/]+)",
-                lambda request: page(overview.contract_page(self.records, request)),
+                lambda request: page(contract_page(self.records, request)),
             ),
             (
                 "GET",

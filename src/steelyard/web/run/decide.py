@@ -21,9 +21,9 @@ from steelyard.web.message import Request
 from steelyard.web.words import bounded, cut, moment, seconds
 
 MEANINGS = {
-    "resume": "the run goes on",
-    "terminate": "the run ends now and is graded as it is",
-    "quarantine": "the run ends now and is invalid until a person has reviewed it",
+    "resume": "the agent goes on",
+    "terminate": "the run ends now, and the checks run on what there is",
+    "quarantine": "the run ends now, and is invalid until a person has reviewed it",
 }
 FIELDS = ("monitor", "code", "rule", "format", "stage", "severity")
 MOST_EVENTS = 50
@@ -132,6 +132,11 @@ def _form(held: HeldRun, run: str, csrf: str, typed: Mapping[str, str]) -> Marku
                 ),
             ),
             tag("label", "Category", tag("select", options, name="category")),
+            tag(
+                "p",
+                "After a resume with the category false positive or acceptable risk, the alert no longer fails the safety gate.",
+                class_="dim",
+            ),
             tag(
                 "label",
                 "Your name",
