@@ -15,7 +15,7 @@ from rich.console import Console
 from authoring import ROOT, Author, Said, Steelyard
 from steelyard.cli.self_test import table
 from steelyard.contract.parse.files import contract_files
-from steelyard.study.certificate import read_certificate
+from steelyard.report.stored.certificate import read_certificate
 from steelyard.study.self_test import SelfTestResult
 
 # Half a point for a number, all of it for the right one; it crashes where there is no answer.

@@ -19,11 +19,11 @@ from viewer import Viewer, viewing
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.judge.saved_calibration import save_calibration
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
+from steelyard.report.stored.certificate import FOLDER, make_part, read_certificate, save_certificate
 from steelyard.report.study_summary.read_results import of_lines
 from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.store.entry import Entry, entry_of_line
 from steelyard.store.store import Store
-from steelyard.study.certificate import FOLDER, make_part, read_certificate, save_certificate
 from steelyard.study.protocol.folder import STUDIES, StudyFolder
 from steelyard.study.self_test import SelfTestResult
 from steelyard.web.records import Records

@@ -21,7 +21,7 @@ from steelyard.filesystem.cache import Cache
 from steelyard.report.one_run import told_by
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
-from steelyard.study.certificate import Part, make_part, save_certificate
+from steelyard.report.stored.certificate import Part, make_part, save_certificate
 from steelyard.study.judging import judging_by
 from steelyard.study.self_test import SelfTest, SelfTestResult, fixtures_of
 

@@ -27,7 +27,7 @@ from steelyard.web.records import Records
 from steelyard.web.words import badge, bounded, cut, moment, plural, short_run
 
 if TYPE_CHECKING:
-    from steelyard.study.certificate import CertificatePart
+    from steelyard.report.stored.certificate import CertificatePart
 
 MOST_SEALS = 500  # of the newest runs, whose changes are compared
 MOST_VERSIONS = 10
@@ -80,7 +80,7 @@ def contract_page(records: Records, request: Request) -> Markup:
 
 def _certificates(versions: Sequence[str]) -> Markup:
     """What `steelyard check` found on this machine of the versions that have runs here."""
-    from steelyard.study.certificate import read_certificate  # noqa: PLC0415  # the bench takes time to load
+    from steelyard.report.stored.certificate import read_certificate  # noqa: PLC0415  # the bench takes time to load
 
     content: list[Child] = []
     for version in versions[:MOST_VERSIONS]:

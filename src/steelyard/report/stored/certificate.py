@@ -27,6 +27,7 @@ from steelyard.study.self_test import SelfTestResult
 SCHEMA = "steelyard.certificate/1"
 FOLDER = "certificates"
 MOST_CHARS = 1000
+_KEPT = frozenset({"name", "wanted", "got", "came", "why"})  # not the folder, which is gone by then
 _DIGEST_CHARS = frozenset("0123456789abcdef")
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 Part = Literal["reference", "fixtures"]
@@ -73,7 +74,7 @@ def save_certificate(digest: str, contract: str, part: Part, found: CertificateP
         "sandbox": found.sandbox,
         "problems": [one[:MOST_CHARS] for one in found.problems],
         "results": [
-            {name: str(getattr(one, name))[:MOST_CHARS] for name in ("name", "wanted", "got", "came", "why")}
+            {name: str(value)[:MOST_CHARS] for name, value in one.to_json().items() if name in _KEPT}
             for one in found.results
         ],
     }
