@@ -13,12 +13,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from held_runs import HELD, held_run_folder
 from sealed_run import make_grading, make_sealed_run
 from viewer import Viewer, viewing
 
 from steelyard.evidence.folder.gradings import append_grading
+from steelyard.execution.supervision.decisions import CONTROL
+from steelyard.filesystem.remove import remove_tree
 from steelyard.web.access import Access
 
 RUN = "20260307T120000000Z-c-noop-abcdef"
@@ -117,6 +121,19 @@ def test_a_form_without_its_token_changes_nothing(viewer: Viewer, csrf: str) -> 
     form = {"judgment": "pass", "reviewer": "mallory", "csrf": csrf}
     assert viewer.post(f"/run/{RUN}/review", form).status == 403
     assert not (viewer.site.root / RUN / "annotations").exists()
+
+
+DECISION = {"alert": "3", "decision": "resume", "by": "mallory", "reason": "trust me"}
+
+
+@pytest.mark.parametrize("sent", [{"headers": FOREIGN[0]}, {"csrf": "0" * 64}])
+def test_a_form_of_another_site_does_not_resume_a_paused_run(viewer: Viewer, sent: dict[str, Any]) -> None:
+    with held_run_folder(viewer.site.root) as folder:
+        form = {**DECISION, **({"csrf": sent["csrf"]} if "csrf" in sent else {})}
+        answer = viewer.post(f"/run/{HELD}/decide", form, sent.get("headers"))
+        assert answer.status == 403
+        assert not folder.file(CONTROL).exists()
+    remove_tree(folder.path)
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "PUT", "DELETE", "PATCH", "TRACE"])

@@ -15,6 +15,7 @@ from rich.console import Console
 from authoring import ROOT, Author, Said, Steelyard
 from steelyard.cli.self_test import table
 from steelyard.contract.parse.files import contract_files
+from steelyard.report.stored.certificate import read_certificate
 from steelyard.study.self_test import SelfTestResult
 
 # Half a point for a number, all of it for the right one; it crashes where there is no answer.
@@ -52,7 +53,9 @@ def came(said: Said) -> dict[str, tuple[str, str]]:
     return {one["name"].removeprefix("fixtures/"): (one["got"], one["came"]) for one in said.line["tried"]}
 
 
-def test_fixtures_that_score_as_they_must_are_fine(tried: Try) -> None:
+def test_fixtures_that_score_as_they_must_are_fine_and_certify_the_contract(
+    tried: Try, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fixtures = {
         "pass/a.txt": "5\n",
         "pass/whole/answer.txt": "5\n",
@@ -66,6 +69,9 @@ def test_fixtures_that_score_as_they_must_are_fine(tried: Try) -> None:
         "pass/whole": ("1", "as_expected"),
         "fail/half.txt": ("0.5", "as_expected"),
     }
+    monkeypatch.setenv("STEELYARD_CACHE", str(cache))
+    (part,) = read_certificate(said.line["digest"]).values()
+    assert (part.holds, len(part.results)) == (True, 3)
 
 
 def test_each_fixture_that_scores_otherwise_is_a_mistake(tried: Try) -> None:

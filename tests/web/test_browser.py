@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import needs_browser, opened, started_browser
+from held_runs import held_run_folder
 from hostile_runs import RUN, make_hostile_run
 from made_records import made_lines, made_store
 from playwright.sync_api import Browser
 from viewer import Viewer, viewing
 
+from steelyard.evidence.trace.chain import read_events
 from steelyard.report.html.study_report import study_html
 from steelyard.report.study_summary.read_results import of_lines
 from steelyard.report.study_summary.summarise import summarise_study
@@ -137,6 +139,32 @@ def test_a_view_is_an_address(browser: Browser, many: Viewer) -> None:
         page.wait_for_url("**sort=cost_usd**")
         page.goto(address)
         assert page.locator('input[name="verdict"][value="fail"]').is_checked()
+
+
+def test_an_operator_decides_about_a_paused_run(browser: Browser, tmp_path: Path) -> None:
+    with (
+        viewing(tmp_path) as viewer,
+        held_run_folder(tmp_path) as folder,
+        opened(browser, viewer, viewport={"width": 360, "height": 780}, bypass_csp=True) as (
+            page,
+            complaints,
+        ),
+    ):
+        viewer.site.records.sync()
+        page.goto(viewer.origin)
+        page.click("text=Waiting for an operator")
+        page.click("table.runs >> text=abcdef")
+        page.click("text=Read the alert and decide")
+        assert serious(Axe().run(page)) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+        page.check('input[value="terminate"]')
+        page.fill('textarea[name="reason"]', "no need for root")
+        page.fill('input[name="by"]', "Ada")
+        page.click("#decision button")
+        page.locator("text=The run has taken your decision").wait_for()
+        taken = [event.payload for event in read_events(folder.events) if event.type == "operator.decision"]
+        assert [(one["decision"], one["by"]) for one in taken] == [("terminate", "Ada")]
+        assert complaints == []
 
 
 AUDITED = ("/", "/contract/task-003", "/agent/careful", f"/study/{'5' * 64}", "/compare?a=quick&b=careful")

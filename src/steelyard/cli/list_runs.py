@@ -25,7 +25,7 @@ from steelyard.report.progress import WORDS
 from steelyard.report.rows import Rows
 from steelyard.report.stored.open_store import is_altered
 from steelyard.report.terminal import COLOURS, number, seconds
-from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, RUNNING, Entry
+from steelyard.store.entry import ACTIVE, ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
 
 if TYPE_CHECKING:
     from steelyard.store.query import Query
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 HELP = "list runs: when, contract, agent, verdict"
 SCHEMA = "steelyard.runs/1"
-STATES = (*WORDS, RUNNING, INTERRUPTED, NOT_GRADED, ALTERED)
+STATES = (*WORDS, RUNNING, PAUSED, INTERRUPTED, NOT_GRADED, ALTERED)
 SORTS = {"time": "started", "verdict": "state", "cost": "cost_usd"}  # and columns by their own names
 VERIFIED = 200  # so many rows of a listing are compared with their folders once more
-_STYLES = {**COLOURS, RUNNING: "cyan", ALTERED: "bold red"}
+_STYLES = {**COLOURS, RUNNING: "cyan", PAUSED: "yellow", ALTERED: "bold red"}
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -158,7 +158,7 @@ def _now(entry: Entry, *, is_verified: bool) -> Entry:
     """The entry with what only the folder says: where a running run is, and whether a record was altered."""
     assert entry.folder is not None
     folder = RunFolder(entry.folder)
-    if entry.state == RUNNING:
+    if entry.state in ACTIVE:
         live = live_state(folder)
         return replace(entry, wall_s=live.elapsed_s, phase=live.phase)
     if is_verified and entry.state in WORDS and is_altered(folder):
@@ -199,7 +199,7 @@ def _old(store: Store, args: argparse.Namespace) -> list[str]:
     return [
         one.run
         for one in chosen
-        if one.state != RUNNING and one.run not in newest and (one.study is None or args.study is not None)
+        if one.state not in ACTIVE and one.run not in newest and (one.study is None or args.study is not None)
     ]
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import argparse
 import getpass
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.markup import escape
 from rich.text import Text
@@ -18,13 +17,11 @@ from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import find_run, find_runs
 from steelyard.evidence.held_run import HeldRun, held_run
-from steelyard.evidence.trace.chain import read_events
-from steelyard.execution.supervision.decisions import CATEGORIES, CHOICES, Decision, write_decision
+from steelyard.execution.supervision.decisions import CATEGORIES, CHOICES, Decision
+from steelyard.execution.supervision.submit_decision import describe_ended, make_decision, submit_decision
 from steelyard.report.plain import one_line
 
 HELP = "decide about paused runs: list, show the alert, resume, terminate or quarantine"
-_WAIT_S = 30.0
-_EVERY_S = 0.1
 _EXCERPT = 300
 
 
@@ -71,27 +68,16 @@ def _decision(args: argparse.Namespace) -> Decision:
     by = args.by or getpass.getuser()
     if not args.reason or not args.reason.strip():
         raise OperatorFault(f"`{args.decision}` needs a reason: --reason TEXT")
-    return Decision(args.decision, by, args.reason.strip(), args.category)
+    return make_decision(args.decision, by, args.reason, args.category)
 
 
 def _decide(held: HeldRun, decision: Decision, *, as_json: bool) -> int:
-    folder = held.folder
-    if not held.is_running:
-        raise OperatorFault(f"{folder.run_id}: {_end_reason(held)}")
-    write_decision(folder, held.alert.seq, decision)
-    deadline = time.monotonic() + _WAIT_S
-    while time.monotonic() < deadline:
-        for event in read_events(folder.events):
-            if event.type == "operator.decision" and event.payload.get("alert") == held.alert.seq:
-                _tell(held, event.payload, as_json=as_json)
-                return 0 if event.payload.get("by") == decision.by else 1
-        if held_run(folder) is None:
-            break
-        time.sleep(_EVERY_S)
-    raise OperatorFault(f"{folder.run_id} ended before it took the decision")
+    decided = submit_decision(held, decision)
+    _tell(held, decided, as_json=as_json)
+    return 0 if decided.get("by") == decision.by else 1
 
 
-def _tell(held: HeldRun, decided: dict[str, object], *, as_json: bool) -> None:
+def _tell(held: HeldRun, decided: Mapping[str, object], *, as_json: bool) -> None:
     if as_json:
         print_json({"run": held.folder.run_id, **decided})
     else:
@@ -115,23 +101,15 @@ def _list(held: Sequence[HeldRun], *, as_json: bool) -> int:
         line = f"{one.folder.run_id}  {state}  {one.alert.payload.get('why', one.alert.payload.get('code'))}"
         console().print(Text(one_line(line)))
         if not one.is_running:
-            console().print(Text(f"  {_end_reason(one)}", "dim"))
+            console().print(Text(f"  {describe_ended(one)}", "dim"))
     return 0
-
-
-def _end_reason(held: HeldRun) -> str:
-    what = "paused" if held.action == "pause" else "waiting with writes suspended"
-    return (
-        f"its controller ended while the run was {what} (alert {held.alert.seq}, {held.alert.payload.get('code')}); "
-        "the sandbox ended with it, nothing runs, and the run has no result"
-    )
 
 
 def _show(held: HeldRun) -> None:
     out, alert = console(), held.alert.payload
     out.print(Text(one_line(held.folder.run_id), "bold"))
     if not held.is_running:
-        out.print(Text(_end_reason(held), "yellow"))
+        out.print(Text(describe_ended(held), "yellow"))
     else:
         out.print(Text(f"{held.action} since {held.since}; {held.left_s:.0f} s left, then {held.default}"))
     rows = {

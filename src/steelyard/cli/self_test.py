@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from steelyard.filesystem.cache import Cache
 from steelyard.report.one_run import check_output
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
+from steelyard.report.stored.certificate import Part, make_part, save_certificate
 from steelyard.study.judging import judging_by
 from steelyard.study.self_test import SelfTest, SelfTestResult, fixtures_of
 
@@ -44,11 +45,25 @@ def self_test(path: Path, catalogue: Catalogue, args: argparse.Namespace) -> Sel
     faults: list[Problem] = []
     contract = load_contract(path, catalogue)
     with _self_test(args) as self_test:
-        for is_requested, material in ((args.fixtures, _fixtures), (args.reference, SelfTest.agents)):
+        parts: tuple[tuple[Part, bool, Callable[[SelfTest, Contract], Iterator[SelfTestResult]]], ...] = (
+            ("fixtures", args.fixtures, _fixtures),
+            ("reference", args.reference, SelfTest.agents),
+        )
+        for part, asked, things in parts:
+            results: list[SelfTestResult] = []
+            problems: list[Problem] = []
             try:
-                tried += material(self_test, contract) if is_requested else ()
+                results += things(self_test, contract) if asked else ()
             except ContractFault as fault:
-                faults += fault.problems
+                problems = fault.problems
+            tried += results
+            faults += problems
+            if results:
+                with suppress(
+                    OSError
+                ):  # a certificate is for readers; the exit code of `check` does not need it
+                    found = make_part(results, [one.message for one in problems], args.sandbox)
+                    save_certificate(contract.digest, contract.id, part, found)
         faults += [_problem(contract, one) for one in tried if one.came in {"otherwise", "error"}]
     return SelfTestOutcome(tuple(tried), list(dict.fromkeys(faults)))
 

@@ -15,8 +15,11 @@ from typing import Any
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.trace.chain import Event, read_events
+from steelyard.filesystem.plain_file import open_plain
 
 WAITING = frozenset({"pause", "suspend_writes"})
+_INTERVENTION = b'"intervention"'
+_PIECE_BYTES = 1 << 20
 _DAMAGED = (OSError, ValueError, KeyError, TypeError)
 
 
@@ -63,6 +66,27 @@ def held_run(folder: RunFolder) -> HeldRun | None:
         elif event.type in {"operator.decision", "termination"} or _is_stop(event):
             waiting = None
     return None if waiting is None else _held(folder, waiting, {event.seq: event for event in events})
+
+
+def is_waiting(folder: RunFolder) -> bool:
+    """Whether a live run waits for an operator. A log without any intervention is searched and not parsed."""
+    try:
+        if not _names_intervention(folder):
+            return False
+    except OSError:
+        return False
+    held = held_run(folder)
+    return held is not None and held.is_running
+
+
+def _names_intervention(folder: RunFolder) -> bool:
+    end = b""
+    with open_plain(folder.events) as stream:
+        while piece := stream.read(_PIECE_BYTES):
+            if _INTERVENTION in end + piece:
+                return True
+            end = piece[-len(_INTERVENTION) :]
+    return False
 
 
 def _is_stop(event: Event) -> bool:

@@ -1,6 +1,6 @@
 """One run folder -> what the index keeps of it.
 
-    state     the verdict, or `running`, `interrupted`, `not graded`, `altered`
+    state     the verdict, or `running`, `paused`, `interrupted`, `not graded`, `altered`
     line      the result line of the first grading; None where there is none
 
 Everything in a line may come from an agent. It is stored as a bound value and never becomes part of a statement.
@@ -17,7 +17,9 @@ from typing import Any
 from steelyard.evidence.folder.folder import RunFolder
 
 RUNNING, INTERRUPTED, NOT_GRADED, ALTERED = "running", "interrupted", "not graded", "altered"
-UNFINISHED = frozenset({RUNNING, INTERRUPTED, NOT_GRADED})  # read again each time: they change by themselves
+PAUSED = "paused"  # its process lives and waits for an operator
+ACTIVE = frozenset({RUNNING, PAUSED})
+UNFINISHED = frozenset({*ACTIVE, INTERRUPTED, NOT_GRADED})  # read again each time: they change by themselves
 LONGEST = 1000  # characters of a name; longer ones are cut
 _LARGEST = 2**53
 

@@ -15,14 +15,14 @@ from typing import Any
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.report.plain import one_line
 from steelyard.report.result import VERDICTS
-from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, RUNNING, Entry
+from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
 from steelyard.store.query import SORTS, Query
 from steelyard.web.layout import document, empty, notice, run_link
 from steelyard.web.message import Request
 from steelyard.web.records import Records
 from steelyard.web.words import NONE, badge, cut, money, number, plural, seconds, short_run
 
-STATES = (*VERDICTS, RUNNING, INTERRUPTED, NOT_GRADED, ALTERED)
+STATES = (*VERDICTS, RUNNING, PAUSED, INTERRUPTED, NOT_GRADED, ALTERED)
 JUDGES = ("PASS", "FAIL", "UNPARSEABLE", "N/A", "")
 PER_PAGE, MOST_PER_PAGE = 50, 500
 MOST_CHOICES = 300
@@ -44,6 +44,7 @@ _NUMERIC = frozenset({"Score", "Reward", "Cost", "Time"})
 VIEWS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("All", {}),
     ("Running", {"verdict": ["running"]}),
+    ("Waiting for an operator", {"verdict": ["paused"]}),
     ("Failed", {"verdict": ["fail"]}),
     ("Without a decision", {"verdict": ["error", "invalid", "ungraded", "interrupted", "not graded"]}),
     ("Judge FAIL, checks pass", {"verdict": ["pass"], "judge": ["FAIL"]}),

@@ -1,4 +1,4 @@
-"""Contracts and agents: lists, and a page for each, all from counts of the index.
+"""Contracts and agents: lists, and the page of an agent, all from counts of the index.
 
 A count stands where a rate would need an interval and a denominator; the report of a study has those.
 """
@@ -12,10 +12,10 @@ from typing import Any
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.store.query import Query
 from steelyard.web.explorer import STATES, runs_table
-from steelyard.web.layout import card, digest, document, empty, facts, notice, table
+from steelyard.web.layout import card, document, empty, facts, table
 from steelyard.web.message import NotThere, Request
 from steelyard.web.records import Records
-from steelyard.web.words import badge, cut, money, plural, seconds
+from steelyard.web.words import badge, cut, money, seconds
 
 NEWEST = 20
 MOST_ROWS = 1000
@@ -96,49 +96,16 @@ def _list(records: Records, column: str, title: str) -> Markup:
     return document(title, tag("h1", title), content, section=title)
 
 
-def contract_page(records: Records, request: Request) -> Markup:
-    name = request.parts["name"]
-    rows = records.tally(("agent", "digest", "state"), _exactly(contract=name))
-    if not rows:
-        raise NotThere("No run of this store is of that contract.")
-    versions = group(rows, "digest")
-    return document(
-        name,
-        tag("h1", "Contract ", tag("code", name)),
-        _summary(rows),
-        notice(
-            "These runs are of several versions of the contract; results of different versions are not compared.",
-            "warning",
-        )
-        if len(versions) > 1
-        else None,
-        card("Agents", counts_table("agent", group(rows, "agent"), "agent", "Runs of each agent")),
-        _flakiness(rows),
-        card(
-            "Versions",
-            table(
-                ("digest", *HEADINGS),
-                [(digest(one), *counts.cells()) for one, counts in versions.items()],
-                caption="Versions of the contract",
-                numeric=NUMERIC,
-            ),
-        ),
-        _newest(records, _exactly(contract=name), {"contract": name}),
-        section="Contracts",
-        crumbs=(("Contracts", "/contracts"),),
-    )
-
-
 def agent_page(records: Records, request: Request) -> Markup:
     name = request.parts["name"]
-    rows = records.tally(("contract", "digest", "state"), _exactly(agent=name))
+    rows = records.tally(("contract", "digest", "state"), exactly(agent=name))
     if not rows:
         raise NotThere("No run of this store is by that agent.")
-    ended = records.tally(("termination", "state"), _exactly(agent=name))
+    ended = records.tally(("termination", "state"), exactly(agent=name))
     return document(
         name,
         tag("h1", "Agent ", tag("code", name)),
-        _summary(rows),
+        summary_facts(rows),
         card(
             "Contracts",
             counts_table("contract", group(rows, "contract"), "contract", "Runs on each contract"),
@@ -155,13 +122,13 @@ def agent_page(records: Records, request: Request) -> Markup:
                 numeric=NUMERIC,
             ),
         ),
-        _newest(records, _exactly(agent=name), {"agent": name}),
+        newest_runs(records, exactly(agent=name), {"agent": name}),
         section="Agents",
         crumbs=(("Agents", "/agents"),),
     )
 
 
-def _exactly(*, contract: str = "", agent: str = "") -> Query:
+def exactly(*, contract: str = "", agent: str = "") -> Query:
     """A name is no pattern here: its special characters stand for themselves."""
     return Query(contract=literal(contract), agent=literal(agent))
 
@@ -170,7 +137,7 @@ def literal(name: str) -> str | None:
     return "".join(f"[{char}]" if char in "*?[" else char for char in name) or None
 
 
-def _summary(rows: Iterable[Mapping[str, Any]]) -> Markup:
+def summary_facts(rows: Iterable[Mapping[str, Any]]) -> Markup:
     total = Counts()
     for row in rows:
         total.add(row)
@@ -184,40 +151,7 @@ def _summary(rows: Iterable[Mapping[str, Any]]) -> Markup:
     )
 
 
-def _flakiness(rows: Iterable[Mapping[str, Any]]) -> Markup:
-    """Agents whose repeats on one version of the contract had different verdicts."""
-    cells: dict[tuple[str, str], Counts] = {}
-    for row in rows:
-        cells.setdefault((str(row["agent"]), str(row["digest"] or "")), Counts()).add(row)
-    mixed = [
-        (agent, version, counts) for (agent, version), counts in sorted(cells.items()) if counts.is_mixed
-    ]
-    if not mixed:
-        return card(
-            "Repeats", tag("p", "No agent has both passed and failed the same version of this contract.")
-        )
-    listed = [
-        (cut(agent, 80), digest(version), f"{counts.states['pass']:,}", f"{counts.states['fail']:,}")
-        for agent, version, counts in mixed[:200]
-    ]
-    return card(
-        "Repeats",
-        tag(
-            "p",
-            f"{plural(len(mixed), 'agent')} passed and failed the same version. That is the agent's variation or a check that is not deterministic: ",
-            tag("code", "steelyard check"),
-            " runs the checks several times without an agent.",
-        ),
-        table(
-            ("agent", "version", "pass", "fail"),
-            listed,
-            caption="Agents with different verdicts",
-            numeric=(2, 3),
-        ),
-    )
-
-
-def _newest(records: Records, query: Query, view: Mapping[str, Any]) -> Markup:
+def newest_runs(records: Records, query: Query, view: Mapping[str, Any]) -> Markup:
     rows = records.query(replace(query, sort="started", descending=True, limit=NEWEST), lines=True)
     return card(
         "Newest runs",

@@ -20,6 +20,7 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.html.element import Markup
 from steelyard.web import overview, studies
 from steelyard.web.compare import compare_page
+from steelyard.web.contract import contract_page
 from steelyard.web.explorer import explorer_page
 from steelyard.web.export import export
 from steelyard.web.message import NotThere, Request, Response, page
@@ -92,7 +93,7 @@ class Site:
             (
                 "GET",
                 "/contract/(?P<name>[^/]+)",
-                lambda request: page(overview.contract_page(self.records, request)),
+                lambda request: page(contract_page(self.records, request)),
             ),
             (
                 "GET",
@@ -116,6 +117,7 @@ class Site:
                 rf"{_RUN}/raw/(?P<name>.+)",
                 lambda request: run_files.raw_file(self.record(request), request),
             ),
+            ("POST", f"{_RUN}/decide", lambda request: review.save_decision(self.record(request), request)),
             ("POST", f"{_RUN}/review", lambda request: review.save_review(self.record(request), request)),
         ]
 

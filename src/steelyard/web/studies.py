@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import OperatorFault, SteelyardError
 from steelyard.report.html.element import Child, Markup, join, tag, url
-from steelyard.store.entry import ALTERED, UNFINISHED
+from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED
 from steelyard.store.query import Query
 from steelyard.web.layout import card, digest, document, empty, facts, notice, run_link, table
 from steelyard.web.message import NotThere, Request
 from steelyard.web.overview import HEADINGS, NUMERIC, Counts, group
+from steelyard.web.planned import planned_card
 from steelyard.web.records import Records
 from steelyard.web.words import badge, cut, moment, money, plural, short_run
 
 if TYPE_CHECKING:
     from steelyard.report.study_summary.model import StudySummary
+    from steelyard.study.protocol.folder import StudyFolder
 
 ALL = "all"  # the page about every run of the folder
 MOST_DECISIONS = 30
@@ -105,8 +107,9 @@ def study_page(records: Records, summaries: Summaries, request: Request) -> Mark
         tag(
             "div",
             _progress(rows, total, name),
+            _planned(records, name, total.runs),
             id="live",
-            data_running="yes" if "running" in total.states else "no",
+            data_running="yes" if ACTIVE & total.states.keys() else "no",
         ),
         _numbers(records, summaries, name, total),
         _plan(records, name),
@@ -122,7 +125,7 @@ def _progress(rows: list[Mapping[str, Any]], total: Counts, name: str) -> Markup
         join(tag("a", badge(state), href=url(**view, verdict=[state])), f" {amount:,}  ")
         for state, amount in total.states.items()
     ]
-    running = total.states.get("running", 0)
+    running = sum(total.states.get(state, 0) for state in ACTIVE)
     listed = [(cut(agent, 80), *counts.cells()) for agent, counts in sorted(group(rows, "agent").items())]
     return join(
         notice(f"{plural(running, 'run')} under way. This part is read again every few seconds.")
@@ -141,13 +144,31 @@ def _progress(rows: list[Mapping[str, Any]], total: Counts, name: str) -> Markup
     )
 
 
-def _plan(records: Records, name: str) -> Markup | None:
-    """The registered plan, what was decided while the study ran, and where it deviates; nothing for runs without a plan."""
+def _folder(records: Records, name: str) -> StudyFolder | None:
+    """The folder of a study that has begun; nothing for runs without a plan."""
     from steelyard.study.protocol.folder import DIGITS, STUDIES, StudyFolder  # noqa: PLC0415  # pydantic takes time to load
-    from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
 
     folder = StudyFolder(records.root / STUDIES / name[:DIGITS])
-    if name == ALL or "/" in name or not folder.is_begun:
+    return None if name == ALL or "/" in name or not folder.is_begun else folder
+
+
+def _planned(records: Records, name: str, runs: int) -> Markup | None:
+    folder = _folder(records, name)
+    if folder is None:
+        return None
+    try:
+        plan = folder.plan()
+    except (SteelyardError, OSError, ValueError):
+        return None  # the card of the plan says so
+    return planned_card(records, name, plan, runs)
+
+
+def _plan(records: Records, name: str) -> Markup | None:
+    """The registered plan, what was decided while the study ran, and where it deviates; nothing for runs without a plan."""
+    from steelyard.study.protocol.status import deviations_of  # noqa: PLC0415
+
+    folder = _folder(records, name)
+    if folder is None:
         return None
     try:
         plan, log = folder.plan(), folder.log()

@@ -21,6 +21,7 @@ STATES = {
     "not asked": "neutral",
     "not_run": "neutral",
     "running": "active",
+    "paused": "unsure",
     "interrupted": "unsure",
     "not graded": "unsure",
     "altered": "bad",

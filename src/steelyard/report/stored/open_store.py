@@ -10,12 +10,14 @@ from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import GRADINGS_HEAD, MANIFEST, REPORT, RunFolder
 from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import grading_files
+from steelyard.evidence.held_run import is_waiting
 from steelyard.evidence.live_state import live_state, started_at
 from steelyard.report.result import result_line
 from steelyard.store.entry import (
     ALTERED,
     INTERRUPTED,
     NOT_GRADED,
+    PAUSED,
     RUNNING,
     Entry,
     entry_of_line,
@@ -53,7 +55,8 @@ def read_entry(folder: RunFolder) -> Entry:
         return entry_of_manifest(folder.run_id, ALTERED, _manifest(folder), started)
     live = live_state(folder)
     if live.is_running:
-        return entry_of_manifest(folder.run_id, RUNNING, _manifest(folder), started)
+        state = PAUSED if is_waiting(folder) else RUNNING
+        return entry_of_manifest(folder.run_id, state, _manifest(folder), started)
     state = NOT_GRADED if folder.state == "sealed" else INTERRUPTED
     return entry_of_manifest(folder.run_id, state, _manifest(folder), started)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from steelyard.errors import OperatorFault
+from steelyard.judge.saved_calibration import calibration_lines
+from steelyard.report.plain import one_line
 from steelyard.report.study_summary.agent_numbers import agent_numbers, durations_of
 from steelyard.report.study_summary.comparisons import MULTIPLICITY, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
@@ -133,4 +136,11 @@ def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:
         notes.append(f"{compared} agents: `steelyard compare A B` compares two of them")
     if versions := _versions(trials.records):
         notes.append(f"contracts with several versions count as several contracts: {', '.join(versions)}")
-    return notes
+    return [*notes, *_judge_notes(results)]
+
+
+def _judge_notes(results: ResultSet) -> Iterator[str]:
+    """How far the judge may be relied on; nothing where no run was judged, or where the runs are not on this machine."""
+    judged = next((line for line in results.lines if line.get("judge") and line.get("folder")), None)
+    if judged is not None:
+        yield from map(one_line, calibration_lines(Path(str(judged["folder"])).parent))

@@ -14,7 +14,7 @@ from typing import Literal
 
 from steelyard.plan.study_plan import StudyPlan
 from steelyard.plan.trial import Trial
-from steelyard.store.entry import ALTERED, RUNNING, UNFINISHED, Entry
+from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED, Entry
 
 _NOT_FINAL = frozenset({"operator", "infrastructure"})
 
@@ -50,7 +50,7 @@ class TrialRuns:
         spoiled = [one for one in self.entries if is_spoiled(one)]
         if len(spoiled) >= attempts:
             return "invalid"
-        return "running" if any(one.state == RUNNING for one in self.entries) else "waiting"
+        return "running" if any(one.state in ACTIVE for one in self.entries) else "waiting"
 
 
 class Progress:

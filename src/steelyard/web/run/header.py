@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from steelyard.evidence.held_run import HeldRun
 from steelyard.report.disagreement import MEANING
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.report.one_run import story_of
@@ -58,7 +59,7 @@ def run_header(record: RunRecord, tab: str) -> Markup:
 
 def _title(record: RunRecord) -> Markup:
     result = record.result
-    word = str(result.get("verdict") or record.state)
+    word = str(result.get("verdict") or ("paused" if _is_waiting(record) else record.state))
     about: list[Child] = [tag("span", record.run, class_="run-id")]
     if result:
         about += [
@@ -80,6 +81,10 @@ def _title(record: RunRecord) -> Markup:
         tag("p", [join(one, " ") for one in about], class_="about"),
         tag("p", _story(result), class_="story") if result else None,
     )
+
+
+def _is_waiting(record: RunRecord) -> bool:
+    return record.held is not None and record.held.is_running
 
 
 def _started(run: str) -> str:
@@ -108,11 +113,25 @@ def _notices(record: RunRecord) -> Markup:
         )
     elif record.note:
         found.append(notice(record.note, "info"))
+    if record.held is not None and record.held.is_running:
+        found.append(_waiting(record.held, record.run))
     if len(record.gradings) > 1:
         found.append(_gradings(record))
     if refused := record.result.get("refused"):
         found.append(notice(f"Refused: {one_line(str(refused))}", "warning"))
     return join(*found)
+
+
+def _waiting(held: HeldRun, run: str) -> Markup:
+    why = cut(one_line(str(held.alert.payload.get("why") or held.alert.payload.get("code"))), 300)
+    return notice(
+        join(
+            f"This run waits for an operator: {why}. ",
+            tag("a", "Read the alert and decide", href=f"{url('run', run, 'review')}#decision"),
+            f"; in {seconds(held.left_s)} the deadline decides: {cut(held.default, 40)}.",
+        ),
+        "warning",
+    )
 
 
 def _gradings(record: RunRecord) -> Markup:
@@ -245,5 +264,6 @@ def _notes(record: RunRecord) -> dict[str, str]:
     loud = sum(isinstance(one, dict) and one.get("severity") != "info" for one in findings)
     return {
         "scorers": f"{failed} failed" if failed else "",
+        "review": "waiting" if _is_waiting(record) else "",
         "evidence": plural(loud, "warning") if loud else "",
     }

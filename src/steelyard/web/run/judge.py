@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.judge.judgement import RUBRIC
+from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.html.element import Child, Markup, join, tag
+from steelyard.report.plain import one_line
 from steelyard.web.layout import card, empty, table
 from steelyard.web.run.header import run_document
 from steelyard.web.run.record import RunRecord
@@ -45,6 +47,10 @@ def judge_card(record: RunRecord, *, is_short: bool = False) -> Markup | None:
         tag("p", cut(str(judge.get("why", "")), 1000)),
         _flags(judge, opinions),
         _tiles(judge.get("scores") or {}),
+        [
+            tag("p", f"{note[:1].upper()}{note[1:]}.", class_="dim")
+            for note in map(one_line, calibration_lines(record.folder.path.parent))
+        ],
         [_opinion(opinion, is_short=is_short) for opinion in opinions[:20]],
         class_="judge",
         id_="judge",

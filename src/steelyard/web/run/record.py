@@ -14,6 +14,7 @@ from typing import Any
 from steelyard.evidence.folder.folder import GRADINGS, GRADINGS_HEAD, MANIFEST, REPORT, RunFolder
 from steelyard.evidence.folder.glance import glance
 from steelyard.evidence.folder.gradings import grading_files, read_gradings
+from steelyard.evidence.held_run import HeldRun, held_run
 from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.live_state import live_state
 from steelyard.report.result import result_line
@@ -33,6 +34,7 @@ class RunRecord:
     manifest: Mapping[str, Any] = field(default_factory=dict)
     gradings: tuple[Mapping[str, Any], ...] = ()
     number: int = 1  # the grading that is shown
+    held: HeldRun | None = None  # what a run without a result waits for, or waited for when its process died
 
     @property
     def run(self) -> str:
@@ -64,7 +66,8 @@ class RunRecord:
 def read_record(folder: RunFolder, number: int = 1) -> RunRecord:
     state = _unfinished(folder)
     if state:
-        return RunRecord(folder, state, _doing(folder, state), manifest=_manifest(folder))
+        held = None if state == "not graded" else held_run(folder)
+        return RunRecord(folder, state, _doing(folder, state), manifest=_manifest(folder), held=held)
     evidence, gradings = glance(folder)
     broken = evidence.broken or ""
     if not gradings:

@@ -1,4 +1,4 @@
-"""The Review tab: what people said of a run, and a form to add a judgement or to adjudicate.
+"""The Review tab: the decision that a paused run waits for, what people said of a run, and a form to judge or to adjudicate.
 
 An annotation stands beside the automated result and never changes it.
 """
@@ -13,8 +13,9 @@ from steelyard.errors import OperatorFault
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.web.layout import card, empty, facts, notice, table
 from steelyard.web.message import Request, Response, page, redirect
+from steelyard.web.run.decide import decide, decision_card
 from steelyard.web.run.header import run_document
-from steelyard.web.run.record import RunRecord
+from steelyard.web.run.record import RunRecord, read_record
 from steelyard.web.words import badge, bounded, cut, moment, plural
 
 JUDGMENTS = ("pass", "fail", "defer")
@@ -23,22 +24,32 @@ MOST_NOTES = 20_000
 
 
 def review_tab(record: RunRecord, request: Request) -> Markup:
-    return _tab(record, request.csrf, saved="saved" in request.query)
+    said = None
+    if "decided" in request.query:
+        said = notice("The run has taken your decision; it is an event of its log.")
+    elif "saved" in request.query:
+        said = notice("Your judgement was added to the record.")
+    return _tab(record, request.csrf, said)
+
+
+def save_decision(record: RunRecord, request: Request) -> Response:
+    """Submit the decision of the form; what is wrong with it is said above the form, which keeps what was typed."""
+    try:
+        decide(record.held, request)
+    except OperatorFault as fault:
+        said = notice(f"Not decided: {str(fault).rstrip('.')}.", "alarm")
+        now = read_record(record.folder)  # the run may have gone on meanwhile
+        return page(_tab(now, request.csrf, said, request.form), 400)
+    return redirect(url("run", record.run, "review", decided="yes"))
 
 
 def _tab(
-    record: RunRecord,
-    csrf: str,
-    *,
-    saved: bool = False,
-    fault: str = "",
-    typed: Mapping[str, str] | None = None,
+    record: RunRecord, csrf: str, said: Markup | None = None, typed: Mapping[str, str] | None = None
 ) -> Markup:
-    content: list[Child] = []
-    if saved:
-        content.append(notice("Your judgement was added to the record."))
-    if fault:
-        content.append(notice(f"Not saved: {fault}.", "alarm"))
+    """`said` is what became of a form; `typed` is what its fields keep."""
+    content: list[Child] = [said]
+    if record.held is not None:
+        content.append(decision_card(record.held, record.run, csrf, typed or {}))
     if not record.gradings:
         content.append(empty("There is no result to review.", "A run can be reviewed once it is graded."))
         return run_document(record, "review", content)
@@ -183,13 +194,14 @@ def save_review(record: RunRecord, request: Request) -> Response:
         append = adjudicate if form.get("adjudicate") else annotate
         append(record.folder, _annotation(form), minutes=_minutes(form.get("minutes", "")))
     except ValidationError:
-        return page(
-            _tab(record, request.csrf, fault="choose pass, fail or defer, and write your name", typed=form),
-            400,
-        )
+        return _refused(record, request, "choose pass, fail or defer, and write your name")
     except OperatorFault as fault:
-        return page(_tab(record, request.csrf, fault=str(fault).rstrip("."), typed=form), 400)
+        return _refused(record, request, str(fault).rstrip("."))
     return redirect(url("run", record.run, "review", saved="yes"))
+
+
+def _refused(record: RunRecord, request: Request, why: str) -> Response:
+    return page(_tab(record, request.csrf, notice(f"Not saved: {why}.", "alarm"), request.form), 400)
 
 
 def _annotation(form: Mapping[str, str]) -> Any:

@@ -1,0 +1,90 @@
+"""A registered plan and the runs of its study -> how many of the planned trials of each agent on each contract have a result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from steelyard.report.html.element import Markup, tag
+from steelyard.store.query import Query
+from steelyard.web.layout import card, table
+from steelyard.web.records import Records
+from steelyard.web.words import cut
+
+if TYPE_CHECKING:
+    from steelyard.plan.study_plan import StudyPlan
+
+MOST_ENTRIES = 50_000  # runs that a page counts while a reader waits
+MOST_CONTRACTS = 300
+
+
+class TrialCounts:
+    """Trials by agent and contract; runs of other versions of a contract are not of the plan."""
+
+    def __init__(self, plan: StudyPlan) -> None:
+        from steelyard.plan.order import REFERENCE  # noqa: PLC0415  # pydantic takes time to load
+
+        self.planned: Counter[tuple[str, str]] = Counter()
+        self.done: Counter[tuple[str, str]] = Counter()
+        self._digests = {one.id: one.digest for one in plan.contracts}
+        for agent in plan.agents:
+            for contract in plan.contracts:
+                if agent.agent != REFERENCE or contract.has_reference:
+                    self.planned[agent.name, contract.id] = plan.repeats + agent.extra_repeats
+
+    def count(self, records: Records, study: str) -> None:
+        from steelyard.study.protocol.progress import is_final  # noqa: PLC0415  # as the plan, it needs pydantic
+
+        trials: set[str] = set()
+        for entry in records.query(Query(study=study, limit=MOST_ENTRIES)):
+            if not is_final(entry) or self._digests.get(entry.contract) != entry.digest:
+                continue
+            trial = entry.trial or entry.run
+            if trial not in trials and (entry.agent, entry.contract) in self.planned:
+                trials.add(trial)
+                self.done[entry.agent, entry.contract] += 1
+
+    def cell(self, pairs: list[tuple[str, str]]) -> str:
+        planned = sum(self.planned[pair] for pair in pairs)
+        done = sum(self.done[pair] for pair in pairs)
+        return f"{done:,} of {planned:,}" if planned else "not planned"
+
+
+def planned_card(records: Records, study: str, plan: StudyPlan, runs: int) -> Markup | None:
+    """Nothing where there are more runs than a page counts."""
+    if runs > MOST_ENTRIES:
+        return None
+    counts = TrialCounts(plan)
+    counts.count(records, study)
+    agents = [one.name for one in plan.agents]
+    shown = plan.contracts[:MOST_CONTRACTS]
+    rows = [
+        (
+            tag("b", "all contracts"),
+            *(counts.cell([(agent, one.id) for one in plan.contracts]) for agent in agents),
+            counts.cell(list(counts.planned)),
+        ),
+        *(
+            (
+                cut(contract.id, 80),
+                *(counts.cell([(agent, contract.id)]) for agent in agents),
+                counts.cell([(agent, contract.id) for agent in agents]),
+            )
+            for contract in shown
+        ),
+    ]
+    more = (
+        f", {len(shown):,} of {len(plan.contracts):,} contracts shown"
+        if len(plan.contracts) > len(shown)
+        else ""
+    )
+    numeric = tuple(range(1, len(agents) + 2))
+    return card(
+        "Planned and done",
+        table(
+            ("contract", *(cut(name, 40) for name in agents), "all agents"),
+            rows,
+            caption=f"Trials that have a result, of those planned{more}",
+            numeric=numeric,
+        ),
+    )
