@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "steelyard"
+TESTS = Path(__file__).parent
 
 # In the order in which values flow. A room imports itself and the rooms above it.
 ROOMS = (
@@ -299,3 +300,9 @@ def test_a_temporary_folder_says_whose_it_is_so_that_it_can_be_swept() -> None:
     unnamed = re.compile(r"tempfile\.(?:mkdtemp|TemporaryDirectory)\((?![^)]*dir=)")
     found = {path.name for path in PACKAGE.rglob("*.py") if unnamed.search(path.read_text())}
     assert found == {"fake.py", "probe.py"}  # for tests; for a look at this machine
+
+
+def test_every_test_file_has_a_name_of_its_own() -> None:
+    """pytest imports test files by their names alone."""
+    names = [path.name for path in TESTS.rglob("test_*.py") if "harbor_tasks" not in path.parts]
+    assert sorted(names) == sorted(set(names))
