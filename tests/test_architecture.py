@@ -303,6 +303,6 @@ def test_a_temporary_folder_says_whose_it_is_so_that_it_can_be_swept() -> None:
 
 
 def test_every_test_file_has_a_name_of_its_own() -> None:
-    """pytest imports test files by their names alone."""
+    """Pytest imports test files by their names alone."""
     names = [path.name for path in TESTS.rglob("test_*.py") if "harbor_tasks" not in path.parts]
     assert sorted(names) == sorted(set(names))

@@ -11,7 +11,7 @@ from study_lines import context, line, results, study
 from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
 from steelyard.report.study_summary import summarise_study
-from steelyard.report.study_summary.read_results import ResultSet, _plan_of
+from steelyard.report.study_summary.read_results import ResultSet, plan_of
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.two_agents import compare_named, gate_of
 from steelyard.study.protocol.folder import StudyFolder
@@ -68,12 +68,12 @@ def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_pa
     folder = StudyFolder.of(tmp_path, plan)
     folder.begin(plan)
     lines = [line("pass", study={"digest": plan.identity, "name": "pilot"})]
-    found = _plan_of(tmp_path, lines)
+    found = plan_of(tmp_path, lines)
     assert (found["planned_trials"], found["stopping_rule"]) == (3, None)
     assert found["plan_note"] == "1 of 3 planned trials have a result; the study has not ended"
     folder.add("deviation", deviation="stage", stage="main", unmet=["power"])
     folder.add("end", how="stopped", why="budget")
-    ended = _plan_of(tmp_path, lines)
+    ended = plan_of(tmp_path, lines)
     assert "planned_trials" not in ended
     assert ended["plan_note"].endswith("the study ended: stopped (budget)")
     made = summarise_study(ResultSet("pilot", tuple(lines), (None,), **ended))
@@ -82,5 +82,5 @@ def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_pa
     ]
     assert made.provisional[0] == ended["plan_note"]
     folder.add("end", how="complete", why="")
-    assert not _plan_of(tmp_path, lines)["plan_note"]
-    assert _plan_of(tmp_path, [*lines, line("pass")]) == {}
+    assert not plan_of(tmp_path, lines)["plan_note"]
+    assert plan_of(tmp_path, [*lines, line("pass")]) == {}
