@@ -67,11 +67,15 @@ def _cap_deviations(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _acceptance_deviations(
     manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Tests that ran with less than the contract's oracle, and checks in the agent's own sandbox."""
+    """Passes that rest on less than the contract's oracle, and checks in the agent's own sandbox.
+
+    A failure needs no controls: there is nothing to forge.
+    """
     configuration = manifest.get("configuration", {})
     if configuration.get("bench") == "live":
         yield {"what": "bench", "planned": "fresh", "observed": "live"}
     wanted = configuration.get("oracle")
     for name, outcome in sorted(outcomes.items()):
-        if outcome.get("reported") is not None and outcome.get("oracle") != wanted:
+        is_weaker = outcome.get("reported") is not None and outcome.get("oracle") != wanted
+        if is_weaker and outcome.get("outcome") != "fail":
             yield {"what": "oracle", "check": name, "planned": wanted, "observed": outcome.get("oracle")}
