@@ -73,12 +73,17 @@ def test_no_descriptor_is_left_over(start: Start) -> None:
     sandbox = start()
     sandbox.kill_processes()
     sandbox.captured_tree()
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for _ in range(3):
-        sh(sandbox, "date > made")
-        sandbox.kill_processes()
-        os.fstat(sandbox.captured_tree().workspace)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+    def added_descriptors() -> int:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for _ in range(3):
+            sh(sandbox, "date > made")
+            sandbox.kill_processes()
+            os.fstat(sandbox.captured_tree().workspace)
+        return len(list(Path("/proc/self/fd").iterdir())) - before
+
+    # Other threads of this process may open one meanwhile; a leak adds some each time.
+    assert any(added_descriptors() <= 0 for _ in range(5))
 
 
 @pytest.mark.parametrize("kind", ["docker"], indirect=True)
