@@ -161,11 +161,15 @@ def mounts(own: Path) -> list[str]:
 
 
 def test_a_closed_sandbox_gives_its_descriptors_back(start: StartBubblewrap) -> None:
+    def added_descriptors() -> int:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        for _ in range(3):
+            start().close()
+        return len(list(Path("/proc/self/fd").iterdir())) - before
+
     start().close()
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for _ in range(5):
-        start().close()
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    # Other threads of this process may open one meanwhile; a leak adds some each time.
+    assert any(added_descriptors() <= 0 for _ in range(3))
 
 
 @pytest.mark.skipif(not cgroups.host().parents, reason="this user cannot make control groups")

@@ -210,15 +210,19 @@ def test_a_killed_controller_leaves_nothing_after_the_next_start(controller: sub
 
 
 def test_a_closed_sandbox_leaves_no_container_and_no_descriptor(start: Start) -> None:
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    sandbox = start()
-    sh(sandbox, "touch x")
-    assert changed(sandbox) == {"x": "new"}
-    ident = sandbox._container.id  # type: ignore[attr-defined]
-    sandbox.close()
-    with pytest.raises(Refused, match=r"(?i)no such container"):
-        container_engine().call("GET", f"/containers/{ident}/json")
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    def added_descriptors() -> int:
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        sandbox = start()
+        sh(sandbox, "touch x")
+        assert changed(sandbox) == {"x": "new"}
+        ident = sandbox._container.id  # type: ignore[attr-defined]
+        sandbox.close()
+        with pytest.raises(Refused, match=r"(?i)no such container"):
+            container_engine().call("GET", f"/containers/{ident}/json")
+        return len(list(Path("/proc/self/fd").iterdir())) - before
+
+    # Other threads of this process may open one meanwhile; a leak adds some each time.
+    assert any(added_descriptors() <= 0 for _ in range(3))
 
 
 def test_a_live_controllers_container_is_not_swept(start: Start) -> None:
