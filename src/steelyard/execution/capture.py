@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from itertools import islice
+from pathlib import PurePosixPath
 
 import orjson
 
@@ -125,10 +126,21 @@ def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:
 
 
 def _gaps(run: LiveRun, entries: list[ChangeEntry]) -> list[ChangeEntry]:
-    """Changed paths without an event from the time in which the agent worked. A change that is handed over has none."""
+    """Changed paths of the agent without an event from the time in which it worked. A change that is handed over has none."""
     if run.delivery is not None or run.trial.contract.spec.answer_path is not None:
         return []
-    return entries if run.watch is None else [one for one in entries if not run.watch.covers(one)]
+    own = _reference_files(run)
+    agents = [one for one in entries if one.path not in own]
+    return agents if run.watch is None else [one for one in agents if not run.watch.covers(one)]
+
+
+def _reference_files(run: LiveRun) -> frozenset[str]:
+    """The files of a reference that runs as a script: the harness put them into a whole system before the agent's time."""
+    if run.agent.stage_role != "exempt":
+        return frozenset()
+    files = {f"{mount.path}/{piece.path}" for mount in run.agent.extra_mounts() for piece in mount.overlays}
+    folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
+    return frozenset(path.lstrip("/") for path in (*files, *folders))
 
 
 def _why(run: LiveRun) -> str:
