@@ -98,7 +98,7 @@ def test_an_installed_wheel_runs_the_demo_without_a_compiler(
     installed_wheel: Path, without_compiler: dict[str, str], tmp_path: Path
 ) -> None:
     sandbox = "bubblewrap" if shutil.which("bwrap") else "local"
-    line = [installed_wheel / "bin/steelyard", "demo", "--no-judge", "--sandbox", sandbox]
+    line: list[str | Path] = [installed_wheel / "bin/steelyard", "demo", "--no-judge", "--sandbox", sandbox]
     done = subprocess.run(
         line, cwd=tmp_path, env=without_compiler, capture_output=True, text=True, check=False
     )
