@@ -241,7 +241,11 @@ def test_what_comes_with_a_step_is_there_and_no_change_of_the_agents(
     folder = Path(said.line["folder"])
     changed = [entry["path"] for entry in json.loads((folder / "change.json").read_text())["entries"]]
     assert changed == ["one.txt", "two.txt"]
-    assert json.loads((folder / "brought.json").read_text())["kept"] == ["b.txt", "data/a.txt", "data/c.txt"]
+    assert json.loads((folder / "step_files.json").read_text())["kept"] == [
+        "b.txt",
+        "data/a.txt",
+        "data/c.txt",
+    ]
     assert steelyard("verify", said.line["run"]).code == 0
 
 
@@ -254,7 +258,7 @@ def test_what_is_done_to_files_that_came_is_a_change_of_them(
     patch = (Path(said.line["folder"]) / "patch.diff").read_text()
     assert "-b\n+B\n" in patch
     assert "deleted file mode 100644" in patch
-    assert json.loads((Path(said.line["folder"]) / "brought.json").read_text())["kept"] == ["data/c.txt"]
+    assert json.loads((Path(said.line["folder"]) / "step_files.json").read_text())["kept"] == ["data/c.txt"]
 
 
 PLANTED = {

@@ -47,7 +47,7 @@ class StepSolutions(ProcessAgent):
         if reference is None:
             return Ending("completed", "the reference does nothing in this step")
         argv = ("/bin/sh", "-c", _BRING, "bring", f"{ALL}/{turn.number}", SOLUTION)
-        brought = turn.sandbox.run(Command(argv, cwd="/", timeout_s=60))
-        if brought.exit_code != 0:
-            raise InfraFault(f"the solution could not be delivered: {brought.stderr.text.strip()}")
+        delivery = turn.sandbox.run(Command(argv, cwd="/", timeout_s=60))
+        if delivery.exit_code != 0:
+            raise InfraFault(f"the solution could not be delivered: {delivery.stderr.text.strip()}")
         return Solution(self.contract, reference).work(replace(turn, number=1))

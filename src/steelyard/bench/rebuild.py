@@ -85,7 +85,7 @@ def _steering_finding(steered: Steers) -> Finding:
 
 
 def _showing_hidden(environment: Environment, change: Change, hidden: tuple[str, ...]) -> dict[str, Finding]:
-    """Links that would show a check its own hidden files in the place of the work."""
+    """Links that would show a check its own hidden files instead of the work."""
     made = {one.path: one.new.target for one in change.entries if one.new and one.new.kind == "symlink"}
     if not made:
         return {}

@@ -73,7 +73,7 @@ class Bench:
     changed: tuple[FileOverlay, ...] | None = None  # all of it, for places where nothing runs
     on_connection: OnConnection | None = None
     outputs: OutputStore | None = None  # where long outputs are kept whole
-    given: tuple[FileOverlay, ...] = ()  # what the harness brought along with steps: it is under every change
+    given: tuple[FileOverlay, ...] = ()  # files that come with steps: they lie under every change
     is_trusted: bool = False  # the reference or the bare snapshot, not an agent's change
     data: tuple[FileOverlay, ...] = ()  # of the tests, as the change has it
 

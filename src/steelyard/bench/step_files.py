@@ -1,11 +1,11 @@
 """Files that come with a step: laid into the agent's tree before it, and onto the bench as long as they are as they came.
 
-    brought, and as it came       no change of the agent's; on the bench from the contract
-    brought, and changed          a change of what was brought
-    brought, and gone             gone, and on no bench
-    brought, the old one back     nothing happened: the bench has the old one
+    unchanged                     no change of the agent's; on the bench from the contract
+    changed                       a change against the file that came
+    removed                       removed, and on no bench
+    old file put back             no change: the bench has the old file
 
-What was kept stands in `step_files.json` beside `change.json`, since a change alone cannot tell.
+The unchanged ones are listed in `step_files.json` beside `change.json`, since the change does not show them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ StepFiles = Mapping[str, ContractFile]  # by the path in the tree that is captur
 
 
 class Parted(NamedTuple):
-    """What of a change is the agent's, and which brought files are as they came."""
+    """The agent's part of a change, and the step files that it left as they came."""
 
     change: Change
     kept: frozenset[str]
@@ -102,7 +102,7 @@ def overlays_of(step_files: StepFiles, kept: Collection[str]) -> tuple[FileOverl
 
 
 def kept_as_change(step_files: StepFiles, kept: Collection[str]) -> Change:
-    """Brought files as something that a tree can be made of; their bytes are blobs since the capture."""
+    """Step files as something that a tree can be made of; their bytes are blobs since the capture."""
     entries = (
         ChangeEntry(path, None, _entry(step_files[path])) for path in sorted(kept) if path in step_files
     )

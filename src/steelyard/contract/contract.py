@@ -34,7 +34,7 @@ class Contract:
 
     spec: ContractSpec
     folder: Path
-    brief: str  # of a contract with steps: all of theirs
+    brief: str  # of a contract with steps: the briefs of all steps
     checks: tuple[GraderEntry, ...]  # those of every step, too
     graders: tuple[GraderEntry, ...]
     files: Mapping[str, ContractFile]  # contract-relative name -> file; everything a verdict depends on

@@ -5,7 +5,7 @@
      "repository": {"root": "...", "history": "none"}, "checks": [...], "graders": [...],
      "files": [["hidden/test_a.py", "644", "<sha256>"]]}
 
-The brief of a contract with steps is the list of theirs.
+The brief of a contract with steps is the list of their briefs.
 
 A key that was added after contracts existed is left out where it has its default (`_LATER`), so that the digest of an older
 contract stays what it is.

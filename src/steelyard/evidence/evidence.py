@@ -16,13 +16,13 @@ from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import (
-    BROUGHT,
     CHANGE,
     CHECKS,
     FINDINGS,
     MANIFEST,
     OUTCOME,
     SEAL,
+    STEP_FILES,
     STEPS,
     RunFolder,
 )
@@ -61,7 +61,9 @@ class Evidence:
 
     def kept_of(self, step: str | None) -> frozenset[str]:
         """Which files that came with steps were then as they came."""
-        name = BROUGHT if step is None or step not in self.summary.steps else f"{STEPS}/{step}/{BROUGHT}"
+        name = (
+            STEP_FILES if step is None or step not in self.summary.steps else f"{STEPS}/{step}/{STEP_FILES}"
+        )
         if not self.folder.file(name).exists():
             return frozenset()
         return frozenset(path_from_json(one) for one in orjson.loads(self.folder.read_bytes(name))["kept"])

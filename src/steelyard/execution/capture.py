@@ -15,7 +15,7 @@ from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.importer import import_workspace
 from steelyard.evidence.change.render import render_patch, with_renames
 from steelyard.evidence.folder.blobs import bounded
-from steelyard.evidence.folder.folder import BROUGHT, CHANGE, PATCH, STEPS
+from steelyard.evidence.folder.folder import CHANGE, PATCH, STEP_FILES, STEPS
 from steelyard.execution.answer_change import change_from_output, only_answer
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.mutations.watch_workspace import NOT_SHOWN
@@ -46,7 +46,7 @@ def capture(run: LiveRun, step: str = "") -> None:
         run.folder.write_bytes(f"{folder}{PATCH}", rendered.patch)
         if run.step_files:
             kept = {"kept": [path_to_json(path) for path in sorted(run.unchanged_step_files)]}
-            run.folder.write_bytes(f"{folder}{BROUGHT}", orjson.dumps(kept))
+            run.folder.write_bytes(f"{folder}{STEP_FILES}", orjson.dumps(kept))
     _log(run, frozenset() if before is None else frozenset(before.entries))
 
 

@@ -3,7 +3,7 @@
     agent -> host.internal:PORT in its sandbox -> allow-list -> 127.0.0.1:PORT here -> route of the run -> upstream
 
 A request names its run by the placeholder key that the run was given. A request without one is refused: other users of
-this machine can reach the port too. When the thread dies, every run that has a route is told, and the next run that
+this machine can reach the port too. When the thread dies, every run that has a route ends as infrastructure, and the next run that
 needs a gateway starts a new server.
 """
 
@@ -108,7 +108,7 @@ class GatewayServer:
             finally:
                 self._is_serving = False
                 self.loop.run_until_complete(self._leave(runner))
-        except Exception as defect:  # noqa: BLE001  # whatever it is, every run is told below
+        except Exception as defect:  # noqa: BLE001  # every run that has a route is stopped below
             self._why_not = f"{type(defect).__name__}: {defect}"
         finally:
             self._started.set()

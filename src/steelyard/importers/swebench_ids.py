@@ -70,8 +70,8 @@ def _without_file(ids: Sequence[str], repository: dict[str, Any], patch: bytes) 
     except ValueError:  # `check` says what is wrong with it
         return []
     gone = {one.old for one in changed if one.deleted or (one.old and one.old != one.new)}
-    brought = {one.new for one in changed if not one.deleted}
-    return without_file(ids, (paths - gone) | brought)
+    added = {one.new for one in changed if not one.deleted}
+    return without_file(ids, (paths - gone) | added)
 
 
 def _pattern(text: str) -> re.Pattern[str]:

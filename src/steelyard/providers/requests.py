@@ -56,7 +56,7 @@ def parse_request(endpoint: Endpoint, body: bytes) -> ModelRequest:
     """Raises ValueError for a body that is not one JSON object."""
     data = orjson.loads(body)
     if not isinstance(data, dict):
-        raise ValueError("the body is not a JSON object")  # noqa: TRY004  # of the client's, not of ours
+        raise ValueError("the body is not a JSON object")  # noqa: TRY004  # the client's mistake, not ours
     model = endpoint.model or data.get("model")
     limit = _limit(endpoint, data)
     listed = data.get(_CONVERSATION.get(endpoint.wire, "messages"))

@@ -6,7 +6,7 @@
       | Half of it is missing.
       ✗ every test passes (checks)
 
-Models repeat what an agent wrote: every line of theirs is escaped, wrapped behind a bar, and bounded.
+Models repeat what an agent wrote: every line that they write is escaped, wrapped behind a bar, and bounded.
 """
 
 from __future__ import annotations

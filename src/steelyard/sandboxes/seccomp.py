@@ -5,7 +5,7 @@ load number    x32 bit           -> ENOSYS
                in the deny list  -> EPERM
                clone3            -> ENOSYS      (its flags are behind a pointer; libc falls back to clone)
                clone             -> EPERM  if any CLONE_NEW* flag
-               ioctl             -> EPERM  if TIOCSTI or TIOCLINUX (typing into somebody's terminal)
+               ioctl             -> EPERM  if TIOCSTI or TIOCLINUX (typing into another program's terminal)
                socket            -> EAFNOSUPPORT unless unix, inet, inet6 or netlink
                                            (a network namespace does not hold back vsock)
                anything else     -> allow

@@ -58,7 +58,7 @@ class Access:
 
     @property
     def home(self) -> str:
-        """The address to print: whoever has it may read."""
+        """The address to print: a person who has it may read."""
         name = f"[{self.address}]" if ":" in self.address else self.address
         return f"http://{name}:{self.port}/?token={self.token}"
 

@@ -61,5 +61,5 @@ def redirect(address: str) -> Response:
     return Response(b"", TEXT, 303, {"Location": address})
 
 
-class NotThere(Exception):  # an answer, not an error of ours
+class NotThere(Exception):  # an answer, not a defect
     """Nothing has this address; the message says what was looked for."""

@@ -64,7 +64,7 @@ class Records:
             self.progress = f"The index is being made: {read:,} of {of:,} runs."
 
     def refresh(self) -> None:
-        """See to it that somebody compares the folders with the index, and do not wait for it."""
+        """Start a comparison of the folders with the index, and do not wait for it."""
         with self._lock:
             if self._thread and self._thread.is_alive():
                 return

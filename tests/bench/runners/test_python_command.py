@@ -13,7 +13,7 @@ from steelyard.bench.runners.catalogue import runner_for
 from steelyard.bench.runners.python_command import python_command
 from steelyard.bench.suite.command_words import command_words
 from steelyard.bench.suite.suite import Suite
-from steelyard.bench.transfer.paths_from_change import brought, python_modules
+from steelyard.bench.transfer.paths_from_change import changed_words, python_modules
 from steelyard.filesystem.tree import Entry
 from steelyard.sandboxes.base import FileOverlay
 
@@ -117,20 +117,20 @@ def test_an_interpreter_that_the_change_touched_is_found_out(
     overlays: FileOverlay, *, is_theirs: bool
 ) -> None:
     tree = [{"tools/python3": FILE}, {".venv/bin/python": link("../../tools/python3")}]
-    found = brought([".venv/bin/python", "-m", "pytest"], "", tree, [overlays])
+    found = changed_words([".venv/bin/python", "-m", "pytest"], "", tree, [overlays])
     assert (".venv/bin/python" in found) == is_theirs
 
 
 def test_a_name_on_path_is_looked_for_in_the_tree() -> None:
     overlays = [FileOverlay("bin/python3", "file", mode="755")]
-    assert brought(["python3"], "/workspace/bin:/usr/bin", [], overlays) == {"python3"}
-    assert brought(["python3"], "/usr/bin:/workspace/other", [], overlays) == frozenset()
-    assert brought(["python3"], "", [], overlays) == frozenset()
+    assert changed_words(["python3"], "/workspace/bin:/usr/bin", [], overlays) == {"python3"}
+    assert changed_words(["python3"], "/usr/bin:/workspace/other", [], overlays) == frozenset()
+    assert changed_words(["python3"], "", [], overlays) == frozenset()
 
 
 def test_links_in_a_circle_are_not_trusted() -> None:
     tree = [{"a": link("b"), "b": link("a")}]
-    assert brought(["./a/python"], "", tree, []) == {"./a/python"}
+    assert changed_words(["./a/python"], "", tree, []) == {"./a/python"}
 
 
 def test_the_modules_of_a_tree_are_those_that_can_be_imported() -> None:

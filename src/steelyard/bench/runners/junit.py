@@ -1,7 +1,7 @@
 """Any command that leaves report files in the tree, at the pattern that the contract names.
 
 JUnit XML or CTRF JSON, distinguished by how the file begins. Whatever lay there before the command ran is removed first,
-so that a report which the candidate brought along is never read.
+so that a report which is part of the change is never read.
 """
 
 from __future__ import annotations

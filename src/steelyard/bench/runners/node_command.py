@@ -107,7 +107,7 @@ class NodeCommand:
 
 
 def node_command(suite: Suite) -> NodeCommand | None:
-    """The command of this suite, if it is a plain one of ours."""
+    """The command of this suite, if Steelyard knows how to run it."""
     env, words = ({}, list(suite.argv)) if suite.argv else _words(suite.command)
     if not words or words[0] in suite.theirs or not (_NODE.fullmatch(words[0]) or _in_the_tree(words[0])):
         return None
@@ -122,7 +122,7 @@ def node_command(suite: Suite) -> NodeCommand | None:
 
 
 def through_npm(suite: Suite, tree: Path) -> Suite:
-    """`npm test` -> the command that the snapshot's own package.json gives it, if that is one of ours."""
+    """`npm test` -> the command that the snapshot's own package.json gives it, if Steelyard knows how to run that."""
     package = tree / suite.cwd / "package.json"
     if not suite.argv or suite.argv[0] not in _PACKAGE_MANAGERS or not package.is_file():
         return suite

@@ -16,10 +16,10 @@ def without_products(
     runner: Runner, work: Iterable[FileOverlay], baseline: Container[str]
 ) -> Iterator[FileOverlay]:
     pieces = list(work)
-    brought = {one.path for one in pieces}
+    changed = {one.path for one in pieces}
 
     def is_there(path: str) -> bool:
-        return path in baseline or path in brought
+        return path in baseline or path in changed
 
     def is_product(path: str) -> bool:
         parts = path.split("/")

@@ -5,10 +5,10 @@
 
     tester     the oracle's files, data files, what setup made; in place of the candidate's modules stand-ins
                (`candidate.py`, and a stub where each of those modules was). No line of the candidate's.
-    bridge     a command of ours in the tester: takes connections, passes lines on
-    worker     a command of ours in the candidate's sandbox that imports and calls the candidate's code; one for
+    bridge     our command in the tester: takes connections, passes lines on
+    worker     our command in the candidate's sandbox that imports and calls the candidate's code; one for
                each connection, so one for each process of tests. Hostile from the first import on.
-    remote_ops a command of ours beside it that runs programs, reads and writes files, asks over HTTP
+    remote_ops our command beside it that runs programs, reads and writes files, asks over HTTP
 
 The wire. Every frame is one JSON object on one line: UTF-8, at most MAX_FRAME bytes, no NaN, no lone surrogates.
 A connection of a test process begins with {"hello": 1, "worker": "python" | "node"}. Then it asks, one at a time,
@@ -61,6 +61,6 @@ and each ask has exactly one answer:
 The receiver of a V parses it strictly, with limits (`inside/candidate/values.py`), into builtins of its own side.
 
 Between bridge and relay each line has the number of its connection before it: `7 {"id": 1, ...}`, and `7 end` when it
-is closed. The bridge's first line is {"ready": true}. A program of ours in a sandbox begins with the first line of its
+is closed. The bridge's first line is {"ready": true}. Each of our programs in a sandbox begins with the first line of its
 stdin ({"parts": [[name, source], ...], "config": {...}}) and says {"ready": pid} before it loads anything else.
 """

@@ -133,7 +133,7 @@ class Connection:
 
 
 class Relay:
-    """The bridge in the tests' sandbox, and a `Connection` for each of theirs."""
+    """The bridge in the tests' sandbox, and a `Connection` for each connection of the tests."""
 
     def __init__(
         self, tester: Sandbox, candidate: Candidate, address: str, kinds: Kinds | None = None

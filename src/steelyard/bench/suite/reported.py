@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 ResultOutcome = Literal["passed", "failed", "error", "skipped"]
-# How the results came to us, the best first: from a reporter of ours beside the tests, from a report that the
+# How the results came to us, the best first: from our reporter beside the tests, from a report that the
 # project's own runner wrote, or not at all: an exit code is one result for the whole command.
 Channel = Literal["reporter", "report_file", "exit_code"]
 WORST_FIRST: tuple[ResultOutcome, ...] = ("error", "failed", "skipped", "passed")

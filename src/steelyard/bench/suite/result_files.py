@@ -71,7 +71,7 @@ def _module_paths(name: str) -> Iterator[str]:
 
 
 def is_load_failure(result: Result) -> bool:
-    """A file that could not be read or imported, reported in the place of its tests."""
+    """A file that could not be read or imported, reported instead of its tests."""
     head, found, _ = result.id.partition("::")
     of_a_file = not found and bool(_SOURCE.search(head))
     return result.outcome in {"failed", "error"} and (of_a_file or result.id.startswith(UNLOADED))

@@ -1,6 +1,6 @@
 """A grader that runs tests -> what was reported, and what the controls said, by the contract's `oracle.mode`.
 
-    in_process   the tests run beside the candidate's code, under a runner of ours where the language has one
+    in_process   the tests run beside the candidate's code, under our own runner where there is one for the language
     twin         the same twice, each time with a secret half of the tests changed, which honest work must fail
     split        the tests in one sandbox, the candidate in another, plain data between them
 
@@ -34,7 +34,7 @@ from steelyard.bench.suite.suite import Decision, Suite
 from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.bench.transfer.kept_settings import kept_settings, without_lost_settings
 from steelyard.bench.transfer.oracle.files import OracleFiles
-from steelyard.bench.transfer.paths_from_change import brought, entries_of, python_modules
+from steelyard.bench.transfer.paths_from_change import changed_words, entries_of, python_modules
 from steelyard.bench.twin.halves import run_halves
 from steelyard.bench.twin.run_twin import Oracle, control, without_controls
 from steelyard.bench.twin.snapshot_tests import snapshot_tests
@@ -249,7 +249,7 @@ def _with_split(bench: OracleBench) -> Executed:
     ran, exit_stats = _split(bench, Kinds(report.kinds))
     if ran.reported.channel == "exit_code":
         return Executed(ran, exit_stats, "split")
-    # Nothing of the change is where these tests run, so no file of theirs is the candidate's.
+    # Nothing of the change is where these tests run, so none of their files is the candidate's.
     expectation = Expectation(
         report.reported,
         report.has_reference,
@@ -333,7 +333,7 @@ def _on(environment: Environment, suite: Suite, work: Sequence[FileOverlay]) -> 
     words = [f"{suite.cwd or '.'}/{word}" if _is_path(word) else word for word in own_words]
     words = [environment.real_name(word) for word in words]
     tree = (environment.baseline, entries_of(environment.setup.change if environment.setup else None))
-    found = brought(words, environment.path_variable(env), tree, work)
+    found = changed_words(words, environment.path_variable(env), tree, work)
     theirs = {own for own, word in zip(own_words, words, strict=True) if word in found}
     return replace(
         suite,

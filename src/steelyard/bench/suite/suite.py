@@ -38,7 +38,7 @@ class Suite:
     isolation: Literal["suite", "process"] = "suite"
     declared: tuple[str, ...] = ()
     changed: frozenset[str] = frozenset()  # paths of the change, without its tests
-    theirs: frozenset[str] = frozenset()  # words of argv that lead to something which the change brought
+    theirs: frozenset[str] = frozenset()  # words of argv that lead to a file of the change
     settings: Mapping[str, str] = field(
         default_factory=dict
     )  # changed files with settings of runners, as they were

@@ -1,7 +1,7 @@
 """A change to a file that also holds settings of a test runner -> those settings, as the snapshot has them.
 
 `pyproject.toml` and `setup.cfg` are part of ordinary work, so they are carried to the bench; but what they say to a
-runner (`python_functions = ["smoke_*"]`) is not the candidate's to decide. A runner of ours is given the old text.
+runner (`python_functions = ["smoke_*"]`) is not the candidate's to decide. Our own runner gets the old text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words of a command -> those that lead to something which the change brought, moved or removed.
+"""Words of a command -> those that lead to something which the change added, moved or removed.
 
 A command that starts `.venv/bin/python` must find the interpreter of the snapshot or of setup there. Links are
 followed as data, so a link of the snapshot that leads to a file of the change is found out too.
@@ -16,7 +16,7 @@ from steelyard.sandboxes.base import WORKSPACE, FileOverlay
 MAX_LINKS = 40
 
 
-def brought(
+def changed_words(
     words: Sequence[str],
     path_variable: str,
     tree: Iterable[Mapping[str, Entry]],

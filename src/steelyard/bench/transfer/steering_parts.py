@@ -9,7 +9,7 @@
     Cargo.toml          crates that are taken from elsewhere, which tests there are, and what runs them
     .python-version     an interpreter by its path
 
-Each part is a value that can be compared, falsy when nothing steers. A parser of ours may read a file otherwise than
+Each part is a value that can be compared, falsy when nothing steers. Our parser may read a file otherwise than
 the runner's does, so whatever is doubtful counts as steering.
 """
 

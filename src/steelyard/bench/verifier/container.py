@@ -90,7 +90,7 @@ def _collect(
 
 
 def leading_to(sources: Sequence[str], changed: Iterable[FileOverlay]) -> Iterator[FileOverlay]:
-    """What is at those paths, below and above them. In the place of an artifact, or above it, a link leads to nothing that
+    """What is at those paths, below and above them. A link at an artifact's path, or above it, leads to nothing that
     was declared, or in circles, on which the engine gives up: there is nothing then.
     """
     for one in changed:

@@ -35,7 +35,7 @@ TESTS, LOGS, TOOLS = "/tests", "/logs", "/opt/steelyard"
 RUBRIC = Path(__file__).parents[2] / "rubric.py"
 READ_S = 20.0
 OWN_PATH = "/usr/bin:/bin"
-# A link or a folder in the place of a file says nothing, and neither does a device. What the script could not write
+# A link or a folder instead of a file says nothing, and neither does a device. What the script could not write
 # over, it did not write. An image may lack `head`; then the reader's own bound is the only one.
 _READ = (
     'kill -KILL -1 2>/dev/null; [ -f "$1" ] && [ ! -L "$1" ] || exit 3; '

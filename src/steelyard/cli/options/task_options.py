@@ -1,4 +1,4 @@
-"""Options for Harbor task folders, which `run`, `check` and `grade` take in the place of a contract."""
+"""Options for Harbor task folders, which `run`, `check` and `grade` take instead of a contract."""
 
 from __future__ import annotations
 

@@ -69,9 +69,9 @@ def _look_at_kinds(named: Named) -> None:
     for place, reference in _references(source):
         if reference not in named.files:
             named.complain(place, f"{reference} is not a file")
-    for place, brought in _step_files(source):
-        if wrong := _unbearable(files_below(brought, named.files)):
-            named.complain(place, f"{brought} {wrong}")
+    for place, name in _step_files(source):
+        if wrong := _unbearable(files_below(name, named.files)):
+            named.complain(place, f"{name} {wrong}")
     build = (_written(source, BUILD) or "").rstrip("/")
     if build and f"{build}/Dockerfile" not in named.files:
         named.complain(BUILD, f"{build} is not a folder with a Dockerfile")

@@ -3,7 +3,7 @@
 a task            brief, repository, oracle.checks
 with turns        the same, and further messages
 steps             repository; each step has its own brief and checks
-scope: system     the image in the place of repository and setup; `exports`
+scope: system     the image instead of repository and setup; `exports`
 workspace: none   brief; `answer`, verifiers or `judge`, `turns`; no repository and nothing that looks at one
 """
 

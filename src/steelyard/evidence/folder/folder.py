@@ -3,7 +3,7 @@
     <root>/20260307T120000123Z-widgets-1412-noop-3fa9c1/
       manifest.json  events.jsonl  change.json  patch.diff  final_response.txt  agent/  checks/<id>/  blobs/
       steps/<name>/change.json, patch.diff      of a contract with steps: the workspace as each left it
-      brought.json   there and above: which files that came with steps were as they came
+      step_files.json  there and above: files that came with steps and were left as they came
       seal.json      everything above is sealed by it
       gradings/0001.json ...  gradings-head.json  report.json
       annotations/0001.json ...  annotations-head.json      what people say of the run; none of it changes a grading
@@ -32,7 +32,7 @@ from steelyard.filesystem.plain_file import read_plain
 
 State = Literal["sealed", "incomplete"]
 MANIFEST, EVENTS, CHANGE, PATCH = "manifest.json", "events.jsonl", "change.json", "patch.diff"
-BROUGHT = "brought.json"
+STEP_FILES = "step_files.json"
 RUNS = Path(".steelyard/runs")  # where run folders are, unless the operator says otherwise
 FINAL_RESPONSE, SEAL, REPORT = "final_response.txt", "seal.json", "report.json"
 GRADINGS_HEAD = "gradings-head.json"

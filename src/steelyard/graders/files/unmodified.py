@@ -24,7 +24,7 @@ class TestsUnmodified(Grader):
     """
 
     TYPE = "tests_unmodified"
-    __test__ = False  # the name is the contract's; it is not a test of ours
+    __test__ = False  # the name is the contract's; pytest must not collect it
 
     paths: Patterns
 

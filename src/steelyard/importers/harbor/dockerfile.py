@@ -25,7 +25,7 @@ _HEREDOC = re.compile(r"(?:^|(?<=\s))\d*<<-?([\"']?)([A-Za-z_][\w.-]*)\1(?=$|[\s
 _PINNED = re.compile(r"^[^@\s]+@sha256:[0-9a-f]{64}$")
 _WILD = frozenset("*?[]$")
 _BRINGS = ("COPY", "ADD")
-# What a container of ours would not do; CMD is replaced by Harbor too.
+# What our containers do not do; CMD is replaced by Harbor too.
 REFUSED = {
     "ENTRYPOINT": "nothing of the image's own is started",
     "HEALTHCHECK": "nothing of the image's own is started",
@@ -88,7 +88,7 @@ class DockerfileError(ValueError):
 
 
 def is_pinned(text: str) -> bool:
-    """Whether every FROM names a digest. Raises DockerfileError for what no container of ours would do."""
+    """Whether every FROM names a digest. Raises DockerfileError for what our containers do not do."""
     _, bases = _stage(text)
     return _is_pinned(bases)
 

@@ -198,7 +198,7 @@ def _container(task: HarborTask, source: Source, folder: Path, options: Options)
 
 
 def _without_image(task: HarborTask, source: Source, folder: Path, workdir: str | None) -> Container:
-    """This machine's own system in the place of the image: what is done in the working folder, and no more."""
+    """This machine's own system instead of the image: what is done in the working folder, and no more."""
     if task.environment.docker_image is not None:
         place = ("environment", "docker_image")
         raise fault(source.where(place), "environment.docker_image", f"what is in an image {NEEDS}")

@@ -104,7 +104,7 @@ class Launcher:
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},  # no secret of ours is in its memory
+                    env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},  # its memory holds none of our secrets
                 )
         except OSError as error:  # too many processes of this user, or no memory for one more
             ours.close()

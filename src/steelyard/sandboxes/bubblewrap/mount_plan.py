@@ -50,9 +50,7 @@ class _Opened(NamedTuple):
 
 def prepare(order: Order) -> Environment:
     """Mount everything that bubblewrap will bind, on a network of its own. Runs in the launcher's child, as root."""
-    root = (
-        os.geteuid() == 0
-    )  # of the host: in a user namespace of ours we look like it, and may chown nothing
+    root = os.geteuid() == 0  # of the host: in our user namespace we appear as it, and may chown nothing
     owner = Owner(order.run_uid, order.run_gid) if root else None
     mounts.enter_private_mounts(os.geteuid(), os.getegid())
     if not order.share_network:

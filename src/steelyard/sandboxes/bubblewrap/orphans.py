@@ -1,4 +1,4 @@
-"""Names of sandboxes -> no process of theirs is left, whichever process was killed at whichever moment.
+"""Names of sandboxes -> none of their processes is left, whichever process was killed at whichever moment.
 
     steelyard/<owner tag>-<launcher>-<n>/bwrap --unshare-all ...      what `ps` shows
 

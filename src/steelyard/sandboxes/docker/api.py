@@ -39,7 +39,7 @@ Query = Mapping[str, str | int]
 
 
 class Refused(InfraFault):
-    """The engine said no. Ours to explain where the reason is known to be somebody else's."""
+    """The engine refused. The caller explains it where the reason is known."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"the container engine refused ({status}): {message}{advice_on(message)}")

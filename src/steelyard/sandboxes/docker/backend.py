@@ -2,7 +2,7 @@
 
     derived image -> create -> start -> attach -> init answers a ping -> laid as data -> a `DockerSandbox`
 
-Started before it is attached, since Podman refuses the other order; what init says before somebody listens is lost,
+Started before it is attached, since Podman refuses the other order; what init writes before the attach is lost,
 so it is asked.
 """
 

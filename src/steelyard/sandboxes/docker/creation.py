@@ -92,7 +92,7 @@ def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str) -> dict[
 
 def _ulimits() -> dict[str, int]:
     # nproc: Podman would ask for more than it may itself. It counts a user's processes on the whole machine, so it is
-    # as large as anybody has it, and no limit of ours.
+    # as large as systems have it, so that it limits nothing.
     return {"nofile": _OPEN_FILES, "core": 0, "nproc": _PROCESSES_OF_A_USER}
 
 

@@ -161,7 +161,7 @@ def _missing_parents(engine: Engine, container: str, spec: SandboxSpec) -> Itera
 
 
 def _add_account(engine: Engine, container: str, tar: tarfile.TarFile, path: str, line: str) -> None:
-    """Programs look up who they are; an image that has somebody with that id keeps its own name for him."""
+    """Programs look up who they are; an image that has a user with that id keeps its own name for it."""
     text = _read(engine, container, f"/{path}")
     taken = any(row.split(":")[2:3] == [str(AGENT_ID)] for row in text.splitlines())
     if not taken:

@@ -117,7 +117,7 @@ class Reach:
 
 
 def reach(pid: int, token: str, scope: Scope) -> Reach | None:
-    """None when that process is not here, or is somebody else's: an engine may live on another machine."""
+    """None when that process is not on this machine, or belongs to another user: an engine may live on another machine."""
     if os.geteuid() != 0 or pid <= 0:
         return None
     opened: list[int] = []

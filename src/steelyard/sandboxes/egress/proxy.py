@@ -160,7 +160,7 @@ class EgressProxy:
 
 
 def _take_all_descriptors() -> None:
-    """Each connection takes two of ours, and many agents at once must not use up what the others need."""
+    """Each connection takes two descriptors, and one agent must not use up what the others need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

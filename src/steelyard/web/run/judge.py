@@ -1,6 +1,6 @@
 """What models said of a run -> the Judge card: verdict, score tiles, fact checks, failure mode, reasoning, model, time.
 
-Models repeat what an agent wrote, so every word of theirs is shown as text, and bounded.
+Models repeat what an agent wrote, so their words are shown as text, and bounded.
 """
 
 from __future__ import annotations

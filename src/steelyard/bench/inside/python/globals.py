@@ -59,7 +59,7 @@ class OracleNames:
         self.fakes_files = any(name.partition(".")[0] == "pyfakefs" for name in list(sys.modules))
 
     def watch(self, module, shared=False):
-        """A module that the change brought is left out: it decides nothing."""
+        """A module that the change adds is left out: it decides nothing."""
         held = getattr(module, "__dict__", None)
         where = self.file_of(module)
         if type(held) is not dict or not where or id(held) in self.spaces:
@@ -81,9 +81,11 @@ class OracleNames:
     def file_of(self, module):
         where = getattr(module, "__file__", None) or ""
         inside = isinstance(where, str) and is_within(where, self.origins.root) and not is_installed(where)
-        brought = self.origins.relative(where) in self.origins.changed if inside else True
+        is_changed = self.origins.relative(where) in self.origins.changed if inside else True
         return (
-            "" if brought or os.path.basename(where) == "__init__.py" or self.origins.is_new(where) else where
+            ""
+            if is_changed or os.path.basename(where) == "__init__.py" or self.origins.is_new(where)
+            else where
         )
 
     def watch_helpers(self):

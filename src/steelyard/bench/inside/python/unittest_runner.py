@@ -345,7 +345,7 @@ def file_of(test, modules, origins):
     paths += [origins.file(code_of(getattr(test, getattr(test, "_testMethodName", ""), None)))]
     paths += modules.files_of(type(test), origins)
     inside = [origins.relative(path) for path in paths if path and is_within(path, origins.root)]
-    # What the change brought is no test, or says that it is a test's module when it is not.
+    # A file that the change adds is no test, or claims to be a test's module when it is not.
     return next((path for path in inside if path not in origins.changed), "") or (inside + [""])[0]
 
 

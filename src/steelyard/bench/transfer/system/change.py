@@ -4,7 +4,7 @@ srv/out.txt, app/x, home/ann/notes, the working folder    carried: places for wo
 usr, etc, var/lib, root/.config, opt/conda on PATH        left: the system's, unless the contract `exports` it
 tests/..., logs/...                                       left, whatever is exported: the verifier has its own
 app/out -> /tests/expected.txt                            left: the verifier would read its own file
-app/json.py, app/bin/python3 (on PATH)                    left: would be found in the place of a library or a program
+app/json.py, app/bin/python3 (on PATH)                    left: would be found instead of a library or a program
 app/conftest.py, app/pytest.ini                           left: steers the tests, as in a workspace (steering.py)
 app/pyproject.toml with [tool.pytest...]                  carried, with what the image's file says of that
 app/tests/test_outputs.py/x, where a verifier copies to   left: in the way of the verifier's own file
@@ -130,7 +130,7 @@ class SystemPolicy:
         reasons = [
             (entry, self.why_left(entry, steered.get(entry)) or _led_astray(entry, links)) for entry in halves
         ]
-        # FileOverlay below one of these, a file would make its own folder in the place of what the image has.
+        # FileOverlay below one of these, a file would make its own folder instead of what the image has.
         taken = {entry.path for entry, why in reasons if why is not None and _turned(entry)}
         overlays: list[FileOverlay] = []
         left: dict[Left, ChangeEntry] = {}
@@ -230,7 +230,7 @@ class SystemPolicy:
         return kinds == {"dir"} or named is not None
 
     def _of_programs(self, entry: ChangeEntry) -> Iterator[tuple[str, str]]:
-        """Of places that are carried: what would be found in the place of a program."""
+        """Of places that are carried: what would be found instead of a program."""
         folder, _, name = entry.path.rpartition("/")
         programs, old = self.places.programs, entry.old
         if name == "pyvenv.cfg" and any(place.rpartition("/")[0] == folder for place in programs):
@@ -334,7 +334,7 @@ def _of_start_up(path: str) -> Iterator[tuple[str, str]]:
 
 
 def _led_astray(entry: ChangeEntry, links: Mapping[str, str]) -> Left | None:
-    """A link to a file of the verifier's would show it that file in the place of the work."""
+    """A link to a file of the verifier's would show it that file instead of the work."""
     end = led_to(entry.path, links) if entry.path in links and entry.new is not None else None
     if end is None or matches(end, _DEVICES) or not matches(end, (*PLACES, *OURS, *KERNEL)):
         return None
