@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from steelyard.errors import OperatorFault
-from steelyard.plan.gateway_options import GatewayOptions
+from steelyard.plan.agent_options import GatewayOptions
 from steelyard.providers.provider import PROVIDERS, Provider
 
 VARIABLE = "STEELYARD_UPSTREAM_"

@@ -30,7 +30,7 @@ from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.base import Case, grader_of
 from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, Graded
-from steelyard.graders.hidden_output import may_show_hidden
+from steelyard.graders.output import may_show_hidden
 from steelyard.graders.patch_validity import PatchValidity
 from steelyard.graders.tampering.advice import advice
 from steelyard.graders.tampering.special_cased import special_cased_inputs

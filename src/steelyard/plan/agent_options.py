@@ -1,13 +1,25 @@
-"""What an operator gives to the agents of a study, beside the contract: names of variables, hosts, folders.
+"""What an operator gives to the agents of a study, beside the contract: names of variables, hosts, folders, and how models are reached.
 
-Values of variables are not here: they are read from the environment when an agent is made.
+Values of variables and keys of models are not here: they are read from the environment when an agent is made.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steelyard.plan.gateway_options import NO_GATEWAY_OPTIONS, GatewayOptions
+
+@dataclass(frozen=True, slots=True)
+class GatewayOptions:
+    """Where requests to models go, cassettes, prices."""
+
+    upstreams: tuple[str, ...] = ()  # "anthropic=http://127.0.0.1:8080"
+    record: str = ""  # the folder into which a cassette is written
+    replay: str = ""  # the folder of a cassette that answers instead of a model
+    cost_model: str = ""  # a CSV file with prices
+    digests_only: bool = False  # of requests and answers no text is kept
+
+
+NO_GATEWAY_OPTIONS = GatewayOptions()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from steelyard.evidence.folder.folder import CHECKS, OUTCOME
 from steelyard.evidence.output_view import output_text
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.filesystem.tree import is_within, shown
-from steelyard.graders.hidden_output import may_show_hidden
+from steelyard.graders.output import may_show_hidden
 from steelyard.sandbox_paths import PUBLISHED, WORKSPACE
 
 MOST_ARTIFACT_FILES = 10_000

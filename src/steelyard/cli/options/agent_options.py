@@ -12,8 +12,7 @@ from steelyard.agents.catalogue import find_agent
 from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import SHORTEST_BYTES, is_redacted
 from steelyard.gateway.upstreams import check_gateway_options, upstreams_for
-from steelyard.plan.agent_options import AgentOptions
-from steelyard.plan.gateway_options import NO_GATEWAY_OPTIONS, GatewayOptions
+from steelyard.plan.agent_options import NO_GATEWAY_OPTIONS, AgentOptions, GatewayOptions
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:

@@ -13,8 +13,8 @@ from steelyard.contract.model import NonEmpty
 from steelyard.graders.base import Case, Grader, TimeoutS
 from steelyard.graders.checks.command_warnings import script_warnings
 from steelyard.graders.checks.inject import Injects, inject_warnings, injected
-from steelyard.graders.checks.output_tail import output_tail
 from steelyard.graders.grade import Grade
+from steelyard.graders.output import output_tail
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from steelyard.contract.threshold import TOLERANCE, is_enough
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.graders.base import Case, Grader
 from steelyard.graders.checks.output_format import MAX_OUTPUT_BYTES, MISSING_OUTPUT, Looked, Output, look
-from steelyard.graders.checks.output_tail import output_tail
 from steelyard.graders.grade import Evaluated, Grade
+from steelyard.graders.output import output_tail
 from steelyard.sandbox_paths import PUBLISHED
 from steelyard.sandboxes.base import WORKSPACE
 

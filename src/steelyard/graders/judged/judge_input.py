@@ -19,8 +19,8 @@ from steelyard.evidence.output_view import end_of, output_text
 from steelyard.evidence.trace.transcript import Message, Transcript, read_transcript
 from steelyard.filesystem.plain_file import open_plain
 from steelyard.graders.grade import Graded
-from steelyard.graders.hidden_output import may_show_hidden
 from steelyard.graders.judged.llm_judge import LlmJudge
+from steelyard.graders.output import may_show_hidden
 from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
 
 READ_BYTES = 16 << 20  # of a diff
