@@ -142,3 +142,35 @@ def test_gemini_tools_that_run_at_the_provider_are_taken_out(rig: MakeRig) -> No
     made.ask("generate", tools=[{"google_search": {}}, {"urlContext": {}, **own}])
     assert made.model is not None
     assert made.model.requests[0]["body"]["tools"] == [own]
+
+
+class BrokenUpstreams(dict[str, Any]):
+    def __contains__(self, name: object) -> bool:
+        raise RuntimeError("a defect in the table of endpoints")
+
+
+class BrokenPrices:
+    def cost(self, *_: object) -> Any:
+        raise RuntimeError("a defect in the price list")
+
+
+@pytest.mark.parametrize("broken", [{"upstreams": BrokenUpstreams()}, {"prices": BrokenPrices()}])
+def test_a_defect_of_the_gateway_before_a_request_is_forwarded_is_recorded_once(
+    broken: dict[str, Any], rig: MakeRig
+) -> None:
+    made = rig([{"text": "hi"}])
+    for name, value in broken.items():
+        setattr(made.route, name, value)
+    got = made.ask()
+    assert (got.status, b"RuntimeError" in got.body, b"price list" in got.body) == (500, True, False)
+    assert [(one["kind"], one["request"]) for one in made.payloads("model.error")] == [("defect", None)]
+    assert made.failures == []  # an agent that finds a defect must not be able to void its run
+
+
+def test_a_defect_of_the_gateway_after_a_request_is_on_record_names_the_request(rig: MakeRig) -> None:
+    made = rig([{"text": "hi"}])
+    made.route.clock = None  # type: ignore[assignment]
+    made.route.retry = None  # type: ignore[assignment]
+    assert made.ask().status == 500
+    assert [(one["kind"], one["request"]) for one in made.payloads("model.error")] == [("defect", 1)]
+    assert made.route.budget._held == set()

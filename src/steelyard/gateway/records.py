@@ -2,8 +2,8 @@
 
     model.request   {"request": 3, "provider", "wire", "model", "conversation", "index", "role", "stream", "max_tokens",
                      "messages", "tools", "digest", "bytes", "length", "blob", "delta", "changed": ["stream_options"]}
-    model.response  {"request": 3, "status", "usage": {...}, "cost": {...}, "stop_reason", "tool_calls_requested",
-                     "first_byte_ns", "total_ns", "attempts", "waited_ns", "cut", "digest", "bytes", "blob"}
+    model.response  {"request": 3, "status", "usage": {...}, "cost": {...}, "projected": [...], "stop_reason",
+                     "tool_calls_requested", "first_byte_ns", "total_ns", "attempts", "waited_ns", "cut", "digest", "bytes", "blob"}
     model.error     {"request": 3, "kind", "status", "why", ...}: there was no answer, or not a whole one
     model.wait      {"request": 3, "attempt": 1, "why": "HTTP 429", "wait_ns", "total_ns": of the run, parallel waits once}
     cost            {"request": 3, "usd", "units", "method", "id", "matched_model"}: once for each answer that was billed
@@ -123,6 +123,13 @@ class Recorder:
 
     def error(self, number: int | None, kept: KeptBytes, payload: dict[str, Any]) -> None:
         self.events.append("model.error", "harness", {"request": number, **payload, **self._kept(kept)})
+
+    def defect(self, number: int | None, why: str) -> None:
+        """An error of the gateway itself. One without a number counts as a request of its own."""
+        self.count += number is None
+        self.events.append(
+            "model.error", "harness", {"request": number, "kind": "defect", "why": why, "status": 500}
+        )
 
     def wait(self, number: int, payload: dict[str, Any]) -> None:
         """An overloaded upstream was waited for."""

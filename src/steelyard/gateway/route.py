@@ -71,6 +71,13 @@ class Route:
         if not self.succeeded:
             self.fail(why, is_lasting=is_lasting)
 
+    async def probe(self, provider: str) -> int | None:
+        """How an upstream answers a request of the gateway's own; None if it does not. Nothing is billed for it."""
+        from steelyard.gateway.upstream_answer import probe  # noqa: PLC0415  # aiohttp, only where an agent speaks to models
+
+        assert self.server.session is not None
+        return await probe(self.server.session, self.upstreams[provider])
+
     def reach(self, cap: CapReached) -> None:
         """A cap ends the run."""
         if self.cap is None:
