@@ -4,7 +4,8 @@
     tool.result  {"id": "toolu_1", "exit_status": 1, "output": {"digest", "bytes", "prefix"}}        what came of it
 
 Left out, because they are no command that ends by itself with a result: a call without a result, a call that was denied, input
-to a program that runs already, a command in the background, and a command of which the trace has only the beginning.
+to a program that runs already, a command in the background, and a command of which the trace has only the beginning, or in
+which something was redacted.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from steelyard.sandboxes.base import Command, CommandResult
 PREFIX_CHARS = 4096
 _NAMES = ("command", "cmd")
 _FOLDERS = ("workdir", "cwd", "dir_path", "directory")
+_REDACTED = "[redacted:"
 _UNREPEATABLE = ("is_input", "run_in_background", "is_background", "background")
 _STAYS = frozenset({"claude_code", "openhands"})  # their shell goes on from call to call in its folder
 _SHELL = (
@@ -137,7 +139,7 @@ def _command(payload: Mapping[str, Any]) -> str:
     for name in _NAMES:
         value = given.get(name)
         if isinstance(value, str) and value.strip():
-            return value
+            return "" if _REDACTED in value else value
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return shlex.join(value)
     return ""

@@ -248,7 +248,11 @@ class Exchange:
 
     async def _relay(self, answer: Answer, usage_filter: UsageFilter | None) -> web.StreamResponse:
         kind = answer.headers.get("content-type", "")
-        meter = self.meter = AnswerMeter(self.endpoint.wire, is_stream="event-stream" in kind)
+        meter = self.meter = AnswerMeter(
+            self.endpoint.wire,
+            is_stream="event-stream" in kind,
+            keeps_parts=self.route.recorder.rules is not None,
+        )
         response = web.StreamResponse(
             status=answer.status,
             headers={name: answer.headers[name] for name in RETURNED if name in answer.headers},
@@ -326,7 +330,10 @@ class Exchange:
             cost = self._cost(usage, meter.output_chars)
         ended = failure.kind if failure else "cut" if self.cut else "client_gone" if is_gone else None
         self.route.recorder.response(
-            self.number, self.kept, self._facts(answer, usage, cost, complete=is_whole, ended=ended)
+            self.number,
+            self.kept,
+            self._facts(answer, usage, cost, complete=is_whole, ended=ended),
+            meter.parts,
         )
         if ended is not None:
             why_not = str(failure or self.cut or "the client closed the connection")
