@@ -170,8 +170,8 @@ def test_a_defect_of_the_gateway_before_a_request_is_forwarded_is_recorded_once(
 
 def test_a_defect_of_the_gateway_after_a_request_is_on_record_names_the_request(rig: MakeRig) -> None:
     made = rig([{"text": "hi"}])
-    made.route.clock = None  # type: ignore[assignment]
-    made.route.retry = None  # type: ignore[assignment]
+    made.route.clock = None
+    made.route.retry = None
     assert made.ask().status == 500
     assert [(one["kind"], one["request"]) for one in made.payloads("model.error")] == [("defect", 1)]
     assert made.route.budget._held == set()

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from aiohttp import web
@@ -42,6 +42,7 @@ MOST_REQUEST_BYTES = 32 << 20
 MOST_VALUES = 1_500_000  # of a request
 VALUE_BYTES = 64  # that a small value takes, parsed
 MOST_RESPONSE_BYTES = 64 << 20
+LARGE_BYTES = 256 << 10
 BODY_S = 120.0
 RETURNED = ("content-type", "retry-after", "request-id", "x-request-id", "x-should-retry")
 REFUSED_KEY = frozenset({401, 403})
@@ -98,6 +99,14 @@ def _check_size(route: Route, size: int) -> None:
         raise Refusal(503, "the requests of this run that are under way are too large together")
 
 
+class Prepared(NamedTuple):
+    """A request that may be forwarded."""
+
+    parsed: ModelRequest
+    changed: list[str]  # what differs in the body that is forwarded
+    body: bytes
+
+
 @dataclass
 class Exchange:
     """The state of one request."""
@@ -120,9 +129,10 @@ class Exchange:
     async def run(self) -> web.StreamResponse:
         """Raises Refusal, and GatewayDefect for an error of our own."""
         try:
-            parsed = self.parsed = self._parse()
-            changed: list[str] = []
-            body = self._safe_body(parsed, changed)
+            is_large = len(self.body) > LARGE_BYTES
+            prepared = await asyncio.to_thread(self._prepare) if is_large else self._prepare()
+            parsed, changed, body = prepared
+            self.parsed = parsed
             if self.endpoint.is_metered:
                 self.reservation = await self._reserve(parsed)
             if self.reservation is not None and self.reservation.is_cut and not parsed.is_stream:
@@ -138,6 +148,12 @@ class Exchange:
         finally:
             if self.reservation is not None:  # nothing was settled: an attempt that failed costs nothing
                 self.route.budget.settle(self.reservation, None, None)
+
+    def _prepare(self) -> Prepared:
+        """Raises Refusal. Of a large request it takes a second, in which the loop serves other runs."""
+        parsed = self._parse()
+        changed: list[str] = []
+        return Prepared(parsed, changed, self._safe_body(parsed, changed))
 
     def _parse(self) -> ModelRequest:
         if self.request.method == "GET":

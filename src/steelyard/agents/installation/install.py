@@ -105,7 +105,7 @@ def _pypi(folder: Path, package: Package, version: str) -> dict[str, str]:
     line = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
     line += ["--only-binary=:all:", *(f"--no-binary={name}" for name in package.built)]
     line += ["--target", str(packages), "--report", str(report)]
-    # pip looks for a set of versions that fit together by trying; of OpenHands it finds none within half an hour.
+    # pip finds versions that fit together by trying; for OpenHands it downloads hundreds and comes to no end.
     pinned = _CONSTRAINTS / f"{package.name}-{version}.txt"
     line += ["--constraint", str(pinned)] if pinned.is_file() else []
     _run([*line, f"{package.name}=={version}", *package.extra], package.name)
