@@ -134,14 +134,22 @@ class Replay(BareAgent):
         return ending_of(done)
 
     def _steps(self, message: int) -> list[Mutation | RecordedCall]:
-        """What followed that message, in the order of the log. A change that a repeated command made is no step."""
+        """What followed that message, in its order. A change that a repeated command made is no step.
+
+        A change is logged a moment after it was made, perhaps after the next call, so it goes where its own call is. The order
+        of changes stays.
+        """
         folder = self._folder
         calls = read_calls(read_events(folder.events)) if self.with_tools else []
-        made = {one.event for one in calls}
-        steps: list[Mutation | RecordedCall] = [one for one in read_mutations(folder) if one.call not in made]
-        return sorted(
-            (one for one in (*steps, *calls) if max(1, one.message) == message), key=lambda one: one.event
-        )
+        repeated = {one.event for one in calls}
+        places: list[tuple[int, Mutation | RecordedCall]] = [(one.event, one) for one in calls]
+        at = 0
+        for mutation in read_mutations(folder):
+            at = max(at, mutation.call or mutation.event)
+            if mutation.call not in repeated:
+                places.append((at, mutation))
+        in_order = sorted(places, key=lambda place: place[0])
+        return [step for _, step in in_order if max(1, step.message) == message]
 
     @staticmethod
     def _answer(turn: Turn, folder: RunFolder) -> CommandResult:
