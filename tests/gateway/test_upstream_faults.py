@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gateway_rig import MakeRig, Rig
-from steelyard.gateway.waiting import RetryPolicy
+from steelyard.gateway.upstream.waiting import RetryPolicy
 
 USAGE = {"tokens_in": 1000, "tokens_out": 50}
 QUICK = RetryPolicy(attempts=3, backoff_s=0.001)

@@ -171,7 +171,7 @@ def _common(one: bytes, other: bytes) -> int:
 @asynccontextmanager
 async def replay(player: CassettePlayer, request: ModelRequest) -> AsyncIterator[Any]:
     """The recorded answer, as an upstream would give it."""
-    from steelyard.gateway.upstream_answer import Answer  # noqa: PLC0415  # aiohttp, where it is needed
+    from steelyard.gateway.upstream.answer import Answer  # noqa: PLC0415  # aiohttp, where it is needed
 
     recorded = player.find(request)
     parts = _parts(recorded.response)

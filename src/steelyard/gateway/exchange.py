@@ -25,8 +25,8 @@ from steelyard.gateway.projection import Projection
 from steelyard.gateway.records import KeptBytes
 from steelyard.gateway.refusal import GatewayDefect, Refusal
 from steelyard.gateway.stream_filter import UsageFilter
-from steelyard.gateway.upstream_answer import Answer, UpstreamFailure
-from steelyard.gateway.waiting import OVERLOADED
+from steelyard.gateway.upstream.answer import Answer, UpstreamFailure
+from steelyard.gateway.upstream.waiting import OVERLOADED
 from steelyard.providers.answer import BYTES_IN_TOKEN, AnswerMeter
 from steelyard.providers.endpoints import Endpoint
 from steelyard.providers.hosted_tools import without_hosted_tools

@@ -11,7 +11,7 @@ from dataclasses import replace
 from steelyard.agents.catalogue import find_agent
 from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import SHORTEST_BYTES, is_redacted
-from steelyard.gateway.upstreams import check_gateway_options, upstreams_for
+from steelyard.gateway.upstream.upstreams import check_gateway_options, upstreams_for
 from steelyard.plan.agent_options import AgentOptions
 from steelyard.plan.gateway_options import MODEL_TEXTS, NO_GATEWAY_OPTIONS, GatewayOptions
 

@@ -20,7 +20,7 @@ from steelyard.evidence.text_rules import TextRules, read_patterns
 from steelyard.execution.alerts import stop_for_models
 from steelyard.execution.live_run import LiveRun
 from steelyard.gateway.address import GatewayAddress, draw_key
-from steelyard.gateway.upstreams import Upstream, upstreams_for
+from steelyard.gateway.upstream.upstreams import Upstream, upstreams_for
 from steelyard.plan.trial import Trial
 
 if TYPE_CHECKING:

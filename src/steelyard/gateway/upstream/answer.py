@@ -23,9 +23,9 @@ from aiohttp import (
 )
 from yarl import URL
 
-from steelyard.gateway.scrub import KeyScrubber
-from steelyard.gateway.upstreams import Upstream
-from steelyard.gateway.waiting import OVERLOADED, RetryPolicy, WaitClock
+from steelyard.gateway.upstream.scrub import KeyScrubber
+from steelyard.gateway.upstream.upstreams import Upstream
+from steelyard.gateway.upstream.waiting import OVERLOADED, RetryPolicy, WaitClock
 from steelyard.providers.endpoints import Endpoint
 
 CHUNK_BYTES = 1 << 16
