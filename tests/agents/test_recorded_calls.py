@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fake_client import install_fake
 
 from authoring import Author, Steelyard
+from command_line import run_command
 from steelyard.agents.recorded_calls import RecordedCall, Repeated, compared, read_calls
 from steelyard.evidence.trace.events import EventLog, read_events
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
@@ -86,25 +89,56 @@ def test_times_and_blanks_at_line_ends_are_no_difference_of_outputs() -> None:
     assert not compared(before, Repeated(0, "Ran 8 tests in 0.001s\n\nOK"))["same_output"]
 
 
-def test_a_replay_with_tools_runs_the_commands_again_and_names_the_first_that_ends_otherwise(
-    author: Author, steelyard: Steelyard, cache: Path
+GRADERS = [
+    {
+        "type": "trace",
+        "require_tools": [{"kind": "execute"}],
+        "require_no_denied": True,
+        "max_tool_calls": 3,
+        "max_tokens": 1050,
+    },
+    {"type": "efficiency", "target_tokens": 1050, "target_cost_usd": 1.0, "target_tool_calls": 3},
+]
+
+
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> dict[str, Any]:
+    """The result line of a client that calls three commands. The third one finds the placeholder of a key."""
+    folder = tmp_path_factory.mktemp("weighed")
+    (folder / "contract").mkdir()
+    contract = Author(folder / "contract").write(graders=GRADERS)
+    usage = {"tokens_in": 1000, "tokens_out": 50}
+    with serving(ScriptedModel({"turns": [{"text": "go on"}], "usage": usage})) as url:
+        env = {**environment(url), "STEELYARD_CACHE": str(cache)}
+        words = ("--agent", install_fake(cache, "commands"), "--json", "--no-judge", "--out", folder / "runs")
+        done = run_command("run", contract, *words, cwd=folder, env=env)
+    line: dict[str, Any] = json.loads(done.stdout)
+    assert line["verdict"] == "pass", json.dumps([line["termination"], line["grades"]])
+    return line
+
+
+def test_graders_of_a_trace_get_tool_calls_tokens_and_cost_of_the_run(weighed: dict[str, Any]) -> None:
+    trace, efficiency = (one for one in weighed["grades"] if one["name"] in {"trace", "efficiency"})
+    assert (trace["outcome"], trace["score"]) == ("pass", 1.0), trace
+    assert (efficiency["outcome"], efficiency["score"]) == ("pass", 1.0), efficiency
+    assert "1050 tokens, target 1050" in efficiency["why"]
+
+
+def test_a_replay_with_tools_names_the_first_command_that_ends_otherwise(
+    weighed: dict[str, Any], steelyard: Steelyard, tmp_path: Path
 ) -> None:
-    """The third command finds the placeholder of a key in the run, and none in its replay."""
-    agent = install_fake(cache, "commands")
-    with serving(ScriptedModel({"turns": [{"text": "go on"}]})) as url:
-        line = steelyard(
-            "run", author.write(), "--agent", agent, "--json", "--no-judge", env=environment(url)
-        ).line
-    assert line["verdict"] == "pass", line
-    said = steelyard("replay", line["run"], "--tools", "--json")
-    tools = said.line["tools"]
+    """There is no placeholder of a key in a replay."""
+    said = steelyard("replay", weighed["folder"], "--tools", "--json", "--out", tmp_path / "replays")
+    tools, first = said.line["tools"], said.line["divergence"]
     assert (tools["recorded"], tools["repeated"], tools["same_exit"], tools["same_output"]) == (3, 3, 2, 3)
-    assert (said.code, said.line["divergence"]["kind"]) == (1, "tool")
-    assert "ANTHROPIC_API_KEY" in said.line["divergence"]["where"]
-    assert (said.line["divergence"]["recorded"], said.line["divergence"]["replayed"]) == (
-        "an error",
-        "exit code 0",
-    )
+    assert (said.code, first["kind"], "ANTHROPIC_API_KEY" in first["where"]) == (1, "tool", True)
+    assert (first["recorded"], first["replayed"]) == ("an error", "exit code 0")
     assert said.line["change"]["same"]
     assert said.line["verdict"] == {"recorded": "pass", "replayed": "pass"}
-    assert steelyard("replay", line["run"], "--json").line["tools"] is None
+
+
+def test_a_replay_of_the_changes_alone_runs_no_command(
+    weighed: dict[str, Any], steelyard: Steelyard, tmp_path: Path
+) -> None:
+    said = steelyard("replay", weighed["folder"], "--json", "--out", tmp_path / "replays")
+    assert (said.code, said.line["tools"], said.line["same"]) == (0, None, True)
