@@ -17,7 +17,7 @@ KEY = "ghp_" + "a1B2" * 10
 def test_every_text_of_a_value_is_redacted_and_the_spans_name_their_places() -> None:
     safe = TextRules(MAIL).redact_json({"messages": [{"content": 'say "hi" to ann@work.org\n'}], "n": 3})
     assert safe.value == {"messages": [{"content": 'say "hi" to [redacted:mail]\n'}], "n": 3}
-    assert (safe.spans, safe.count) == ([Span("messages[0].content", 12, 12, "mail")], 1)
+    assert (safe.spans, safe.total) == ([Span("messages[0].content", 12, 12, "mail")], 1)
 
 
 def test_forms_of_keys_are_redacted_without_a_pattern_of_the_operator() -> None:
@@ -30,12 +30,12 @@ def test_names_of_members_are_redacted_too() -> None:
 
 def test_a_pattern_that_matches_nothing_at_all_replaces_nothing() -> None:
     safe = TextRules({"empty": "x*"}).redact_json("abc")
-    assert (safe.value, safe.count) == ("abc", 0)
+    assert (safe.value, safe.total) == ("abc", 0)
 
 
 def test_listed_spans_are_bounded_and_all_are_counted() -> None:
     safe = TextRules(MAIL).redact_json("a@b.c " * (MOST_SPANS + 5))
-    assert (len(safe.spans), safe.count) == (MOST_SPANS, MOST_SPANS + 5)
+    assert (len(safe.spans), safe.total) == (MOST_SPANS, MOST_SPANS + 5)
 
 
 def test_the_digest_of_the_rules_changes_with_a_pattern() -> None:

@@ -35,11 +35,11 @@ class Span(NamedTuple):
 class RedactedValue(NamedTuple):
     value: Any
     spans: list[Span]
-    count: int  # of all spans, those that are not listed included
+    total: int  # of all spans, those that are not listed included
 
     def to_json(self) -> dict[str, Any]:
         """For an event."""
-        return {"count": self.count, "spans": [list(one) for one in self.spans]}
+        return {"count": self.total, "spans": [list(one) for one in self.spans]}
 
 
 @dataclass(frozen=True)

@@ -118,8 +118,11 @@ class ModelBudget:
 
         An answer that exceeds its reservation takes what no other request holds, and its reservation grows.
         """
-        own = (reservation.tokens, reservation.usd, reservation.units)
-        if all(used <= held for used, held in zip(so_far, own, strict=True)):
+        if (
+            so_far.tokens <= reservation.tokens
+            and so_far.usd <= reservation.usd
+            and so_far.units <= reservation.units
+        ):
             return ""
         others = [one for one in self._held if one is not reservation]
         caps = self.caps

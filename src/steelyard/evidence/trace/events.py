@@ -115,7 +115,7 @@ class EventLog:
         if self._rules is not None and actor == "agent":
             safe = self._rules.redact_json(orjson.loads(given))
             ruled = Counter(span.rule for span in safe.spans)
-            allowed = _json(safe.value) if safe.count else given
+            allowed = _json(safe.value) if safe.total else given
         stored, spans = redact_keys(self._secrets.redact(allowed))
         with self._lock:
             t = max(self.now(), self._last + 1)
