@@ -26,8 +26,11 @@ from typing import Any
 
 import yaml
 
+from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.trace.events import read_events
 from steelyard.gateway.scripted import ScriptedModel, serving
+from steelyard.study.replay import entries_digest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "python-discount"
@@ -211,10 +214,9 @@ def _replayed(
 
 
 def _facts(result: Mapping[str, Any]) -> tuple[str, str, Any]:
-    """Verdict, digest of the change, usage."""
-    events = read_events(Path(result["folder"]) / "events.jsonl")
-    (change,) = [event.payload["change"] for event in events if event.type == "capture.end"]
-    return result["verdict"], change, result["usage"]
+    """Verdict, digest of the change without generated files (byte code has times in it), usage."""
+    change = load_evidence(RunFolder(Path(result["folder"]))).change
+    return result["verdict"], entries_digest(change), result["usage"]
 
 
 def _row(
