@@ -27,7 +27,7 @@ from steelyard.gateway.address import draw_key
 from steelyard.gateway.records import Recorder
 from steelyard.gateway.route import Route
 from steelyard.gateway.server import gateway_server
-from steelyard.gateway.upstreams import Upstream
+from steelyard.gateway.upstream.upstreams import Upstream
 from steelyard.providers.provider import PROVIDERS
 
 STREAMS, EVENTS, PAUSE_S = 50, 100, 0.02

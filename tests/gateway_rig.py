@@ -22,8 +22,8 @@ from steelyard.gateway.records import Recorder
 from steelyard.gateway.route import Route
 from steelyard.gateway.scripted import ScriptedModel, serving
 from steelyard.gateway.server import GatewayServer
-from steelyard.gateway.upstreams import Upstream
-from steelyard.gateway.waiting import RetryPolicy
+from steelyard.gateway.upstream.upstreams import Upstream
+from steelyard.gateway.upstream.waiting import RetryPolicy
 from steelyard.providers.provider import PROVIDERS
 
 REAL_KEY = "sk-real-0123456789abcdefghijklmnop"

@@ -51,6 +51,17 @@ BEHAVIOURS: Mapping[str, str] = {
         "open(d + '/c.jsonl', 'wb').write(b'x' * (9 << 20)); result()"
     ),
     "stubborn": "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: time.sleep(1)",
+    "commands": (
+        "ask()\n"
+        "def call(id, command):\n"
+        "    block = {'type': 'tool_use', 'id': id, 'name': 'Bash', 'input': {'command': command}}\n"
+        "    say(type='assistant', message={'id': 'm' + id, 'content': [block]})\n"
+        "    done = subprocess.run(['sh', '-c', command], capture_output=True, text=True)\n"
+        "    block = {'type': 'tool_result', 'tool_use_id': id, 'content': done.stdout, 'is_error': done.returncode != 0}\n"
+        "    say(type='user', message={'content': [block]})\n"
+        "call('t1', \"echo 'echo $(($1 + $2))' > add.sh\"); call('t2', 'sh add.sh 2 3')\n"
+        "call('t3', 'test -z \"$ANTHROPIC_API_KEY\"'); result()"
+    ),
 }
 
 

@@ -1,10 +1,11 @@
 """Real clients, installed from their registries, mend `examples/python-discount` with a scripted model behind the gateway.
 
-    python -m real_agents [NAME ...] [--sandbox bubblewrap|docker]        what `make agents` runs
+    python -m real_agents [NAME ...] [--sandbox bubblewrap|docker] [--replays N]        what `make agents` runs
 
 For each it is checked: the verdict; tokens equal to what the model's ledger says, to the token; a cost from the price list; that
 every changed path is named by a call in the trace; and that the real key is nowhere in the sandbox, which an own command of the
-agent looks for.
+agent looks for. With `--replays` each run is recorded, and replayed so often from its cassette on a machine without a network: the
+verdict, the digest of the change and the usage must be the same each time.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from steelyard.evidence.evidence import load_evidence
+from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.trace.events import read_events
 from steelyard.gateway.scripted import ScriptedModel, serving
+from steelyard.study.replay import entries_digest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "python-discount"
@@ -74,6 +78,10 @@ BLOCK = f"""I mend it.
 ```
 """
 USAGE = {"tokens_in": 1000, "tokens_out": 50}
+WALL_S = 1200  # the example's own limit is for a machine that does nothing else
+TAPE = "tape"
+# A network namespace of its own, with nothing in it but the loopback of the gateway.
+OFFLINE = ("unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,7 @@ class Row:
     wall_s: float
     folder: Path
     why: str = ""
+    replays: tuple[int, int] = (0, 0)  # that gave the same, and all
 
     @property
     def problems(self) -> list[str]:
@@ -132,21 +141,23 @@ class Row:
             f"not attributed to a call: {', '.join(self.unattributed)}": not self.unattributed,
             f"search for the key: {self.key_found}": self.key_found in {"", NOT_FOUND},
             f"{self.unknown_lines} unknown lines in the trace": not self.unknown_lines,
+            f"{self.replays[0]} of {self.replays[1]} replays gave the same": self.replays[0]
+            == self.replays[1],
         }
         return [problem for problem, holds in checks.items() if not holds]
 
 
 def contract_for(sandbox: str, folder: Path) -> Path:
-    """The example as it is, or on an image that has neither the client nor its runtime."""
-    if sandbox == "bubblewrap":
-        return EXAMPLE
-    from containers import image  # asks the engine
-
+    """The example with more time, or on an image that has neither the client nor its runtime."""
     made = folder / "python-discount"
     shutil.copytree(EXAMPLE, made)
     contract = yaml.safe_load((made / "contract.yaml").read_text())
-    contract["environment"].pop("toolchains")
-    contract["environment"] |= {"sandbox": "docker", "image": image().id}
+    contract["budget"]["wall_s"] = WALL_S
+    if sandbox == "docker":
+        from containers import image  # asks the engine
+
+        contract["environment"].pop("toolchains")
+        contract["environment"] |= {"sandbox": "docker", "image": image().id}
     (made / "contract.yaml").write_text(yaml.safe_dump(contract, sort_keys=False))
     return made
 
@@ -158,7 +169,9 @@ def install(agent: RealAgent, environ: Mapping[str, str]) -> str:
     return "" if done.returncode == 0 else done.stderr.strip()
 
 
-def run_agent(agent: RealAgent, sandbox: str, folder: Path, environ: Mapping[str, str]) -> Row:
+def run_agent(
+    agent: RealAgent, sandbox: str, folder: Path, environ: Mapping[str, str], replays: int = 0
+) -> Row:
     """One trial in a process of its own, as a user types it."""
     model = ScriptedModel({"turns": list(agent.script), "usage": USAGE})
     begun = time.monotonic()
@@ -173,9 +186,10 @@ def run_agent(agent: RealAgent, sandbox: str, folder: Path, environ: Mapping[str
             str(contract_for(sandbox, folder)),
             "--agent",
             agent.text,
+            *("--json", "--no-judge", "--out", str(folder / "runs")),
         ]
         done = subprocess.run(
-            [*line, "--json", "--out", str(folder / "runs")],
+            [*line, *(("--record", str(folder / TAPE)) if replays else ())],
             capture_output=True,
             text=True,
             env={**environ, **keys, **dict.fromkeys(names.values(), url)},
@@ -184,7 +198,25 @@ def run_agent(agent: RealAgent, sandbox: str, folder: Path, environ: Mapping[str
     if not done.stdout.strip():
         raise RuntimeError(f"{agent.text}: {done.stderr}")
     result = json.loads(done.stdout.splitlines()[-1])
-    return _row(agent, sandbox, result, model, time.monotonic() - begun)
+    row = _row(agent, sandbox, result, model, time.monotonic() - begun)
+    same = [_facts(one) == _facts(result) for one in _replayed(line, folder, environ, replays)]
+    return replace(row, replays=(sum(same), replays))
+
+
+def _replayed(
+    line: Sequence[str], folder: Path, environ: Mapping[str, str], times: int
+) -> list[Mapping[str, Any]]:
+    if not times:
+        return []
+    again = [*OFFLINE, *line, "--replay", str(folder / TAPE), "--repeats", str(times)]
+    done = subprocess.run(again, capture_output=True, text=True, env=dict(environ), check=False)
+    return [json.loads(one) for one in done.stdout.splitlines()]
+
+
+def _facts(result: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Verdict, digest of the change without generated files (byte code has times in it), usage."""
+    change = load_evidence(RunFolder(Path(result["folder"]))).change
+    return result["verdict"], entries_digest(change), result["usage"]
 
 
 def _row(
@@ -227,6 +259,7 @@ def _row(
 def _cells(row: Row) -> list[str]:
     tokens, billed = (f"{one[0]}+{one[1]}" for one in (row.tokens, row.billed))
     cost = f"${row.cost_usd:.4f}" if row.cost_usd is not None else "-"
+    replays = f"{row.replays[0]} of {row.replays[1]}" if row.replays[1] else "-"
     problems = "; ".join(row.problems) or "none"
     return [
         row.agent,
@@ -237,12 +270,13 @@ def _cells(row: Row) -> list[str]:
         cost,
         str(row.calls),
         f"{row.wall_s:.1f}",
+        replays,
         problems,
     ]
 
 
 def _write_row(cells: Sequence[str]) -> None:
-    widths = (15, 11, 8, 12, 12, 9, 6, 8, 0)
+    widths = (15, 11, 8, 12, 12, 9, 6, 8, 9, 0)
     sys.stdout.write(
         " ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False)).rstrip() + "\n"
     )
@@ -255,10 +289,13 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(AGENTS)}")
     parser.add_argument("--sandbox", default="bubblewrap", choices=["bubblewrap", "docker"])
+    parser.add_argument("--replays", type=int, default=0, metavar="N", help="of each run, from its cassette")
     args = parser.parse_args()
     environ = dict(os.environ)
     failed = 0
-    _write_row(["agent", "sandbox", "verdict", "tokens", "billed", "cost", "calls", "seconds", "problems"])
+    _write_row(
+        ["agent", "sandbox", "verdict", "tokens", "billed", "cost", "calls", "seconds", "replays", "problems"]
+    )
     for name in args.names or AGENTS:
         with tempfile.TemporaryDirectory(prefix="steelyard-agents-") as folder:
             problem = install(AGENTS[name], environ)
@@ -266,7 +303,7 @@ def main() -> int:
                 _write_row([name, "", f"not installed: {problem}"])
                 failed += 1
                 continue
-            row = run_agent(AGENTS[name], args.sandbox, Path(folder), environ)
+            row = run_agent(AGENTS[name], args.sandbox, Path(folder), environ, args.replays)
         _write_row(_cells(row))
         failed += bool(row.problems)
     return 1 if failed else 0

@@ -17,7 +17,7 @@ import pytest
 from gateway_rig import REAL_KEY, MakeRig, Rig, request_of, rig, server
 from steelyard.gateway import exchange
 from steelyard.gateway.caps import Caps
-from steelyard.gateway.scrub import KeyScrubber
+from steelyard.gateway.upstream.scrub import KeyScrubber
 
 __all__ = ["rig", "server"]
 

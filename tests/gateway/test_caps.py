@@ -12,6 +12,8 @@ import pytest
 
 from gateway_rig import MakeRig
 from steelyard.gateway.caps import CapReached, Caps, ModelBudget, Need
+from steelyard.gateway.projection import MOST_SAMPLES, Projected, Projection
+from steelyard.providers.answer import AnswerMeter
 from steelyard.providers.prices import Cost, Prices
 from steelyard.providers.usage import Usage
 
@@ -163,3 +165,60 @@ def test_after_a_cap_nothing_is_forwarded(rig: MakeRig) -> None:
     assert [made.ask().status for _ in range(4)] == [200, 200, 403, 403]
     assert made.model is not None
     assert len(made.model.requests) == 2
+
+
+def test_a_stream_is_cut_at_the_chunk_whose_projected_cost_exceeds_the_cap(rig: MakeRig) -> None:
+    usage = {"tokens_in": 50, "tokens_out": 500}
+    made = rig({"turns": [{"text": TEXT}], "usage": usage}, caps=Caps(cost_usd=Decimal("0.005")))
+    with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+        made.ask(stream=True, max_tokens=4000)
+    made.route.close()
+    (response,) = made.payloads("model.response")
+    assert "USD that the budget had left" in response["cut"]
+    spent = [one["usd"] for one in response["projected"]]
+    assert spent == sorted(spent)
+    assert all(one <= 0.005 for one in spent[:-1])
+    assert spent[-1] > 0.005
+    assert made.payloads("cost")[0]["usd"] == pytest.approx(spent[-1], abs=0.0002)
+
+
+def test_a_stream_whose_reported_prompt_exceeds_the_cap_is_cut_before_its_text(rig: MakeRig) -> None:
+    usage = {"tokens_in": 90_000, "tokens_out": 500}
+    made = rig({"turns": [{"text": TEXT}], "usage": usage}, caps=Caps(tokens=20_000))
+    with pytest.raises((http.client.IncompleteRead, ConnectionError, http.client.RemoteDisconnected)):
+        made.ask(stream=True, max_tokens=4000)
+    made.route.close()
+    (response,) = made.payloads("model.response")
+    assert (response["cut"] is not None, len(response["projected"])) == (True, 1)
+
+
+def test_a_text_that_is_longer_than_its_limit_seems_to_allow_is_not_cut_while_the_caps_have_room(
+    rig: MakeRig,
+) -> None:
+    """A limit of 100 tokens, and a text of 2000 characters: long words have more than four characters a token."""
+    made = rig(
+        {"turns": [{"text": TEXT}], "usage": {"tokens_in": 50, "tokens_out": 100}}, caps=Caps(tokens=9000)
+    )
+    made.ask(stream=True, max_tokens=100)
+    assert made.payloads("model.response")[0]["complete"]
+
+
+def test_an_answer_beyond_its_reservation_takes_only_what_no_other_request_holds() -> None:
+    budget = ModelBudget(Caps(tokens=40_000))
+    one, _ = reserved(budget, need(), need())  # 1101 tokens each
+    assert budget.overshoot(one, Projected(38_899, Decimal(0), Decimal(0))) == ""
+    assert one.tokens == 38_899
+    assert budget.overshoot(one, Projected(38_900, Decimal(0), Decimal(0))) == "38,899 tokens"
+
+
+def test_samples_of_a_projection_are_few_and_have_the_first_and_the_last_chunk() -> None:
+    meter = AnswerMeter("generate", is_stream=True)
+    projection = Projection(need().cost, 100)
+    for _ in range(1000):
+        meter.output_chars += 4
+        projection.feed(meter)
+    samples = projection.to_json()
+    assert len(samples) <= MOST_SAMPLES
+    assert (samples[0]["chunk"], samples[-1]["chunk"], samples[-1]["tokens"]) == (1, 1000, 1100)
+    exact = need().cost(Usage(100, 1000), 4000).usd
+    assert samples[-1]["usd"] == pytest.approx(float(exact or 0))

@@ -10,6 +10,7 @@ import pytest
 
 from gateway_rig import REAL_KEY, WIRES, Got, MakeRig, Rig
 from steelyard.errors import OperatorFault
+from steelyard.gateway import cassette
 from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, check_record, check_replay, folder_of
 from steelyard.gateway.conversation import first_difference, plain_text
 
@@ -191,3 +192,21 @@ def test_the_first_difference_is_named_by_its_place(recorded: Any, asked: Any, w
 )
 def test_dates_and_durations_have_a_name_in_their_place(text: str, plain: str) -> None:
     assert plain_text(text, {}) == plain
+
+
+def test_a_cassette_ends_at_its_limit_and_says_so(
+    rig: MakeRig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cassette, "MOST_BYTES", 2000)
+    made = recording(rig, tmp_path / "tape")
+    for text in ("one", "two " * 800, "three"):
+        assert made.ask(messages=[{"role": "user", "content": text}]).status == 200
+    assert sorted(path.name for path in (tmp_path / "tape").iterdir()) == ["0001.json", "cassette.json"]
+    (error,) = made.payloads("model.error")
+    assert (error["kind"], error["request"]) == ("cassette", 2)
+    assert "exchange 2 does not fit into the 2,000 bytes" in error["why"]
+    replayed = replaying(rig, tmp_path / "tape")
+    assert replayed.ask(messages=[{"role": "user", "content": "one"}]).status == 200
+    assert "the recording is incomplete" in str(
+        replayed.ask(messages=[{"role": "user", "content": "three"}]).json
+    )

@@ -141,6 +141,40 @@ def test_a_recorded_run_replays_without_a_model_or_a_key(
     assert AGENT_KEY not in "".join(path.read_text() for path in Path(tape).rglob("*.json"))
 
 
+def test_under_a_privacy_policy_no_record_has_what_a_pattern_matches(
+    author: Author, steelyard: Steelyard, script: Any
+) -> None:
+    answers = {
+        "turns": [*FIXING["turns"][1:-1], {"text": "Ask ann@work.org."}],
+        "usage": {"tokens_in": 9, "tokens_out": 9},
+    }
+    words = ("--model-text", "redacted", "--redact", r"mail=[a-z]+@[a-z]+\.org")
+    with run_with(steelyard, author, script, answers, *words) as (said, _):
+        line = said.line
+    assert line["verdict"] == "pass", said
+    assert b"ann@work" not in everything_in(line["folder"])
+    assert [one["redacted"]["count"] for one in payloads(line, "model.response")] == [0, 1]
+    manifest = json.loads(Path(line["folder"], "manifest.json").read_text())
+    assert (manifest["gateway"]["model_text"], len(manifest["gateway"]["redaction"])) == ("redacted", 64)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--redact", "a=b"), "--redact is for --model-text redacted"),
+        (("--model-text", "redacted", "--redact", "a=("), "not a regular expression"),
+        (("--model-text", "digest", "--record", "tape"), "--record keeps the whole text"),
+    ],
+)
+def test_a_privacy_policy_that_contradicts_itself_is_refused(
+    words: tuple[str, ...], why: str, author: Author, steelyard: Steelyard
+) -> None:
+    said = steelyard(
+        "run", author.write(), "--agent", "mine=command:true", "--agent-provider", "anthropic", *words
+    )
+    assert (said.code, why in said.err) == (2, True), said
+
+
 def test_options_of_models_without_an_agent_that_has_any_are_refused(
     author: Author, steelyard: Steelyard
 ) -> None:

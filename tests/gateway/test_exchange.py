@@ -11,6 +11,7 @@ import pytest
 
 from gateway_rig import REAL_KEY, WIRES, MakeRig, request_of
 from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.text_rules import TextRules
 from steelyard.evidence.trace.events import read_events
 from steelyard.evidence.trace.request_bodies import request_bodies
 
@@ -67,7 +68,7 @@ def test_a_long_conversation_is_stored_once_and_not_once_for_each_request(
 
 def test_without_text_only_digests_are_recorded(rig: MakeRig, tmp_path: Path) -> None:
     made = rig([{"text": "a secret of the company"}])
-    made.route.recorder.keeps_text = False
+    made.route.recorder.model_text = "digest"
     got = made.ask()
     (response,) = made.payloads("model.response")
     assert (response["blob"], response["digest"]) == (None, hashlib.sha256(got.body).hexdigest())
@@ -142,3 +143,67 @@ def test_gemini_tools_that_run_at_the_provider_are_taken_out(rig: MakeRig) -> No
     made.ask("generate", tools=[{"google_search": {}}, {"urlContext": {}, **own}])
     assert made.model is not None
     assert made.model.requests[0]["body"]["tools"] == [own]
+
+
+class BrokenUpstreams(dict[str, Any]):
+    def __contains__(self, name: object) -> bool:
+        raise RuntimeError("a defect in the table of endpoints")
+
+
+class BrokenPrices:
+    def cost(self, *_: object) -> Any:
+        raise RuntimeError("a defect in the price list")
+
+
+@pytest.mark.parametrize("broken", [{"upstreams": BrokenUpstreams()}, {"prices": BrokenPrices()}])
+def test_a_defect_of_the_gateway_before_a_request_is_forwarded_is_recorded_once(
+    broken: dict[str, Any], rig: MakeRig
+) -> None:
+    made = rig([{"text": "hi"}])
+    for name, value in broken.items():
+        setattr(made.route, name, value)
+    got = made.ask()
+    assert (got.status, b"RuntimeError" in got.body, b"price list" in got.body) == (500, True, False)
+    assert [(one["kind"], one["request"]) for one in made.payloads("model.error")] == [("defect", None)]
+    assert made.failures == []  # an agent that finds a defect must not be able to void its run
+
+
+def test_a_defect_of_the_gateway_after_a_request_is_on_record_names_the_request(rig: MakeRig) -> None:
+    made = rig([{"text": "hi"}])
+    made.route.clock = None
+    made.route.retry = None
+    assert made.ask().status == 500
+    assert [(one["kind"], one["request"]) for one in made.payloads("model.error")] == [("defect", 1)]
+    assert made.route.budget._held == set()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("wire", WIRES)
+def test_under_a_privacy_policy_the_text_is_kept_with_placeholders_and_the_digest_of_what_it_was(
+    wire: str,
+    stream: bool,  # noqa: FBT001
+    rig: MakeRig,
+    tmp_path: Path,
+) -> None:
+    """Also where the events of a stream cut the text that matches in two."""
+    made = rig(
+        {"turns": [{"text": "Write to ann@work.org about the totals, and to bob@work.org."}], "usage": USAGE}
+    )
+    made.route.recorder.model_text = "redacted"
+    made.route.recorder.rules = TextRules({"mail": r"[a-z]+@[a-z]+\.[a-z]+"})
+    path, body = request_of(wire, stream=stream, prompt="I am eve@home.net")
+    body.update({"stream_options": {"include_usage": True}} if wire == "chat" and stream else {})
+    got = made.send(path, body)
+    (request,), (response,) = made.payloads("model.request"), made.payloads("model.response")
+    assert response["digest"] == hashlib.sha256(got.body).hexdigest()
+    blobs = Blobs(tmp_path / "blobs")
+    (part,) = json.loads(blobs.read(response["blob"]))["parts"]
+    assert part[1] == "Write to [redacted:mail] about the totals, and to [redacted:mail]."
+    assert response["redacted"]["spans"] == [["parts[0][1]", 9, 12, "mail"], ["parts[0][1]", 47, 12, "mail"]]
+    assert b"I am [redacted:mail]" in blobs.read(request["blob"])
+    assert (request["redacted"]["count"], request["digest"]) == (
+        1,
+        hashlib.sha256(json.dumps(body).encode()).hexdigest(),
+    )
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "blobs").rglob("*") if path.is_file())
+    assert b"@" not in kept

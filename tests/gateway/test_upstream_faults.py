@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from gateway_rig import MakeRig, Rig
-from steelyard.gateway.waiting import RetryPolicy
+from steelyard.gateway.upstream.waiting import RetryPolicy
 
 USAGE = {"tokens_in": 1000, "tokens_out": 50}
 QUICK = RetryPolicy(attempts=3, backoff_s=0.001)
@@ -152,7 +154,8 @@ def test_an_upstream_that_has_answered_before_is_not_blamed(rig: MakeRig) -> Non
 def test_a_refused_key_fails_the_run_for_good_and_its_message_stays_outside(
     rig: MakeRig, status: int
 ) -> None:
-    made = rig([{"status": status, "body": "Incorrect API key provided: sk-real-0123"}])
+    refusing = {"status": status, "body": "Incorrect API key provided: sk-real-0123"}
+    made = rig({"turns": [refusing], "models_status": status})
     got = made.ask()
     assert got.status == status
     assert b"sk-real" not in got.body
@@ -166,6 +169,35 @@ def test_a_key_that_a_model_took_before_is_not_blamed(rig: MakeRig) -> None:
     asked = [{"role": "user", "content": "another"}]
     assert [made.ask().status, made.ask(messages=asked).status] == [200, 403]
     assert made.failures == []
+
+
+def test_a_model_that_the_key_does_not_allow_fails_no_run(rig: MakeRig) -> None:
+    """Otherwise an agent that asks for such a model first gets another run."""
+    made = rig([{"status": 403, "body": "not this model"}])
+    assert made.ask().status == 403
+    assert made.failures == []
+
+
+def test_a_request_that_makes_the_upstream_drop_the_connection_fails_no_run(rig: MakeRig) -> None:
+    """Its list of models is still there, so the upstream works, and the request is to blame."""
+    made = rig(faulty(drop=0, times=100), retry=QUICK)
+    assert made.ask(stream=True).status == 502
+    assert [one["kind"] for one in made.payloads("model.error")] == ["dropped"]
+    assert made.failures == []
+
+
+def test_an_upstream_that_drops_every_connection_fails_the_run(rig: MakeRig) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=drop_connections, args=(listening,), daemon=True).start()
+        made = rig(url=f"http://127.0.0.1:{listening.getsockname()[1]}", retry=QUICK)
+        assert made.ask().status == 502
+        assert "cannot be reached" in made.failures[0]
+
+
+def drop_connections(listening: socket.socket) -> None:
+    with suppress(OSError):  # the test has ended
+        while True:
+            listening.accept()[0].close()
 
 
 def test_a_gateway_whose_thread_dies_tells_the_run(rig: MakeRig) -> None:

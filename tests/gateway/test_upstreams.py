@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.errors import OperatorFault
 from steelyard.gateway.address import GatewayAddress
-from steelyard.gateway.upstreams import check_gateway_options, upstreams_for
+from steelyard.gateway.upstream.upstreams import check_gateway_options, upstreams_for
 from steelyard.plan.agent_options import GatewayOptions
 
 NONE = GatewayOptions()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from steelyard.agents.traces.items import NativeFile
 from steelyard.bench.apply_patch import Applied
@@ -237,6 +237,31 @@ class Agent(Protocol):
 
     def open(self, workplace: Workplace) -> Session:
         """Begin a trial; however it ends, everything that the agent left is killed afterwards."""
+
+
+class BareAgent:
+    """What agents have in common that bring nothing of their own, and hand over no change as data."""
+
+    resources: ClassVar[AgentResources] = NO_RESOURCES
+    delivers_by_step: ClassVar[bool] = False
+    stage_role: ClassVar[StageRole] = "exempt"
+
+    def parameters(self) -> Mapping[str, Any]:
+        return {}
+
+    def extra_mounts(self) -> tuple[Mount, ...]:
+        return ()
+
+    def programs(self) -> tuple[str, ...]:
+        return ()
+
+    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery | None:
+        del environment, blobs
+        return None
+
+    def deliver_until(self, environment: Environment, blobs: Blobs, step: int) -> Delivery | None:
+        del step
+        return self.deliver(environment, blobs)
 
 
 def ending_of(finished: CommandResult) -> Ending:

@@ -31,6 +31,7 @@ BUILT_IN: dict[str, Callable[[str], Agent]] = {
     "patch": lambda arg: Patch(Path(arg)),
     "tree": lambda arg: Tree(Path(arg)),
     "replay": lambda arg: Replay(Path(arg)),
+    "replay_tools": lambda arg: Replay(Path(arg), with_tools=True),
 }
 
 NEEDED = {
@@ -38,6 +39,7 @@ NEEDED = {
     "patch": ("file", "FILE"),
     "tree": ("folder", "DIR"),
     "replay": ("run folder", "RUN"),
+    "replay_tools": ("run folder", "RUN"),
 }
 ALONE = ("noop", REFERENCE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

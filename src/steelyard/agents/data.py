@@ -8,17 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from steelyard.agents.base import (
-    NO_RESOURCES,
-    AgentResources,
-    Delivery,
-    EachTurnAlone,
-    Ending,
-    Session,
-    StageRole,
-    Turn,
-    Workplace,
-)
+from steelyard.agents.base import BareAgent, Delivery, EachTurnAlone, Ending, Session, Turn, Workplace
 from steelyard.bench.apply_patch import apply_patch
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, OperatorFault, Problem
@@ -26,33 +16,12 @@ from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.importer import import_folder
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.filesystem.tree import Entry, shown
-from steelyard.sandboxes.base import Mount
 
 
-class DataAgent:
+class DataAgent(BareAgent):
     """Nothing of it runs."""
 
     in_sandbox: ClassVar[bool] = False
-    resources: ClassVar[AgentResources] = NO_RESOURCES
-    delivers_by_step: ClassVar[bool] = False
-    stage_role: ClassVar[StageRole] = "exempt"
-
-    def parameters(self) -> Mapping[str, Any]:
-        return {}
-
-    def extra_mounts(self) -> tuple[Mount, ...]:
-        return ()
-
-    def programs(self) -> tuple[str, ...]:
-        return ()
-
-    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery | None:
-        del environment, blobs
-        return None
-
-    def deliver_until(self, environment: Environment, blobs: Blobs, step: int) -> Delivery | None:
-        del step
-        return self.deliver(environment, blobs)
 
     def open(self, workplace: Workplace) -> Session:
         del workplace

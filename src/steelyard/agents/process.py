@@ -13,8 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
 from steelyard.agents.base import (
-    NO_RESOURCES,
-    AgentResources,
+    BareAgent,
     EachTurnAlone,
     Ending,
     Session,
@@ -29,9 +28,7 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf, interpreters
 from steelyard.contract.model import ScriptReference
 from steelyard.contract.parse.host_variables import with_host_values
-from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
-from steelyard.evidence.folder.blobs import Blobs
 from steelyard.sandboxes.base import Mount
 
 SOLUTION = "/solution"
@@ -39,25 +36,11 @@ PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed"
 _PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 
 
-class ProcessAgent(ABC):
+class ProcessAgent(BareAgent, ABC):
     """Started again for each message."""
 
     in_sandbox: ClassVar[bool] = True
-    resources: ClassVar[AgentResources] = NO_RESOURCES
-    delivers_by_step: ClassVar[bool] = False
     stage_role: ClassVar[StageRole] = "asks"
-
-    def extra_mounts(self) -> tuple[Mount, ...]:
-        return ()
-
-    def programs(self) -> tuple[str, ...]:
-        return ()
-
-    def deliver(self, environment: Environment, blobs: Blobs) -> None:
-        del environment, blobs
-
-    def deliver_until(self, environment: Environment, blobs: Blobs, step: int) -> None:
-        del environment, blobs, step
 
     def open(self, workplace: Workplace) -> Session:
         del workplace

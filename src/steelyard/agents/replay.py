@@ -1,37 +1,29 @@
 """A recorded run -> an agent that makes the same changes again, in the same order, in a fresh sandbox.
 
-    replay:FOLDER    every `workspace.change` of the run, message by message: a file is written, a link made, a path removed
+    replay:FOLDER          every `workspace.change` of the run, message by message: a file is written, a link made, a path removed
+    replay_tools:FOLDER    the shell commands of the trace are run again, and the changes that no command made are made so
 
-It starts nothing that the recorded agent started. A content that was not kept while the agent worked, because it was large or one
+`replay` starts nothing that the recorded agent started. `replay_tools` records how each command compares with its record, in
+its `tool.result`. A content that was not kept while the agent worked, because it was large or one
 of thousands, is left out if the path changed again later; otherwise it ends the replay with the number of its event.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from steelyard.agents.base import (
-    NO_RESOURCES,
-    AgentResources,
-    Delivery,
-    EachTurnAlone,
-    Ending,
-    Session,
-    StageRole,
-    Turn,
-    Workplace,
-    ending_of,
-)
-from steelyard.environment.prepare import Environment
+from steelyard.agents.base import BareAgent, EachTurnAlone, Ending, Session, Turn, Workplace, ending_of
+from steelyard.agents.recorded_calls import RecordedCall, read_calls, repeat
 from steelyard.errors import AgentFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import FINAL_RESPONSE, MANIFEST, RunFolder
 from steelyard.evidence.trace.chain import read_events
 from steelyard.filesystem.tree import Entry, path_from_json, shown
-from steelyard.sandboxes.base import Command, CommandResult, Mount
+from steelyard.sandboxes.base import Command, CommandResult
 
 _STEP_S = 60.0
 _REMOVE = 'rm -rf -- "$1"'
@@ -51,6 +43,7 @@ class Mutation(NamedTuple):
     path: str
     after: Entry | None
     message: int  # after which message to the agent, counted from 1
+    call: int | None = None  # the event of the call that made it
 
 
 def read_mutations(folder: RunFolder) -> Iterator[Mutation]:
@@ -61,11 +54,12 @@ def read_mutations(folder: RunFolder) -> Iterator[Mutation]:
             message += 1
         elif event.type == "workspace.change":
             payload = event.payload
+            call = payload.get("attributed_to")
             for gone in () if payload.get("renamed_from") is None else (payload["renamed_from"],):
-                yield Mutation(event.seq, path_from_json(gone), None, message)
+                yield Mutation(event.seq, path_from_json(gone), None, message, call)
             after = payload.get("after")
             entry = Entry.from_json(after) if after else None
-            yield Mutation(event.seq, path_from_json(payload["path"]), entry, message)
+            yield Mutation(event.seq, path_from_json(payload["path"]), entry, message, call)
         elif event.type == "workspace.changes":
             for path, renamed_from, _, after in event.payload["rows"]:
                 if renamed_from is not None:
@@ -81,14 +75,12 @@ def _row_entry(mark: str | None) -> Entry | None:
 
 
 @dataclass(frozen=True)
-class Replay:
-    """Applies the recorded changes of one run."""
+class Replay(BareAgent):
+    """Applies the recorded changes of one run. The recorded agent kept the stages, or did not."""
 
     path: Path
+    with_tools: bool = False
     in_sandbox: ClassVar[bool] = True
-    resources: ClassVar[AgentResources] = NO_RESOURCES
-    delivers_by_step: ClassVar[bool] = False
-    stage_role: ClassVar[StageRole] = "exempt"  # the recorded agent kept the stages, or did not
 
     def __post_init__(self) -> None:
         if not self._folder.events.is_file():
@@ -100,29 +92,17 @@ class Replay:
 
     @property
     def name(self) -> str:
-        return f"replay:{shown(self.path.resolve().name)[-6:]}"
+        kind = "replay_tools" if self.with_tools else "replay"
+        return f"{kind}:{shown(self.path.resolve().name)[-6:]}"
 
     def parameters(self) -> Mapping[str, Any]:
         return {
             "replay": {
                 "run": self.path.resolve().name,
                 "mutations": sum(1 for _ in read_mutations(self._folder)),
+                "tools": self.with_tools,
             }
         }
-
-    def extra_mounts(self) -> tuple[Mount, ...]:
-        return ()
-
-    def programs(self) -> tuple[str, ...]:
-        return ()
-
-    def deliver(self, environment: Environment, blobs: Blobs) -> Delivery | None:
-        del environment, blobs
-        return None
-
-    def deliver_until(self, environment: Environment, blobs: Blobs, step: int) -> Delivery | None:
-        del environment, blobs, step
-        return None
 
     def open(self, workplace: Workplace) -> Session:
         del workplace
@@ -137,13 +117,14 @@ class Replay:
         seq = turn.events.append("tool.call", "agent", call)
         applied = 0
         last = {one.path: one.event for one in read_mutations(folder)}
-        for mutation in read_mutations(folder):
-            if max(1, mutation.message) != turn.number or _is_passing(mutation, folder.blobs, last):
-                continue
+        for step in self._steps(turn.number):
             if turn.workplace.is_stopped():
                 break
-            apply_mutation(turn, folder.blobs, mutation, cwd)
-            applied += 1
+            if isinstance(step, RecordedCall):
+                _repeat_call(turn, step)
+            elif not _is_passing(step, folder.blobs, last):
+                apply_mutation(turn, folder.blobs, step, cwd)
+                applied += 1
         done = self._answer(turn, folder)
         turn.events.append(
             "tool.result",
@@ -152,12 +133,42 @@ class Replay:
         )  # fmt: skip
         return ending_of(done)
 
+    def _steps(self, message: int) -> list[Mutation | RecordedCall]:
+        """What followed that message, in its order. A change that a repeated command made is no step.
+
+        A change is logged a moment after it was made, perhaps after the next call, so it goes where its own call is. The order
+        of changes stays.
+        """
+        folder = self._folder
+        calls = read_calls(read_events(folder.events)) if self.with_tools else []
+        repeated = {one.event for one in calls}
+        places: list[tuple[int, Mutation | RecordedCall]] = [(one.event, one) for one in calls]
+        at = 0
+        for mutation in read_mutations(folder):
+            at = max(at, mutation.call or mutation.event)
+            if mutation.call not in repeated:
+                places.append((at, mutation))
+        in_order = sorted(places, key=lambda place: place[0])
+        return [step for _, step in in_order if max(1, step.message) == message]
+
     @staticmethod
     def _answer(turn: Turn, folder: RunFolder) -> CommandResult:
         """What the recorded agent said last, printed again: it is the output of a contract without a workspace."""
         name = FINAL_RESPONSE
         answer = folder.read_bytes(name) if folder.file(name).is_file() else b""
         return turn.sandbox.run(Command(("/bin/sh", "-c", "cat"), stdin=answer, timeout_s=_STEP_S))
+
+
+def _repeat_call(turn: Turn, call: RecordedCall) -> None:
+    name = f"replay-{call.event}"
+    payload = {"kind": "execute", "tool": "replay", "id": name, "source": "replay"}
+    turn.events.append("tool.call", "agent", {**payload, "input": {"command": call.command}})
+    begun = time.monotonic_ns()
+    result = repeat(turn, call)
+    spent = {"wall_ns": time.monotonic_ns() - begun, "is_error": bool(result["exit_status"])}
+    turn.events.append(
+        "tool.result", "agent", {"id": name, "tool": "replay", "source": "replay", **spent, **result}
+    )
 
 
 def _is_passing(mutation: Mutation, blobs: Blobs, last: Mapping[str, int]) -> bool:

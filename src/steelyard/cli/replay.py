@@ -1,6 +1,6 @@
 """Replay a run: make its recorded changes again in a fresh sandbox, and say whether the checks give the same result.
 
-No agent and no model runs. The contract is the one that was run, from its copy in the cache; `--contract` names another copy.
+No agent and no model runs. With `--tools` the shell commands of the trace are run again, instead of making the changes that they made. The contract is the one that was run, from its copy in the cache; `--contract` names another copy.
 Exit code 0: the same; 1: it differs, and the first difference is named.
 """
 
@@ -40,6 +40,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_runs_option(parser)
     parser.add_argument(
         "--contract", type=Path, metavar="CONTRACT", help="the contract, if the cache no longer has its copy"
+    )
+    parser.add_argument(
+        "--tools",
+        action="store_true",
+        help="run the recorded shell commands of the agent again, and compare the exit code and the output of each",
     )
     parser.add_argument(
         "--times", type=int, default=1, metavar="N", help="replay it N times; each must give the same result"
@@ -86,7 +91,11 @@ def _replayed(recorded: Evidence, contract: Contract, args: argparse.Namespace) 
     kind = recorded.manifest["environment"]["sandbox"]
     out = args.out or recorded.folder.path.parent.parent / REPLAYS
     engine = Engine(out, sandbox=None if kind == contract.spec.environment.sandbox else kind)
-    trial = Trial(contract, f"replay:{folder}", recorded.manifest["trial"]["repeat"])
+    trial = Trial(
+        contract,
+        f"{'replay_tools' if args.tools else 'replay'}:{folder}",
+        recorded.manifest["trial"]["repeat"],
+    )
     (result,) = engine.run([trial])
     replayed = load_evidence(RunFolder(result.record.evidence.folder.path))
     verdicts = _verdict(recorded), str(grading_of(result.record).get("verdict", {}).get("verdict"))
@@ -110,6 +119,7 @@ def _lines(compared: dict[str, Any]) -> list[str]:
         f"{word}  {shown(compared['run'])}  replayed as {shown(compared['replay'])}",
         f"  change   {change['recorded'][:12]} recorded, {change['replayed'][:12]} replayed",
     ]
+    lines += _tool_lines(compared["tools"])
     lines += [
         f"  check    {one['id']}: {one['recorded']} recorded, {one['replayed']} replayed"
         for one in compared["checks"]
@@ -120,3 +130,20 @@ def _lines(compared: dict[str, Any]) -> list[str]:
     lines += [f"  note     {one['field']} is not what it was" for one in compared["environment"]]
     first = first_divergence(compared)
     return lines if first is None else [*lines, f"first divergence: {shown(str(first))}"]
+
+
+def _tool_lines(tools: dict[str, Any] | None) -> list[str]:
+    if tools is None:
+        return []
+    line = f"  tools    {tools['repeated']} of {tools['recorded']} commands repeated, {tools['same_exit']} with the same exit code"
+    lines = [f"{line}, {tools['same_output']} with the same output"]
+    first = tools["first_output"]
+    if first is not None:
+        lines.append(
+            f"  output   event {first['event']}, {shown(first['command'])[:100]}: {_digest(first['recorded'])} recorded, {_digest(first['replayed'])} replayed"
+        )
+    return lines
+
+
+def _digest(output: dict[str, Any]) -> str:
+    return str(output.get("digest"))[:12]

@@ -25,6 +25,7 @@ from steelyard.execution.network.gateway_route import (
     gateway_address,
     open_route,
     secrets_of,
+    text_rules,
 )
 from steelyard.execution.network.try_allowed_hosts import try_hosts_before_agent
 from steelyard.execution.ready import await_ready
@@ -59,7 +60,7 @@ def open_run(
         option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS,
     )
     folder.write_bytes("manifest.json", manifest)
-    events = EventLog(folder.events, secrets)
+    events = EventLog(folder.events, secrets, text_rules(trial))
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
     return LiveRun(trial, agent, environment, folder, events, gateway=gateway, checked=checked)

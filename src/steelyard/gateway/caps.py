@@ -1,6 +1,7 @@
 """Caps of a run on tokens, cost and model calls -> a reservation before each request, and the end of the run.
 
     reserve    prompt + most output, in tokens and in dollars or units     before a request is forwarded
+    overshoot  what an answer uses so far is more than the caps leave      at each chunk; the answer is cut there
     settle     what was really used takes the place of the reservation     when its answer has ended
 
 A request whose prompt fits but whose whole answer does not gets the rest as its allowance, and its answer is cut there.
@@ -8,8 +9,9 @@ While other requests are under way and hold reservations, a request that does no
 same time cannot exceed a cap together. When nothing is under way and a request does not fit, the cap is reached.
 
 How many tokens a prompt has only the provider knows. It is estimated from its bytes: half of them at first, then by the
-largest ratio that this run has seen, between a third and one, plus the most that a prompt had beyond its bytes. Until the first answer has taught the ratio, requests
-near a cap go one at a time. So the most that a run can exceed a cap by is the error of one estimate.
+largest ratio that this run has seen, between a third and one, plus the most that a prompt had beyond its bytes. Until the
+first answer has taught the ratio, requests near a cap go one at a time. A stream that reports the tokens of its prompt is cut
+at once if these do not fit. So the most that a run can exceed a cap by is the error of one estimate.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from steelyard.evidence.trace.termination import Termination
+from steelyard.gateway.projection import Projected
 from steelyard.providers.answer import BYTES_IN_TOKEN
 from steelyard.providers.prices import UNITS_CHARACTER, UNITS_REQUEST, Cost
 from steelyard.providers.usage import Usage
@@ -48,7 +51,13 @@ class CapReached(Exception):
         self.used, self.cap = used, cap
 
 
-_WORDS = {"tokens": "tokens", "cost_usd": "USD", "cost_units": "cost units", "model_calls": "model calls"}
+_WORDS = {
+    "tokens": "tokens",
+    "cost_usd": "USD",
+    "cost_units": "cost units",
+    "model_calls": "model calls",
+    "gateway_requests": "requests to the gateway",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +112,32 @@ class ModelBudget:
                         self.calls += 1
                         return reservation
                 await self._settled.wait()
+
+    def overshoot(self, reservation: Reservation, so_far: Projected) -> str:
+        """How much the budget had left for an answer that exceeds it; empty while the answer fits.
+
+        An answer that exceeds its reservation takes what no other request holds, and its reservation grows.
+        """
+        if (
+            so_far.tokens <= reservation.tokens
+            and so_far.usd <= reservation.usd
+            and so_far.units <= reservation.units
+        ):
+            return ""
+        others = [one for one in self._held if one is not reservation]
+        caps = self.caps
+        rows: tuple[tuple[str, Decimal | int, Decimal | int, Decimal | int | None], ...] = (
+            ("tokens", so_far.tokens, self.tokens + sum(one.tokens for one in others), caps.tokens),
+            ("USD", so_far.usd, self.usd + sum(one.usd for one in others), caps.cost_usd),
+            ("cost units", so_far.units, self.units + sum(one.units for one in others), caps.cost_units),
+        )
+        for word, used, taken, cap in rows:
+            if cap is not None and used and taken + used > cap:
+                return f"{max(cap - taken, 0):,} {word}"
+        reservation.tokens = max(reservation.tokens, so_far.tokens)
+        reservation.usd = max(reservation.usd, so_far.usd)
+        reservation.units = max(reservation.units, so_far.units)
+        return ""
 
     def settle(self, reservation: Reservation, usage: Usage | None, cost: Cost | None) -> None:
         """With what was really used; nothing where no answer came. The second call for a reservation does nothing."""

@@ -5,7 +5,8 @@
                                "response": {"status", "headers", "events": ["data: {...}", ...]} or "body": {...}}
 
 One file for each exchange, to be read and reviewed. Real keys, the placeholder of the run and its secrets are not in it.
-Answers of an overloaded server and answers that broke off are not recorded: the client asks the same again.
+Answers of an overloaded server and answers that broke off are not recorded: the client asks the same again. A cassette takes at
+most `MOST_BYTES`; from the first exchange on that does not fit nothing is recorded, and `cassette.json` has `incomplete`: why.
 
 In a replay a request gets the answer that was recorded for the same conversation; the same conversation asked several times
 gets the answers in their order, and the last one again. A request that was not recorded is an error that names the nearest
@@ -33,6 +34,7 @@ SCHEMA = "steelyard.cassette/1"
 INDEX = "cassette.json"
 _OPTIONS = orjson.OPT_INDENT_2
 _KEPT_HEADERS = ("content-type",)
+MOST_BYTES = 1 << 30  # each exchange has its whole conversation, so a long one takes the square of its length
 
 
 class CassetteMiss(Exception):
@@ -60,12 +62,17 @@ class CassetteWriter:
         self._placeholders = placeholders  # texts of this run -> names
         self._secrets = secrets
         self._count = 0
+        self._index = {"schema": SCHEMA, **index}
+        self._room = MOST_BYTES
         if folder.exists():
             shutil.rmtree(folder)  # of an attempt that the machine spoiled
         folder.mkdir(parents=True)
-        self._write(INDEX, {"schema": SCHEMA, **index})
+        (folder / INDEX).write_bytes(self._safe(self._index))
 
-    def keep(self, request: ModelRequest, status: int, headers: Mapping[str, str], kept: KeptBytes) -> None:
+    def keep(self, request: ModelRequest, status: int, headers: Mapping[str, str], kept: KeptBytes) -> str:
+        """Why the recording ends with this exchange, which is not kept; otherwise nothing."""
+        if self._room <= 0:
+            return ""
         self._count += 1
         conversation = conversation_of(request, self._placeholders)
         response = {
@@ -81,13 +88,21 @@ class CassetteWriter:
             "body": request.data,
         }
         entry = {"match": conversation.digest, "request": asked, "response": response}
-        self._write(f"{self._count:04d}.json", entry)
+        data = self._safe(entry)
+        self._room -= len(data)
+        if self._room > 0:
+            (self._folder / f"{self._count:04d}.json").write_bytes(data)
+            return ""
+        why = f"exchange {self._count} does not fit into the {MOST_BYTES:,} bytes of a cassette"
+        (self._folder / INDEX).write_bytes(self._safe({**self._index, "incomplete": why}))
+        return why
 
-    def _write(self, name: str, entry: Mapping[str, Any]) -> None:
+    def _safe(self, entry: Mapping[str, Any]) -> bytes:
+        """As JSON, without secrets."""
         data = self._secrets.redact(orjson.dumps(entry, option=_OPTIONS))
         for value, placeholder in self._placeholders.items():
             data = data.replace(value.encode(), placeholder.encode())
-        (self._folder / name).write_bytes(data + b"\n")
+        return data + b"\n"
 
 
 class CassettePlayer:
@@ -98,6 +113,7 @@ class CassettePlayer:
         self._placeholders = placeholders
         self._by_digest: dict[str, list[_Recorded]] = {}
         self._all: list[_Recorded] = []
+        self._incomplete = _incomplete(folder / INDEX)
         for path in sorted(folder.glob("[0-9]*.json")):
             self._load(path)
 
@@ -128,10 +144,19 @@ class CassettePlayer:
         asked = orjson.dumps(content)
         same = [one for one in self._all if one.wire == wire]
         if not same:
-            return f"no request in the format {wire!r} was recorded"
+            return f"no request in the format {wire!r} was recorded{self._incomplete}"
         best = max(same, key=lambda one: _common(orjson.dumps(one.content), asked))
         difference = first_difference(best.content, content)
-        return f"the nearest recorded request is {best.name}; the first difference is {difference}"
+        return f"the nearest recorded request is {best.name}; the first difference is {difference}{self._incomplete}"
+
+
+def _incomplete(index: Path) -> str:
+    """What a miss says about a recording that came to its limit."""
+    try:
+        why = orjson.loads(index.read_bytes()).get("incomplete")
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return f"; the recording is incomplete: {why}" if why else ""
 
 
 def _common(one: bytes, other: bytes) -> int:
@@ -146,7 +171,7 @@ def _common(one: bytes, other: bytes) -> int:
 @asynccontextmanager
 async def replay(player: CassettePlayer, request: ModelRequest) -> AsyncIterator[Any]:
     """The recorded answer, as an upstream would give it."""
-    from steelyard.gateway.upstream_answer import Answer  # noqa: PLC0415  # aiohttp, where it is needed
+    from steelyard.gateway.upstream.answer import Answer  # noqa: PLC0415  # aiohttp, where it is needed
 
     recorded = player.find(request)
     parts = _parts(recorded.response)

@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from aiohttp import web
@@ -21,11 +21,12 @@ from aiohttp import web
 from steelyard.errors import InfraFault
 from steelyard.gateway.caps import CapReached, Need, Reservation
 from steelyard.gateway.cassette import CassetteMiss
+from steelyard.gateway.projection import Projection
 from steelyard.gateway.records import KeptBytes
-from steelyard.gateway.refusal import Refusal
+from steelyard.gateway.refusal import GatewayDefect, Refusal
 from steelyard.gateway.stream_filter import UsageFilter
-from steelyard.gateway.upstream_answer import Answer, UpstreamFailure
-from steelyard.gateway.waiting import OVERLOADED
+from steelyard.gateway.upstream.answer import Answer, UpstreamFailure
+from steelyard.gateway.upstream.waiting import OVERLOADED
 from steelyard.providers.answer import BYTES_IN_TOKEN, AnswerMeter
 from steelyard.providers.endpoints import Endpoint
 from steelyard.providers.hosted_tools import without_hosted_tools
@@ -41,6 +42,7 @@ MOST_REQUEST_BYTES = 32 << 20
 MOST_VALUES = 1_500_000  # of a request
 VALUE_BYTES = 64  # that a small value takes, parsed
 MOST_RESPONSE_BYTES = 64 << 20
+LARGE_BYTES = 256 << 10
 BODY_S = 120.0
 RETURNED = ("content-type", "retry-after", "request-id", "x-request-id", "x-should-retry")
 REFUSED_KEY = frozenset({401, 403})
@@ -97,6 +99,14 @@ def _check_size(route: Route, size: int) -> None:
         raise Refusal(503, "the requests of this run that are under way are too large together")
 
 
+class Prepared(NamedTuple):
+    """A request that may be forwarded."""
+
+    parsed: ModelRequest
+    changed: list[str]  # what differs in the body that is forwarded
+    body: bytes
+
+
 @dataclass
 class Exchange:
     """The state of one request."""
@@ -111,17 +121,20 @@ class Exchange:
     kept: KeptBytes = field(default_factory=KeptBytes)
     meter: AnswerMeter | None = None
     answer: Answer | None = None
+    projection: Projection | None = None  # of a stream that is metered
     cut: str | None = None  # why the answer was ended by the gateway
     begun_ns: int = 0
     is_asked: bool = False  # the upstream has the request, and may be at work on it
 
     async def run(self) -> web.StreamResponse:
-        parsed = self.parsed = self._parse()
-        changed: list[str] = []
-        body = self._safe_body(parsed, changed)
-        if self.endpoint.is_metered:
-            self.reservation = await self._reserve(parsed)
+        """Raises Refusal, and GatewayDefect for an error of our own."""
         try:
+            is_large = len(self.body) > LARGE_BYTES
+            prepared = await asyncio.to_thread(self._prepare) if is_large else self._prepare()
+            parsed, changed, body = prepared
+            self.parsed = parsed
+            if self.endpoint.is_metered:
+                self.reservation = await self._reserve(parsed)
             if self.reservation is not None and self.reservation.is_cut and not parsed.is_stream:
                 body = with_output_limit(self._reparsed(body), self.reservation.output)
                 changed.append("max_tokens")
@@ -130,12 +143,17 @@ class Exchange:
             return await self._answered(body, strips_usage="stream_options" in changed)
         except (Refusal, InfraFault, OSError):
             raise
-        except Exception as defect:
-            self._record_error("defect", f"internal error in the gateway: {type(defect).__name__}", None)
-            raise
+        except Exception as error:
+            raise GatewayDefect(error, self.number or None) from error
         finally:
             if self.reservation is not None:  # nothing was settled: an attempt that failed costs nothing
                 self.route.budget.settle(self.reservation, None, None)
+
+    def _prepare(self) -> Prepared:
+        """Raises Refusal. Of a large request it takes a second, in which the loop serves other runs."""
+        parsed = self._parse()
+        changed: list[str] = []
+        return Prepared(parsed, changed, self._safe_body(parsed, changed))
 
     def _parse(self) -> ModelRequest:
         if self.request.method == "GET":
@@ -187,10 +205,10 @@ class Exchange:
         try:
             async with self._source(body) as answer:
                 self.answer = answer
-                self._check_key(answer)
+                await self._check_key(answer)
                 return await self._relay(answer, UsageFilter() if strips_usage else None)
         except UpstreamFailure as failure:
-            return self._failed(failure)
+            return await self._failed(failure)
         except asyncio.CancelledError:
             if self.meter is None:
                 self._record_error("cancelled", "the client has gone, or the run has ended", None)
@@ -228,19 +246,29 @@ class Exchange:
         out = 0 if self._is_stream else reservation.output
         return Usage(reservation.tokens - reservation.output, out, estimated=True)
 
-    def _check_key(self, answer: Answer) -> None:
-        """What a server says about a key that it refuses may quote the key, and is not for the agent."""
+    async def _check_key(self, answer: Answer) -> None:
+        """What a server says about a key that it refuses may quote the key, and is not for the agent.
+
+        403 may also mean that the key is good and does not allow the model that the agent chose.
+        """
         if answer.status not in REFUSED_KEY:
             return
         provider = self.endpoint.provider
         names = " or ".join(self.route.upstreams[provider].provider.key_names)
         refused = f"the upstream of {provider} refused the key in {names} (HTTP {answer.status})"
-        self.route.blame_upstream(refused, is_lasting=True)
+        if not self.route.succeeded and not (
+            answer.status == 403 and await self.route.probe(provider) == 200
+        ):
+            self.route.blame_upstream(refused, is_lasting=True)
         raise Refusal(answer.status, f"the upstream of {provider} refused the request (HTTP {answer.status})")
 
     async def _relay(self, answer: Answer, usage_filter: UsageFilter | None) -> web.StreamResponse:
         kind = answer.headers.get("content-type", "")
-        meter = self.meter = AnswerMeter(self.endpoint.wire, is_stream="event-stream" in kind)
+        meter = self.meter = AnswerMeter(
+            self.endpoint.wire,
+            is_stream="event-stream" in kind,
+            keeps_parts=self.route.recorder.rules is not None,
+        )
         response = web.StreamResponse(
             status=answer.status,
             headers={name: answer.headers[name] for name in RETURNED if name in answer.headers},
@@ -269,14 +297,17 @@ class Exchange:
 
     async def _metered(self, answer: Answer, meter: AnswerMeter) -> AsyncIterator[bytes]:
         """The chunks that the client gets, up to the cap."""
-        allowed = None if self.reservation is None else self.reservation.output
+        reservation = self.reservation
+        if reservation is not None and meter.is_stream:
+            self.projection = Projection(self._cost, reservation.tokens - reservation.output)
         async for chunk in answer.chunks():
             self.kept.add(chunk)
             meter.feed(chunk)
             if self.kept.size > MOST_RESPONSE_BYTES:
                 self.cut = f"more than {MOST_RESPONSE_BYTES >> 20} MiB"
-            elif allowed is not None and meter.output_tokens > allowed:
-                self.cut = f"more than the {allowed} tokens that the budget had left"
+            elif reservation is not None and self.projection is not None:
+                left = self.route.budget.overshoot(reservation, self.projection.feed(meter))
+                self.cut = f"more than the {left} that the budget had left" if left else None
             if self.cut is not None:
                 return
             yield chunk
@@ -296,10 +327,12 @@ class Exchange:
         is_whole = failure is None and self.cut is None and not is_gone
         if is_whole and self.route.writer is not None and answer.status not in OVERLOADED:
             assert self.parsed is not None
-            self.route.writer.keep(self.parsed, answer.status, answer.headers, self.kept)
+            why = self.route.writer.keep(self.parsed, answer.status, answer.headers, self.kept)
+            if why:
+                self._record_error("cassette", why, answer.status, with_body=False)
         if answer.status != 200:
-            why = failure or UpstreamFailure("status", f"HTTP {answer.status}")
-            self._record_error(why.kind, str(why), answer.status)
+            failed = failure or UpstreamFailure("status", f"HTTP {answer.status}")
+            self._record_error(failed.kind, str(failed), answer.status)
             return
         self.route.succeeded = True
         meter = self.meter
@@ -313,7 +346,10 @@ class Exchange:
             cost = self._cost(usage, meter.output_chars)
         ended = failure.kind if failure else "cut" if self.cut else "client_gone" if is_gone else None
         self.route.recorder.response(
-            self.number, self.kept, self._facts(answer, usage, cost, complete=is_whole, ended=ended)
+            self.number,
+            self.kept,
+            self._facts(answer, usage, cost, complete=is_whole, ended=ended),
+            meter.parts,
         )
         if ended is not None:
             why_not = str(failure or self.cut or "the client closed the connection")
@@ -334,6 +370,7 @@ class Exchange:
             "metered": self.endpoint.is_metered,
             "usage": usage.to_json(),
             "cost": None if cost is None else cost.to_json(),
+            "projected": None if self.projection is None else self.projection.to_json(),
             "model": meter.model or None,
             "stop_reason": meter.stop_reason,
             "tool_calls_requested": meter.tool_calls,
@@ -348,11 +385,13 @@ class Exchange:
             "waited_ns": answer.waited_ns,
         }
 
-    def _failed(self, failure: UpstreamFailure) -> web.StreamResponse:
-        """Every attempt failed before a byte came."""
+    async def _failed(self, failure: UpstreamFailure) -> web.StreamResponse:
+        """Every attempt failed before a byte came. The agent may have caused that, unless the gateway gets no answer either."""
         self._record_error(failure.kind, str(failure), None)
         provider = self.endpoint.provider
-        if failure.kind == "connection":
+        if not self.route.succeeded and (
+            failure.kind == "connection" or await self.route.probe(provider) is None
+        ):
             self.route.blame_upstream(f"the upstream of {provider} cannot be reached: {failure}")
         status = 504 if failure.kind == "timeout" else 502
         return Refusal(status, f"the upstream of {provider} failed: {failure}").response()

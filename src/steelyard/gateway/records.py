@@ -2,11 +2,15 @@
 
     model.request   {"request": 3, "provider", "wire", "model", "conversation", "index", "role", "stream", "max_tokens",
                      "messages", "tools", "digest", "bytes", "length", "blob", "delta", "changed": ["stream_options"]}
-    model.response  {"request": 3, "status", "usage": {...}, "cost": {...}, "stop_reason", "tool_calls_requested",
-                     "first_byte_ns", "total_ns", "attempts", "waited_ns", "cut", "digest", "bytes", "blob"}
+    model.response  {"request": 3, "status", "usage": {...}, "cost": {...}, "projected": [...], "stop_reason",
+                     "tool_calls_requested", "first_byte_ns", "total_ns", "attempts", "waited_ns", "cut", "digest", "bytes", "blob"}
     model.error     {"request": 3, "kind", "status", "why", ...}: there was no answer, or not a whole one
     model.wait      {"request": 3, "attempt": 1, "why": "HTTP 429", "wait_ns", "total_ns": of the run, parallel waits once}
     cost            {"request": 3, "usd", "units", "method", "id", "matched_model"}: once for each answer that was billed
+
+Under a privacy policy `blob` is null ("digest"), or has the text with placeholders ("redacted"): of a request its body, of an answer
+`{"parts": [["text", "..."], ["arguments", "..."]]}`. `redacted` has then the spans that were replaced. Digests are of the bytes as
+they were.
 
 `conversation` tells the conversations of a run apart by their first message; `index` is the number of messages in it.
 """
@@ -22,8 +26,10 @@ from typing import Any
 import orjson
 
 from steelyard.evidence.folder.blobs import Blobs
+from steelyard.evidence.text_rules import TextRules
 from steelyard.evidence.trace.events import EventLog
 from steelyard.evidence.trace.request_bodies import MOST_STORED_BYTES, RequestStore
+from steelyard.plan.agent_options import ModelText
 from steelyard.providers.requests import ModelRequest
 
 MOST_KEPT_BYTES = 8 << 20  # of one answer, verbatim; a longer one is recorded by its digest and its beginning
@@ -70,7 +76,8 @@ class Recorder:
 
     events: EventLog
     blobs: Blobs
-    keeps_text: bool = True  # otherwise only digests and sizes
+    model_text: ModelText = "verbatim"
+    rules: TextRules | None = None  # of "redacted"
     count: int = 0  # requests so far
     requests: RequestStore = field(init=False)
     _conversations: dict[str, int] = field(default_factory=dict)
@@ -84,8 +91,12 @@ class Recorder:
         self.count += 1
         conversation = self._conversation(request)
         stored: dict[str, Any] = {"blob": None, "delta": None}
-        if self.keeps_text:
+        if self.model_text == "verbatim":
             stored = self.requests.put(self.count, conversation, request.body)
+        elif self.rules is not None:
+            safe = self.rules.redact_json(request.data)
+            stored = self.requests.put(self.count, conversation, orjson.dumps(safe.value))
+            stored["redacted"] = safe.to_json()
         self.events.append(
             "model.request",
             "harness",
@@ -111,18 +122,30 @@ class Recorder:
         )
         return self.count
 
-    def response(self, number: int, kept: KeptBytes, payload: dict[str, Any]) -> None:
+    def response(
+        self, number: int, kept: KeptBytes, payload: dict[str, Any], parts: Sequence[Sequence[str]] = ()
+    ) -> None:
+        """`parts`: kind and text of what the model said, which are kept instead of the bytes under a privacy policy."""
         data = {
             "request": number,
             "role": "assistant",
             **payload,
             "length": kept.size,
-            **self._kept(kept),
+            **self._kept(kept, {"parts": list(parts)}),
         }
         self.events.append("model.response", "harness", data)
 
     def error(self, number: int | None, kept: KeptBytes, payload: dict[str, Any]) -> None:
-        self.events.append("model.error", "harness", {"request": number, **payload, **self._kept(kept)})
+        text = kept.beginning.decode(errors="replace")
+        stored = self._kept(kept, {"parts": [["error", text]]} if text else None)
+        self.events.append("model.error", "harness", {"request": number, **payload, **stored})
+
+    def defect(self, number: int | None, why: str) -> None:
+        """An error of the gateway itself. One without a number counts as a request of its own."""
+        self.count += number is None
+        self.events.append(
+            "model.error", "harness", {"request": number, "kind": "defect", "why": why, "status": 500}
+        )
 
     def wait(self, number: int, payload: dict[str, Any]) -> None:
         """An overloaded upstream was waited for."""
@@ -131,10 +154,15 @@ class Recorder:
     def cost(self, number: int, cost: dict[str, Any]) -> None:
         self.events.append("cost", "harness", {"request": number, **cost})
 
-    def _kept(self, kept: KeptBytes) -> dict[str, Any]:
+    def _kept(self, kept: KeptBytes, text: dict[str, Any] | None) -> dict[str, Any]:
         self._kept_bytes += len(kept.beginning)
         has_room = self._kept_bytes <= MOST_STORED_BYTES
-        return kept.to_json(self.blobs if self.keeps_text and has_room else None)
+        stored = kept.to_json(self.blobs if self.model_text == "verbatim" and has_room else None)
+        if self.rules is None or not has_room or text is None:
+            return stored
+        safe = self.rules.redact_json(text)
+        blob = self.blobs.put_bytes(orjson.dumps(safe.value)).sha256
+        return {**stored, "blob": blob, "redacted": safe.to_json()}
 
     def _conversation(self, request: ModelRequest) -> int:
         """Side requests and subagents have a beginning of their own."""

@@ -8,6 +8,14 @@ import orjson
 from aiohttp import web
 
 
+class GatewayDefect(Exception):
+    """An error of the gateway itself: it costs one request, and is recorded."""
+
+    def __init__(self, error: Exception, request: int | None = None) -> None:
+        super().__init__(f"internal error in the gateway: {type(error).__name__}")
+        self.request = request  # its number, if the request is on record
+
+
 class Refusal(Exception):
     """Sent instead of an upstream's answer."""
 

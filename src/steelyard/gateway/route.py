@@ -16,15 +16,15 @@ from steelyard.gateway.caps import CapReached, ModelBudget
 from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, replay
 from steelyard.gateway.records import Recorder
 from steelyard.gateway.server import GatewayServer
-from steelyard.gateway.upstreams import Upstream
-from steelyard.gateway.waiting import RetryPolicy, WaitClock
+from steelyard.gateway.upstream.upstreams import Upstream
+from steelyard.gateway.upstream.waiting import RetryPolicy, WaitClock
 from steelyard.providers.prices import Prices
 from steelyard.providers.requests import ModelRequest
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from steelyard.gateway.upstream_answer import Answer, OnAttempt
+    from steelyard.gateway.upstream.answer import Answer, OnAttempt
 
 CLOSE_S = 30.0
 
@@ -71,6 +71,13 @@ class Route:
         if not self.succeeded:
             self.fail(why, is_lasting=is_lasting)
 
+    async def probe(self, provider: str) -> int | None:
+        """How an upstream answers a request of the gateway's own; None if it does not. Nothing is billed for it."""
+        from steelyard.gateway.upstream.answer import probe  # noqa: PLC0415  # aiohttp, only where an agent speaks to models
+
+        assert self.server.session is not None
+        return await probe(self.server.session, self.upstreams[provider])
+
     def reach(self, cap: CapReached) -> None:
         """A cap ends the run."""
         if self.cap is None:
@@ -102,7 +109,7 @@ class Route:
         """The upstream's answer to a request that is on record, or the cassette's."""
         if self.player is not None:
             return replay(self.player, parsed)
-        from steelyard.gateway.upstream_answer import Sender  # noqa: PLC0415  # aiohttp, only where an agent speaks to models
+        from steelyard.gateway.upstream.answer import Sender  # noqa: PLC0415  # aiohttp, only where an agent speaks to models
 
         def log_wait(wait: dict[str, Any]) -> None:
             self.recorder.wait(number, wait)

@@ -6,6 +6,11 @@ Values of variables and keys of models are not here: they are read from the envi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
+
+# As it was; with keys and the operator's patterns replaced; digests and sizes alone.
+ModelText = Literal["verbatim", "redacted", "digest"]
+MODEL_TEXTS: tuple[ModelText, ...] = get_args(ModelText)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +21,8 @@ class GatewayOptions:
     record: str = ""  # the folder into which a cassette is written
     replay: str = ""  # the folder of a cassette that answers instead of a model
     cost_model: str = ""  # a CSV file with prices
-    digests_only: bool = False  # of requests and answers no text is kept
+    model_text: ModelText = "verbatim"  # of requests and answers, in the record
+    redact: tuple[str, ...] = ()  # "NAME=REGEX", of `redacted`
 
 
 NO_GATEWAY_OPTIONS = GatewayOptions()

@@ -25,8 +25,12 @@ BYTES_IN_TOKEN = 4  # of text, as a rule; used where no count is given
 class AnswerMeter:
     """Fed with every byte of one answer."""
 
-    def __init__(self, wire: str, *, is_stream: bool) -> None:
+    def __init__(self, wire: str, *, is_stream: bool, keeps_parts: bool = False) -> None:
         self.wire = wire
+        self.parts: list[list[str]] = []  # kind and text of what the model said, where they are wanted
+        self._keeps_parts = keeps_parts
+        self._parts_room = MOST_EVENT_BYTES  # characters
+        self._part_calls = 0  # calls that had begun when the last part did
         self.is_stream = is_stream
         self.usage: Usage | None = None
         self.model = ""  # as the server names the one that answered
@@ -177,7 +181,7 @@ class AnswerMeter:
     def _responses(self, event: Mapping[str, Any]) -> None:
         kind = str(event.get("type"))
         if kind.endswith(".delta") and isinstance(event.get("delta"), str):
-            self.output_chars += len(event["delta"])
+            self._take_text(kind.split(".")[1], event["delta"])
         elif kind == "response.output_item.added":
             item = _dict(event.get("item")).get("type")
             self.tool_calls += item in {"function_call", "custom_tool_call", "local_shell_call"}
@@ -224,7 +228,19 @@ class AnswerMeter:
     def _count_text(self, piece: Mapping[str, Any]) -> None:
         for name in ("text", "thinking", "partial_json", "content", "reasoning_content", "arguments"):
             if isinstance(piece.get(name), str):
-                self.output_chars += len(piece[name])
+                self._take_text(name, piece[name])
+
+    def _take_text(self, kind: str, text: str) -> None:
+        self.output_chars += len(text)
+        if not self._keeps_parts or self._parts_room <= 0 or not text:
+            return
+        text = text[: self._parts_room]
+        self._parts_room -= len(text)
+        if self.parts and self.parts[-1][0] == kind and self._part_calls == self.tool_calls:
+            self.parts[-1][1] += text
+        else:
+            self.parts.append([kind, text])
+            self._part_calls = self.tool_calls
 
     def _stop(self, reason: Any) -> None:
         if isinstance(reason, str) and reason:

@@ -26,7 +26,7 @@ _GEMINI = frozenset(
         *("code_execution", "file_search", "mcp_servers", "retrieval"),
     )
 )
-MOST_NAMES = 20
+MOST_NAMES, _NAME_CHARS = 20, 60
 
 
 class Stripped(NamedTuple):
@@ -52,13 +52,13 @@ def _tool(wire: str, tool: Any, removed: list[str]) -> Any:
         return tool
     if wire == "generate":
         hosted = [key for key in tool if _plain(key) in _GEMINI]
-        removed += hosted
+        removed += [key[:_NAME_CHARS] for key in hosted]  # `_` at will is part of such a name
         left = {key: value for key, value in tool.items() if key not in hosted}
         return left if left or not hosted else None
     kind = tool.get("type")
     is_hosted = isinstance(kind, str) and kind.startswith(_TYPES.get(wire, ()))
     if isinstance(kind, str) and (is_hosted or _runs_in_container(tool)):
-        removed.append(kind[:60])
+        removed.append(kind[:_NAME_CHARS])
         return None
     return tool
 

@@ -20,6 +20,7 @@ class Provider:
     base_path: str  # the path that a base URL of this maker has: clients append the rest
     key_names: tuple[str, ...]  # variables of the host's environment; the first one that is set counts
     key_header: str
+    models_path: str  # appended to a base URL: the list of models, which every key may read
     key_prefix: str = ""
     client_variables: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # of a base URL, of a key
 
@@ -42,6 +43,7 @@ PROVIDERS: Mapping[str, Provider] = {
             base_path="",
             key_names=("ANTHROPIC_API_KEY",),
             key_header="x-api-key",
+            models_path="/v1/models",
             client_variables=(("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"), ("ANTHROPIC_API_KEY",)),
         ),
         Provider(
@@ -50,6 +52,7 @@ PROVIDERS: Mapping[str, Provider] = {
             base_path="/v1",
             key_names=("OPENAI_API_KEY",),
             key_header="authorization",
+            models_path="/models",
             key_prefix="Bearer ",
             client_variables=(("OPENAI_BASE_URL", "OPENAI_API_BASE"), ("OPENAI_API_KEY",)),
         ),
@@ -59,6 +62,7 @@ PROVIDERS: Mapping[str, Provider] = {
             base_path="",
             key_names=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             key_header="x-goog-api-key",
+            models_path="/v1beta/models",
             client_variables=(("GOOGLE_GEMINI_BASE_URL",), ("GEMINI_API_KEY",)),
         ),
     )

@@ -1,6 +1,7 @@
 """A recorded run and its replay -> whether both come to the same result, and where they first differ.
 
-Compared in this order: identity of the environment (only noted), the change path by path, each check, the verdict.
+Compared in this order: identity of the environment (only noted), the exit code of each command that was run again, the change
+path by path, each check, the verdict. Outputs of commands are noted: clients cut and dress them in ways of their own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import orjson
 
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.evidence import Evidence
+from steelyard.evidence.trace.chain import read_events
 from steelyard.filesystem.tree import path_to_json, shown
 
 SCHEMA = "steelyard.replay/1"
@@ -38,7 +40,7 @@ _IDENTITY = (
 class Divergence:
     """The first thing that is not the same: where, what was recorded, what the replay gave."""
 
-    kind: str  # termination | path | check | verdict
+    kind: str  # termination | tool | path | check | verdict
     where: str
     recorded: Any
     replayed: Any
@@ -72,6 +74,7 @@ def compare_replay(recorded: Evidence, replayed: Evidence, verdicts: tuple[str, 
         "same": first is None,
         "divergence": None if first is None else first.to_json(),
         "change": {"recorded": digests[0], "replayed": digests[1], "same": digests[0] == digests[1]},
+        "tools": _tools(recorded, replayed),
         "checks": [
             {"id": name, "recorded": one, "replayed": other}
             for name, one, other in _checks(recorded, replayed)
@@ -87,9 +90,15 @@ def first_divergence(compared: Mapping[str, Any]) -> Divergence | None:
 
 
 def _divergences(recorded: Evidence, replayed: Evidence, verdicts: tuple[str, str]) -> Iterator[Divergence]:
-    ended = replayed.summary
-    if ended.termination != "completed":
-        yield Divergence("termination", ended.rationale, recorded.summary.termination, ended.termination)
+    summary = replayed.summary
+    if summary.termination != "completed":
+        yield Divergence("termination", summary.rationale, recorded.summary.termination, summary.termination)
+    for command, result in _repeated(replayed):
+        if not result["same_exit"]:
+            status = result["recorded"]["exit_status"]
+            ended = "an error" if status is None else f"exit code {status}"
+            where = f"event {result['recorded']['event']}, {shown(command)[:200]}"
+            yield Divergence("tool", where, ended, f"exit code {result['exit_status']}")
     before, after = _by_path(recorded.change), _by_path(replayed.change)
     for path in sorted(before.keys() | after.keys()):
         if before.get(path, "unchanged") != after.get(path, "unchanged"):
@@ -99,6 +108,46 @@ def _divergences(recorded: Evidence, replayed: Evidence, verdicts: tuple[str, st
             yield Divergence("check", name, one, other)
     if verdicts[0] != verdicts[1]:
         yield Divergence("verdict", recorded.folder.run_id, *verdicts)
+
+
+def _repeated(replayed: Evidence) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Each command that was run again, with its result."""
+    commands: dict[str, str] = {}
+    for event in read_events(replayed.folder.events):
+        payload = event.payload
+        if event.type == "tool.call" and payload.get("source") == "replay":
+            commands[payload["id"]] = str(payload["input"]["command"])
+        elif event.type == "tool.result" and payload.get("source") == "replay":
+            yield commands.get(payload["id"], ""), payload
+
+
+def _tools(recorded: Evidence, replayed: Evidence) -> dict[str, Any] | None:
+    """None for a replay of the changes alone."""
+    if not replayed.manifest["agent"]["parameters"].get("replay", {}).get("tools"):
+        return None
+    calls = sum(
+        1
+        for event in read_events(recorded.folder.events)
+        if event.type == "tool.call"
+        and event.payload.get("kind") == "execute"
+        and not event.payload.get("whole_agent")
+    )
+    repeated = list(_repeated(replayed))
+    other = next(((command, one) for command, one in repeated if not one["same_output"]), None)
+    return {
+        "recorded": calls,
+        "repeated": len(repeated),
+        "same_exit": sum(bool(one["same_exit"]) for _, one in repeated),
+        "same_output": sum(bool(one["same_output"]) for _, one in repeated),
+        "first_output": None
+        if other is None
+        else {
+            "event": other[1]["recorded"]["event"],
+            "command": other[0],
+            "recorded": other[1]["recorded"]["output"],
+            "replayed": other[1]["output"],
+        },
+    }
 
 
 def _by_path(change: Change) -> dict[str, Any]:

@@ -33,6 +33,7 @@ LATEST = "latest"
 LONGEST_S = 1800.0
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.+-]{0,60}")
 _LAST_CHARS = 1500  # of what a package manager printed, in a message
+_CONSTRAINTS = Path(__file__).parent / "constraints"
 
 
 def install(client: str, package: Package, version: str = "") -> Path:
@@ -104,6 +105,9 @@ def _pypi(folder: Path, package: Package, version: str) -> dict[str, str]:
     line = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
     line += ["--only-binary=:all:", *(f"--no-binary={name}" for name in package.built)]
     line += ["--target", str(packages), "--report", str(report)]
+    # pip finds versions that fit together by trying; for OpenHands it downloads hundreds and comes to no end.
+    pinned = _CONSTRAINTS / f"{package.name}-{version}.txt"
+    line += ["--constraint", str(pinned)] if pinned.is_file() else []
     _run([*line, f"{package.name}=={version}", *package.extra], package.name)
     installed = json.loads(report.read_text())["install"]
     report.unlink()

@@ -11,8 +11,8 @@ from dataclasses import replace
 from steelyard.agents.catalogue import find_agent
 from steelyard.errors import OperatorFault
 from steelyard.evidence.redact import SHORTEST_BYTES, is_redacted
-from steelyard.gateway.upstreams import check_gateway_options, upstreams_for
-from steelyard.plan.agent_options import NO_GATEWAY_OPTIONS, AgentOptions, GatewayOptions
+from steelyard.gateway.upstream.upstreams import check_gateway_options, upstreams_for
+from steelyard.plan.agent_options import MODEL_TEXTS, NO_GATEWAY_OPTIONS, AgentOptions, GatewayOptions
 
 
 def add_agent_options(parser: argparse.ArgumentParser) -> None:
@@ -65,9 +65,18 @@ def add_gateway_options(parser: argparse.ArgumentParser) -> None:
         help="prices of the operator's own, of models, execution, people and overhead: a CSV file with action_type, unit, unit_price",
     )
     group.add_argument(
-        "--no-model-text",
-        action="store_true",
-        help="record digests and sizes of requests and answers, and not their text",
+        "--model-text",
+        choices=MODEL_TEXTS,
+        default=MODEL_TEXTS[0],
+        help="what is recorded of requests and answers: their text (the default); the text with keys and --redact patterns "
+        "replaced, also in the events of the agent; or digests and sizes alone",
+    )
+    group.add_argument(
+        "--redact",
+        action="append",
+        default=[],
+        metavar="NAME=REGEX",
+        help="with --model-text redacted: replace what matches by [redacted:NAME]; may be repeated",
     )
     either = group.add_mutually_exclusive_group()
     either.add_argument(
@@ -90,7 +99,14 @@ def agent_options(args: argparse.Namespace) -> AgentOptions:
         tuple(args.agent_host),
         tuple(args.agent_path),
         tuple(args.agent_provider),
-        GatewayOptions(tuple(args.upstream), args.record, args.replay, args.cost_model, args.no_model_text),
+        GatewayOptions(
+            tuple(args.upstream),
+            args.record,
+            args.replay,
+            args.cost_model,
+            args.model_text,
+            tuple(args.redact),
+        ),
     )
 
 
@@ -115,7 +131,7 @@ def check_agents(texts: Sequence[str], options: AgentOptions) -> None:
         )
     if replace(options.gateway, cost_model="") != NO_GATEWAY_OPTIONS and not speaks:
         raise OperatorFault(
-            "--upstream, --record, --replay and --no-model-text are for agents that reach models through the gateway, and "
+            "--upstream, --record, --replay, --model-text and --redact are for agents that reach models through the gateway, and "
             "none of these does; --agent-provider NAME opens it"
         )
     for name in sorted(unredacted):

@@ -21,7 +21,7 @@ import hashlib
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +33,7 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.folder.blobs import bounded
 from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import NO_SECRETS, Secrets
+from steelyard.evidence.text_rules import TextRules
 from steelyard.evidence.trace.chain import GENESIS, MAX_LINE, ChainBreak, Event, read_events, verify_chain
 from steelyard.evidence.trace.json_safe import json_safe
 
@@ -75,10 +76,11 @@ Subscriber = Callable[[Event], None]
 class EventLog:
     """Appends events, from any thread; each is one write(2), so that a crash can only cut the last line."""
 
-    def __init__(self, path: Path, secrets: Secrets = NO_SECRETS) -> None:
+    def __init__(self, path: Path, secrets: Secrets = NO_SECRETS, rules: TextRules | None = None) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._fd = os.open(path, flags, 0o600)
         self._secrets = secrets  # values that no event shows
+        self._rules = rules  # of a privacy policy, for what the agent wrote
         self._lock = threading.RLock()  # a subscriber may append
         self._subscribers: list[Subscriber] = []
         self._undelivered: deque[Event] = deque()
@@ -108,7 +110,13 @@ class EventLog:
         if type not in EVENT_TYPES or actor not in ACTORS:
             raise ValueError(f"no such event: {type} by {actor}")
         given = _json(payload)
-        stored, spans = redact_keys(self._secrets.redact(given))
+        ruled: Mapping[str, int] = {}
+        allowed = given
+        if self._rules is not None and actor == "agent":
+            safe = self._rules.redact_json(orjson.loads(given))
+            ruled = Counter(span.rule for span in safe.spans)
+            allowed = _json(safe.value) if safe.total else given
+        stored, spans = redact_keys(self._secrets.redact(allowed))
         with self._lock:
             t = max(self.now(), self._last + 1)
             at, prev = self._time_of_day(), self._head
@@ -126,7 +134,7 @@ class EventLog:
                 event = Event(seq, t, at, type, actor, orjson.loads(stored), prev, digest)
                 self._undelivered.append(event)
             if stored is not given:
-                self._append_redaction(seq, given, spans)
+                self._append_redaction(seq, given, {**ruled, **spans})
             if self._subscribers:
                 self._deliver()
             return seq

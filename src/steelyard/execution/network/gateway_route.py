@@ -16,10 +16,11 @@ from steelyard.contract.parse.host_variables import secret_host_values
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault, LastingFault
 from steelyard.evidence.redact import Secrets
+from steelyard.evidence.text_rules import TextRules, read_patterns
 from steelyard.execution.alerts import stop_for_models
 from steelyard.execution.live_run import LiveRun
 from steelyard.gateway.address import GatewayAddress, draw_key
-from steelyard.gateway.upstreams import Upstream, upstreams_for
+from steelyard.gateway.upstream.upstreams import Upstream, upstreams_for
 from steelyard.plan.trial import Trial
 
 if TYPE_CHECKING:
@@ -50,6 +51,12 @@ def secrets_of(trial: Trial, agent: Agent) -> Secrets:
     return Secrets({**secret_host_values(trial.contract), **agent.resources.env, **keys})
 
 
+def text_rules(trial: Trial) -> TextRules | None:
+    """What is replaced in the texts of models and of the agent; None unless the operator wants that."""
+    options = trial.options.gateway
+    return TextRules(read_patterns(options.redact)) if options.model_text == "redacted" else None
+
+
 def open_route(run: LiveRun) -> None:
     """Before the sandbox starts; the run's end closes it."""
     if run.gateway is None:
@@ -73,7 +80,7 @@ def open_route(run: LiveRun) -> None:
         run.gateway.key,
         gateway_server(),
         _upstreams(run.trial, run.agent),
-        Recorder(run.events, run.blobs, keeps_text=not run.trial.options.gateway.digests_only),
+        Recorder(run.events, run.blobs, run.trial.options.gateway.model_text, text_rules(run.trial)),
         ModelBudget(caps),
         prices,
         **_cassette(run),
@@ -125,7 +132,8 @@ def describe_gateway(trial: Trial, agent: Agent) -> dict[str, Any] | None:
         "mode": "replay" if options.replay else "record" if options.record else "live",
         "cassette": options.replay or options.record or None,
         "upstreams": {name: one.url for name, one in _upstreams(trial, agent).items()},
-        "keeps_text": not options.digests_only,
+        "model_text": options.model_text,
+        "redaction": None if (rules := text_rules(trial)) is None else rules.digest,
         "prices": {"id": prices_of(trial).id, "fallback": FALLBACK},
     }
 

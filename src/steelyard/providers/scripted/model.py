@@ -148,7 +148,8 @@ async def answer(model: ScriptedModel, request: web.BaseRequest) -> web.StreamRe
     body = await request.content.read()
     if endpoint.wire == "models":
         return web.json_response(
-            {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
+            {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []},
+            status=model.script.models_status,
         )
     data = json.loads(body)
     if endpoint.wire == "count_tokens":

@@ -5,6 +5,7 @@
     turns: [REPLY, ...]                     by the place in the conversation, for agents; with
     branches: [{match: REGEX, turns: [..]}] conversations of their own: the opening of a subagent's matches
     usage: {tokens_in: 1000, tokens_out: 50, cache_read: 0, cache_write: 0, reasoning: 0}     billed for each reply
+    models_status: 403                      the status of the list of models, otherwise 200
     side: "ok"                              the answer to requests beside the conversation, which offer no tools
 
 The turn is read from the conversation: the ids of calls that were made, and the texts that were said. So retries, side
@@ -27,7 +28,7 @@ REPLY_KEYS = frozenset(
         *("status", "headers", "body", "fault", "delay_s", "drip_s", "endless", "chunk_delay_s"),
     }
 )
-SCRIPT_KEYS = frozenset({"turns", "branches", "usage", "side", "replies"})
+SCRIPT_KEYS = frozenset({"turns", "branches", "usage", "side", "replies", "models_status"})
 FAULT_KEYS = frozenset(
     {"status", "retry_after", "times", "drop", "hang", "malformed", "content_length", "chunk_bytes"}
 )
@@ -54,6 +55,7 @@ class Script:
     replies: Mapping[str, Sequence[Reply]] = field(default_factory=dict)  # by model
     usage: Mapping[str, int] | None = None
     side: str = "ok"
+    models_status: int = 200
     _given: dict[str, int] = field(default_factory=dict)
     _faulted: dict[tuple[int, int], int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -174,7 +176,13 @@ def _full(script: Mapping[str, Any]) -> Script:
         branches.append((re.compile(branch["match"]), branch["turns"]))
     if not turns and not branches:
         raise ValueError("a script without replies: give `turns` a list")
-    return Script(turns, branches, usage=_usage(script.get("usage")), side=str(script.get("side", "ok")))
+    return Script(
+        turns,
+        branches,
+        usage=_usage(script.get("usage")),
+        side=str(script.get("side", "ok")),
+        models_status=int(script.get("models_status", 200)),
+    )
 
 
 def _usage(usage: Any) -> Mapping[str, int] | None:

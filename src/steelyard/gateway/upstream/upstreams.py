@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from steelyard.errors import OperatorFault
+from steelyard.evidence.text_rules import read_patterns
 from steelyard.plan.agent_options import GatewayOptions
 from steelyard.providers.provider import PROVIDERS, Provider
 
@@ -48,6 +49,7 @@ def upstreams_for(
 
 def check_gateway_options(options: GatewayOptions) -> None:
     """Raises OperatorFault for a cassette or a price list that cannot be used."""
+    _check_privacy(options)
     if not options.record and not options.replay and not options.cost_model:
         return
     from steelyard.gateway.cassette import check_record, check_replay  # noqa: PLC0415  # only where one is named
@@ -59,6 +61,17 @@ def check_gateway_options(options: GatewayOptions) -> None:
         check_replay(Path(options.replay))
     if options.cost_model:
         read_cost_model(Path(options.cost_model))
+
+
+def _check_privacy(options: GatewayOptions) -> None:
+    if options.redact:
+        if options.model_text != "redacted":
+            raise OperatorFault("--redact is for --model-text redacted")
+        read_patterns(options.redact)
+    if options.record and options.model_text != "verbatim":
+        raise OperatorFault(
+            f"--record keeps the whole text of models, and --model-text {options.model_text} does not"
+        )
 
 
 def _chosen(options: GatewayOptions) -> dict[str, str]:

@@ -13,16 +13,24 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
+from aiohttp import (
+    ClientConnectorError,
+    ClientError,
+    ClientResponse,
+    ClientSession,
+    ClientTimeout,
+    ConnectionTimeoutError,
+)
 from yarl import URL
 
-from steelyard.gateway.scrub import KeyScrubber
-from steelyard.gateway.upstreams import Upstream
-from steelyard.gateway.waiting import OVERLOADED, RetryPolicy, WaitClock
+from steelyard.gateway.upstream.scrub import KeyScrubber
+from steelyard.gateway.upstream.upstreams import Upstream
+from steelyard.gateway.upstream.waiting import OVERLOADED, RetryPolicy, WaitClock
 from steelyard.providers.endpoints import Endpoint
 
 CHUNK_BYTES = 1 << 16
 MOST_ERROR_BYTES = 64 << 10  # of the body of an error
+PROBE_S = 30.0
 SENT = (
     *("content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta", "openai-beta"),
     *("x-goog-api-client", "x-stainless-lang", "x-stainless-package-version"),
@@ -40,7 +48,7 @@ def _unheard(*, is_asked: bool) -> None:
 
 
 class UpstreamFailure(Exception):
-    """No answer: `kind` is "connection", "timeout" or "dropped"."""
+    """No answer: `kind` is "connection" (none was made), "timeout" or "dropped"."""
 
     def __init__(self, kind: str, why: str) -> None:
         super().__init__(why)
@@ -162,14 +170,16 @@ class Sender:
                 timeout=timeout,
                 proxy=proxy,
             )
+        except (ConnectionTimeoutError, ClientConnectorError) as error:
+            raise UpstreamFailure("connection", f"no connection: {type(error).__name__}") from error
         except TimeoutError as error:
             raise UpstreamFailure("timeout", "the upstream did not answer in time") from error
-        except (ClientError, OSError) as error:
-            raise UpstreamFailure("connection", f"no connection: {type(error).__name__}") from error
+        except (ClientError, OSError) as error:  # it had the request, or a part of it
+            raise UpstreamFailure("dropped", f"the connection broke: {type(error).__name__}") from error
 
     async def _begin(self, response: ClientResponse, upstream: Upstream) -> Answer:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise UpstreamFailure("connection", "a compressed answer, which was not requested")
+            raise UpstreamFailure("dropped", "a compressed answer, which was not requested")
         rest = _chunks(response, upstream)
         if response.status in OVERLOADED:
             first = b""
@@ -180,6 +190,22 @@ class Sender:
         else:
             first = await anext(rest, b"")
         return Answer(response.status, response.headers, first, rest)
+
+
+async def probe(session: ClientSession, upstream: Upstream) -> int | None:
+    """The status of a request in which nothing is the agent's, for the list of models; None if no answer comes."""
+    headers = {**upstream.key_headers, "anthropic-version": "2023-06-01", "accept-encoding": "identity"}
+    try:
+        async with session.get(
+            upstream.url + upstream.provider.models_path,
+            headers=headers,
+            allow_redirects=False,
+            timeout=ClientTimeout(total=PROBE_S),
+            proxy=upstream.proxy,
+        ) as response:
+            return response.status
+    except (TimeoutError, ClientError, OSError, ValueError):
+        return None
 
 
 async def _chunks(response: ClientResponse, upstream: Upstream) -> AsyncIterator[bytes]:

@@ -1,0 +1,129 @@
+r"""Texts of models and agents under a privacy policy -> the same texts with placeholders, and the spans that were replaced.
+
+    TextRules({"mail": r"[\w.]+@[\w.]+"}).redact_json({"a": ["to a@b.c"]})
+        -> {"a": ["to [redacted:mail]"]}, [Span("a[0]", 3, 5, "mail")]
+
+The rules are the forms of keys (`key_rules.py`) and the operator's patterns. Every text in a JSON value is searched by itself, as
+it is after the escapes of JSON are undone. A span counts characters of the text as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from steelyard.errors import OperatorFault
+from steelyard.evidence.key_rules import RULES, rules_digest
+
+MOST_SPANS = 1000  # in one record; the rest is only counted
+MOST_PATTERNS = 100
+MOST_DEPTH = 200  # of a value that the agent wrote; what is nested deeper is left out
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
+_WHERE_CHARS = 200
+
+
+class Span(NamedTuple):
+    where: str  # the place of the text: "messages[2].content[0].text"
+    start: int
+    length: int
+    rule: str
+
+
+class RedactedValue(NamedTuple):
+    value: Any
+    spans: list[Span]
+    total: int  # of all spans, those that are not listed included
+
+    def to_json(self) -> dict[str, Any]:
+        """For an event."""
+        return {"count": self.total, "spans": [list(one) for one in self.spans]}
+
+
+@dataclass(frozen=True)
+class TextRules:
+    """Compiled once for a run."""
+
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    _names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    _either: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        keys = [(rule.name, rule.pattern.decode()) for rule in RULES]
+        rules = [*keys, *sorted(self.patterns.items())]
+        either = "|".join(f"(?P<rule{number}>{pattern})" for number, (_, pattern) in enumerate(rules))
+        object.__setattr__(self, "_names", tuple(name for name, _ in rules))
+        object.__setattr__(self, "_either", re.compile(either))
+
+    @property
+    def digest(self) -> str:
+        """Two runs with one digest redact alike."""
+        text = "\n".join(f"{name}={pattern}" for name, pattern in sorted(self.patterns.items()))
+        return hashlib.sha256(f"{rules_digest()}\n{text}".encode()).hexdigest()
+
+    def redact_json(self, value: Any) -> RedactedValue:
+        found = _Found()
+        return RedactedValue(self._walked(value, "", found, 0), found.spans, found.count)
+
+    def _walked(self, value: Any, where: str, found: _Found, depth: int) -> Any:
+        if depth > MOST_DEPTH:
+            found.add(Span(where[:_WHERE_CHARS], 0, 0, "depth"))
+            return "[redacted:depth]"
+        if isinstance(value, str):
+            return self._text(value, where, found)
+        if isinstance(value, Mapping):
+            return {
+                self._text(str(name), f"{where}.key", found): self._walked(
+                    one, f"{where}.{name}" if where else str(name), found, depth + 1
+                )
+                for name, one in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [
+                self._walked(one, f"{where}[{number}]", found, depth + 1) for number, one in enumerate(value)
+            ]
+        return value
+
+    def _text(self, text: str, where: str, found: _Found) -> str:
+        def replaced(match: re.Match[str]) -> str:
+            if not match[0]:
+                return ""
+            name = next(name for number, name in enumerate(self._names) if match[f"rule{number}"] is not None)
+            found.add(Span(where[:_WHERE_CHARS], match.start(), len(match[0]), name))
+            return f"[redacted:{name}]"
+
+        return self._either.sub(replaced, text)
+
+
+class _Found:
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.count = 0
+
+    def add(self, span: Span) -> None:
+        self.count += 1
+        if len(self.spans) < MOST_SPANS:
+            self.spans.append(span)
+
+
+def read_patterns(texts: tuple[str, ...]) -> dict[str, str]:
+    """`NAME=REGEX` of the command line; raises OperatorFault for one that cannot be used."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, pattern = text.partition("=")
+        if not equals or not pattern or not _NAME.fullmatch(name):
+            raise OperatorFault(f"--redact {text}: write NAME=REGEX, the name of letters, digits, _ and -")
+        if name in found:
+            raise OperatorFault(f"--redact {name}: the name is given twice")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise OperatorFault(f"--redact {name}: not a regular expression: {error}") from error
+        if re.compile(pattern).groupindex or re.compile(pattern).groups:
+            raise OperatorFault(f"--redact {name}: write groups as (?:...)")
+        found[name] = pattern
+    if len(found) > MOST_PATTERNS:
+        raise OperatorFault(f"--redact: at most {MOST_PATTERNS} patterns")
+    return found
