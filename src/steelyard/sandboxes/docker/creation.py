@@ -56,10 +56,14 @@ def creation(engine: Engine, spec: SandboxSpec, image: str, token: str) -> dict[
     }
 
 
-def _proc(engine: Engine) -> dict[str, Any]:
-    """All of /proc read-only; where SELinux labels containers, the runtime itself writes to it as the last thing."""
+def is_proc_read_only(engine: Engine) -> bool:
+    """Podman has no such setting; where SELinux labels containers, the runtime itself writes to /proc last."""
     labelled = any("name=selinux" in str(option) for option in engine.info.get("SecurityOptions") or ())
-    return {} if labelled else {"ReadonlyPaths": list(READ_ONLY_PATHS)}
+    return engine.version.name != "podman" and not labelled
+
+
+def _proc(engine: Engine) -> dict[str, Any]:
+    return {"ReadonlyPaths": list(READ_ONLY_PATHS)} if is_proc_read_only(engine) else {}
 
 
 def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]:
