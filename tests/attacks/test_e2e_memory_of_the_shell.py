@@ -1,7 +1,7 @@
 """The tested program writes code into the shell that waits for the check, and ends the check: the shell then exits with 0.
 
-ask.py protects its own memory, but a shell between Steelyard and ask.py would not. Contracts that compare a program's output from
-another process start that process with `exec`, so that no shell remains.
+In a sandbox /proc is read-only, so no process writes to the memory of another one (test_sandbox_memory). ask.py also keeps its memory
+from being read, and the bundled contracts start it with `exec`, so that no shell remains: that holds in every sandbox.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CONTRACTS = [path.parent for path in sorted(EXAMPLES.glob("*/hidden/ask.py"))]
+ASKED = "exec python3 -I -B tests/hidden/ask.py"
 
 # mov eax, 231 (exit_group); xor edi, edi; syscall
 PROGRAM = """
@@ -41,10 +42,15 @@ time.sleep(5)
 """
 
 
+@pytest.mark.parametrize(
+    "command", [ASKED, f'"{ASKED.removeprefix("exec ")}; exit $?"'], ids=["exec", "a_shell_waits"]
+)
 def test_a_program_that_rewrites_the_waiting_shell_does_not_choose_the_exit_code(
-    tmp_path: Path, steelyard: Callable[..., Any]
+    tmp_path: Path, steelyard: Callable[..., Any], command: str
 ) -> None:
-    contract = EXAMPLES / "python-upgrade"
+    contract = shutil.copytree(EXAMPLES / "python-upgrade", tmp_path / "contract")
+    text = (contract / "contract.yaml").read_text()
+    (contract / "contract.yaml").write_text(text.replace(ASKED, command))
     tree = shutil.copytree(contract / "repo", tmp_path / "tree")
     patch = ["git", "apply", "--unsafe-paths", f"--directory={tree}", str(contract / "reference.patch")]
     subprocess.run(patch, cwd="/", check=True)
@@ -58,4 +64,4 @@ def test_a_program_that_rewrites_the_waiting_shell_does_not_choose_the_exit_code
 @pytest.mark.parametrize("contract", [folder.parent for folder in CONTRACTS], ids=lambda path: path.name)
 def test_no_shell_waits_for_a_bundled_check_that_protects_its_memory(contract: Path) -> None:
     text = (contract / "contract.yaml").read_text()
-    assert text.count("tests/hidden/ask.py") == text.count("cmd: exec python3 -I -B tests/hidden/ask.py") == 1
+    assert text.count("tests/hidden/ask.py") == text.count(f"cmd: {ASKED}") == 1

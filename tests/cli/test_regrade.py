@@ -173,6 +173,35 @@ def test_a_signed_run_takes_gradings_of_its_own_key_alone(
     assert steelyard("verify", line["run"]).code == 0
 
 
+def test_of_a_folder_a_signed_run_is_named_and_the_others_are_graded(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    contract, runs = author.write(), tmp_path / "runs"
+    signed = tried(steelyard, contract, "reference", "--out", runs, "--sign", new_key(tmp_path / "key.pem"))
+    other = tried(steelyard, contract, "reference", "--out", runs)
+    said = steelyard("regrade", runs)
+    assert said.code == 0, said.err
+    assert f"skipped  {signed['run']}" in said.out
+    assert "give --sign KEY" in said.out
+    assert [len(gradings(line)) for line in (signed, other)] == [1, 2]
+    lines = steelyard("regrade", runs, "--json").lines
+    assert [line["run"] for line in lines if "skipped" in line] == [signed["run"]]
+
+
+def test_of_a_folder_a_run_without_its_contract_is_named_and_the_others_are_graded(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    runs, elsewhere = tmp_path / "runs", {"STEELYARD_CACHE": str(tmp_path / "elsewhere")}
+    lost = tried(steelyard, author.write(brief="Other words."), "noop", "--out", runs)
+    kept = steelyard(
+        "run", author.write(), "--agent", "reference", "--out", runs, "--json", env=elsewhere
+    ).line
+    said = steelyard("regrade", runs, env=elsewhere)
+    assert said.code == 0, said.err
+    assert f"skipped  {lost['run']}" in said.out
+    assert [len(gradings(line)) for line in (lost, kept)] == [1, 2]
+
+
 def test_a_grader_that_executes_does_so_again_in_the_sandbox_of_the_run(
     steelyard: Steelyard, author: Author, tmp_path: Path
 ) -> None:
@@ -204,7 +233,7 @@ def test_a_run_whose_contract_is_in_no_cache_asks_for_it(
 ) -> None:
     line = tried(steelyard, author.write())
     said = steelyard("regrade", line["run"], env={"STEELYARD_CACHE": str(tmp_path / "empty")})
-    assert (said.code, "name it with --contract" in said.err) == (2, True)
+    assert (said.code, "name its folder with --contract" in said.err) == (2, True)
     assert len(gradings(line)) == 1
 
 

@@ -87,7 +87,8 @@ def test_a_removal_needs_a_reason_and_is_shown(steelyard: Steelyard, planned: Pa
     where = ("--runs", tmp_path / "runs")
     assert steelyard("study", "remove", planned, "sum", *where).code == 2
     assert (
-        steelyard("study", "remove", planned, "sum", "--why", "its check reads the clock", *where).code == 0
+        steelyard("study", "remove", planned, "sum", "--reason", "its check reads the clock", *where).code
+        == 0
     )
     status = steelyard("study", "status", planned, *where, "--json").line
     assert status["removed"] == {"sum": "its check reads the clock"}

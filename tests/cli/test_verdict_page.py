@@ -58,7 +58,7 @@ def test_a_review_stands_beside_the_result_and_the_record_still_holds(
     author: Author, script: Callable[[str], str], steelyard: Steelyard
 ) -> None:
     run = steelyard("run", author.write(), "--agent", script(FIX), "--json").line
-    said = steelyard("review", "last", "--verdict", "fail", "--reviewer", "ada", "--minutes", "2", "--json")
+    said = steelyard("review", "last", "--verdict", "fail", "--by", "ada", "--minutes", "2", "--json")
     assert (said.code, said.line["judgment"], said.line["minutes"]) == (0, "fail", 2.0)
     shown = steelyard("show", "last", "--json").line
     assert (shown["verdict"], shown["reward"]) == (run["verdict"], run["reward"]) == ("pass", 1.0)
@@ -73,13 +73,13 @@ def test_a_review_stands_beside_the_result_and_the_record_still_holds(
     [
         (("review",), "name a RUN"),
         (("review", "last"), "give --verdict"),
-        (("review", "last", "--verdict", "pass"), "give --reviewer"),
+        (("review", "last", "--verdict", "pass"), "give --by"),
         (
-            ("review", "last", "--verdict", "pass", "--reviewer", "ada", "--minutes", "nan"),
+            ("review", "last", "--verdict", "pass", "--by", "ada", "--minutes", "nan"),
             "minutes is a number",
         ),
         (
-            ("review", "last", "--verdict", "pass", "--reviewer", "ada", "--adjudicate"),
+            ("review", "last", "--verdict", "pass", "--by", "ada", "--adjudicate"),
             "nothing to adjudicate",
         ),
         (("show", "--why"), "--why needs a RUN"),

@@ -122,6 +122,20 @@ def test_an_output_that_does_not_parse_has_no_reward(graded: Graded) -> None:
     assert (evaluation(line)["validity"]["output_parseable"], evaluation(line)["reward"]) == (False, 0.0)
 
 
+def test_an_output_without_a_declared_format_that_is_not_what_its_suffix_says_is_noted(
+    graded: Graded,
+) -> None:
+    line = graded(
+        "set -- 1.0\n" + REWARD,
+        agent=FIX + "echo '{' > out.json\n",
+        expected_output_path="/workspace/out.json",
+    )
+    assert (line["reward"], line["verdict"]) == (1.0, "pass")
+    assert line["validity"]["output_parseable"] is True
+    (note,) = line["validity"]["errors"]
+    assert note.startswith("/workspace/out.json is not json: ")
+
+
 def test_a_verifier_that_rewards_a_missing_output_is_an_error_in_gates_and_status(
     graded: Graded, steelyard: Steelyard
 ) -> None:

@@ -226,6 +226,13 @@ def test_a_risky_operation_says_how_it_was_written(written: str, format_: str) -
     assert tag.attributes == {"format": format_, "class": "destructive"}
 
 
+def test_a_patch_that_does_not_apply_is_a_conflict_and_not_a_missing_patch() -> None:
+    refused = ShortEvent(4, "patch.apply", {"refused": "patch failed: a.py:1"})
+    verdict = decided(patch("fail"), facts=RunFacts(changed=0, events=(refused,)))
+    assert "patch_conflict" in verdict.tags
+    assert "no_patch" not in verdict.tags
+
+
 def test_an_acceptance_failure_names_its_layer() -> None:
     facts = RunFacts(layers={"unit": "integration"})
     (tag,) = decided(graded("fail", executed=executed(failing=["t::a"])), facts=facts).failure_modes

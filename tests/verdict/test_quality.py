@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from steelyard.contract.catalogue import POLICY_NAME, GraderEntry
 from steelyard.contract.model import ContractScore, Envelope, Quality
+from steelyard.contract.parse.entries import MOST_WEIGHT, Weight
 from steelyard.evidence.finding import Finding
 from steelyard.graders.checks.command import Command
 from steelyard.graders.files.allowed_paths import AllowedPaths
@@ -220,6 +221,21 @@ def test_every_number_is_within_0_and_1_and_no_failure_passes(
     if any(one.gates and one.grade.outcome != "pass" for one in grades):
         assert verdict.verdict in ("fail", "error")
         assert rule["reward"] == "contract" or not verdict.reward
+
+
+@given(st.floats(), st.floats(), some_rules())
+def test_any_number_as_a_weight_or_a_score_is_refused_or_gives_numbers_within_0_and_1(
+    weight: float, score: float, rule: dict[str, Any]
+) -> None:
+    """NaN, infinities, negative and huge numbers are refused where they enter: in a contract, and by a grader."""
+    try:
+        accepted = TypeAdapter(Weight).validate_python(weight)
+        one = graded("fail", score, weight=accepted, required=False)
+    except ValueError:
+        assert not (0 <= weight <= MOST_WEIGHT and 0 <= score <= 1)
+        return
+    verdict = decided(graded(), one, **rule)
+    assert all(one is None or 0 <= one <= 1 for one in (verdict.score, verdict.reward, verdict.mean_score))
 
 
 @given(some_grades(), some_rules(), st.data())

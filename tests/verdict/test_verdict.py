@@ -146,6 +146,21 @@ def test_an_agent_that_crashed_has_a_failed_badge_and_the_verdict_of_its_patch()
     assert (verdict.verdict, verdict.badge, verdict.patch_verdict) == ("pass", "FAIL", None)
 
 
+@pytest.mark.parametrize(
+    ("grades", "findings"),
+    [
+        ([graded("fail", type="trace", required=False, weight=0.0, name="conduct")], []),
+        ([], [Finding("safety_destructive", "violation", "event 7", "rm -rf /")]),
+    ],
+    ids=["trace", "alert"],
+)
+def test_a_run_that_finished_with_a_failed_metric_or_a_violation_has_a_failed_badge(
+    grades: list[Graded], findings: list[Finding]
+) -> None:
+    run = GradedRun([PATCH, graded(), *grades], findings, SUCCESS, "completed")
+    assert decide(run, Rule()).badge == "FAIL"
+
+
 def test_a_build_without_checks_says_so() -> None:
     verdict = decide(GradedRun([PATCH, graded()], [], SUCCESS, "completed"), Rule())
     assert verdict.gates is not None

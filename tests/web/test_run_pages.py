@@ -72,15 +72,15 @@ def _check_tabs(viewer: Viewer, line: dict[str, Any]) -> None:
 
 def _check_review(viewer: Viewer, run: str) -> None:
     address = f"/run/{run}/review"
-    wrong = viewer.post(address, {"judgment": "maybe", "reviewer": "ada", "notes": "kept"})
+    wrong = viewer.post(address, {"judgment": "maybe", "by": "ada", "reason": "kept"})
     assert wrong.status == 400
     assert "Not saved" in wrong.text
     assert "kept" in wrong.text
     said = {
         "judgment": "fail",
-        "reviewer": "ada",
+        "by": "ada",
         "categories": "missing_test, style",
-        "notes": "no test",
+        "reason": "no test",
         "minutes": "2.5",
     }
     saved = viewer.post(address, said)
@@ -95,7 +95,7 @@ def _check_review(viewer: Viewer, run: str) -> None:
         "people reject what the checks accept",
     ):
         assert part in page, part
-    alone = viewer.post(address, {"judgment": "pass", "reviewer": "grace", "adjudicate": "yes"})
+    alone = viewer.post(address, {"judgment": "pass", "by": "grace", "adjudicate": "yes"})
     assert "no disagreement between reviewers" in alone.text
 
 

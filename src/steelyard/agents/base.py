@@ -177,7 +177,7 @@ class Turn:
 
 
 class Session(Protocol):
-    """One agent in one trial. Its processes live on between turns; after a step every process is killed."""
+    """One agent in one trial. Its processes live on between turns; after a step every process is counted and killed."""
 
     def respond(self, turn: Turn) -> Ending:
         """Work on one message until done."""

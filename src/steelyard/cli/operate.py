@@ -6,13 +6,13 @@ Works on run folders, so from any terminal that sees them. Every decision needs 
 from __future__ import annotations
 
 import argparse
-import getpass
 from collections.abc import Mapping, Sequence
 
 from rich.markup import escape
 from rich.text import Text
 
 from steelyard.cli.console.output import console, print_json
+from steelyard.cli.options.decision_options import add_decision_options, deciding_person, written_reason
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.folder import find_run, find_runs
@@ -35,8 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "decision", nargs="?", choices=CHOICES, help="without it, the alert and its evidence are shown"
     )
-    parser.add_argument("--reason", metavar="TEXT", help="why; needed with a decision")
-    parser.add_argument("--by", metavar="NAME", help="who decides (default: your user name)")
+    add_decision_options(parser, reason="needed with a decision")
     parser.add_argument(
         "--category", choices=CATEGORIES, default="other", help="what kind of reason (default other)"
     )
@@ -65,10 +64,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _decision(args: argparse.Namespace) -> Decision:
-    by = args.by or getpass.getuser()
-    if not args.reason or not args.reason.strip():
+    if not written_reason(args):
         raise OperatorFault(f"`{args.decision}` needs a reason: --reason TEXT")
-    return make_decision(args.decision, by, args.reason, args.category)
+    return make_decision(args.decision, deciding_person(args), args.reason, args.category)
 
 
 def _decide(held: HeldRun, decision: Decision, *, as_json: bool) -> int:

@@ -85,7 +85,12 @@ class _Chosen(NamedTuple):
     broken: list[Evidence]
     unsealed: list[RunFolder]
     others: list[Evidence]  # of contracts that were not given
-    unavailable: list[OperatorFault]  # runs whose contract the cache does not have, and why
+    refused: list[_Refused]  # the cache does not have their contract, or a grading would break their record
+
+
+class _Refused(NamedTuple):
+    folder: RunFolder
+    fault: OperatorFault
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,9 +101,8 @@ def run(args: argparse.Namespace) -> int:
     with name_faults_as_typed(typed):
         contracts = _Contracts([load_contract(folder, installed_catalogue()) for folder in typed])
         chosen = _choose(args, contracts)
-        for contract, evidence in chosen.runs:
-            refuse_to_regrade(contract, evidence, args.sign)
         results = _regraded(chosen, args)
+    _tell_refused(chosen.refused, as_json=args.json)
     _tell_broken(chosen.broken, as_json=args.json)
     return max(exit_code(results), 1 if chosen.broken else 0)
 
@@ -128,24 +132,24 @@ def _choose(args: argparse.Namespace, contracts: _Contracts) -> _Chosen:
         found = find_named(args.runs, name)
         named |= {folder.path.resolve(): len(found) == 1 for folder in found}
     for path, alone in named.items():
-        _sort(RunFolder(path), contracts, chosen)
-        if alone and chosen.unavailable:
-            raise chosen.unavailable[-1]
+        _sort(RunFolder(path), contracts, chosen, args.sign)
+        if alone and chosen.refused and chosen.refused[-1].folder.path == path:
+            raise chosen.refused[-1].fault
         if alone and chosen.unsealed and chosen.unsealed[-1].path == path:
             raise OperatorFault(
                 f"{path.name} was interrupted: it has no result, so there is nothing to grade"
             )
         if alone and chosen.others and chosen.others[-1].folder.path == path:
             refuse_to_regrade(contracts.named[0], chosen.others[-1], args.sign)
-    if not chosen.runs and not chosen.broken and chosen.unavailable:
-        raise chosen.unavailable[0]
+    if not chosen.runs and not chosen.broken and chosen.refused:
+        raise chosen.refused[0].fault
     if not chosen.runs and not chosen.broken:
         of = f" belongs to {_ids(contracts.named)} with the same digest" if contracts.named else ""
         raise OperatorFault(f"no sealed run in {', '.join(args.run)}{of}")
     return chosen
 
 
-def _sort(folder: RunFolder, contracts: _Contracts, chosen: _Chosen) -> None:
+def _sort(folder: RunFolder, contracts: _Contracts, chosen: _Chosen, signer: Path | None) -> None:
     if folder.state != "sealed":
         chosen.unsealed.append(folder)
         return
@@ -155,8 +159,10 @@ def _sort(folder: RunFolder, contracts: _Contracts, chosen: _Chosen) -> None:
         return
     try:
         contract = contracts.of(evidence)
+        if contract is not None:
+            refuse_to_regrade(contract, evidence, signer)
     except OperatorFault as fault:
-        chosen.unavailable.append(fault)
+        chosen.refused.append(_Refused(folder, fault))
         return
     if contract is None:
         chosen.others.append(evidence)
@@ -216,14 +222,21 @@ def _tell_record(results: Sequence[Mapping[str, Any]], chosen: _Chosen) -> None:
         out.print(Text(f"{_runs(again)} regraded: the original result still counts", "dim"))
     if chosen.others:
         out.print(Text(f"{_runs(len(chosen.others))} of other contracts skipped", "dim"))
-    if chosen.unavailable:
-        out.print(Text(f"{_runs(len(chosen.unavailable))} skipped: {chosen.unavailable[0]}", "dim"))
     if chosen.unsealed:
         out.print(Text(f"{_runs(len(chosen.unsealed))} running or interrupted (no seal), skipped", "dim"))
 
 
 def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count} runs"
+
+
+def _tell_refused(refused: Sequence[_Refused], *, as_json: bool) -> None:
+    """Of a folder of runs, each one that got no grading is named; the others were graded."""
+    for folder, fault in refused:
+        if as_json:
+            print_json({"run": folder.run_id, "folder": str(folder.path), "skipped": str(fault)})
+        else:
+            sys.stdout.write(f"skipped  {shown(folder.run_id)}  {shown(str(fault))}\n")
 
 
 def _tell_broken(broken: Sequence[Evidence], *, as_json: bool) -> None:

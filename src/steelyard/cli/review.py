@@ -1,8 +1,8 @@
 """Record what a person thinks of a run, beside its automated result; list what was recorded, and what should be looked at.
 
 steelyard review RUN                     on a terminal: show the run, ask, and measure the time
-steelyard review RUN --verdict fail --reviewer ada --category "wrong unit" --note "mm, not m" --minutes 12
-steelyard review RUN --adjudicate --verdict pass --reviewer eve      decide where reviewers disagree
+steelyard review RUN --verdict fail --by ada --category "wrong unit" --reason "mm, not m" --minutes 12
+steelyard review RUN --adjudicate --verdict pass --by eve      decide where reviewers disagree
 steelyard review RUN --list              every annotation of a run
 steelyard review --disagreements         runs about which checks, judge and people do not agree
 steelyard review --queue                 runs that a person should look at, and why
@@ -11,7 +11,6 @@ steelyard review --queue                 runs that a person should look at, and 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from typing import Any, Literal, cast
 from rich.text import Text
 
 from steelyard.cli.console.output import console, print_json
+from steelyard.cli.options.decision_options import PERSON, add_decision_options, named_person, written_reason
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import load_evidence
@@ -38,7 +38,6 @@ from steelyard.review.status import review_status
 from steelyard.verdict.evaluation import Annotation
 
 HELP = "record what a person thinks of a run; list disagreements"
-REVIEWER = "STEELYARD_REVIEWER"
 _JUDGMENTS = {"p": "pass", "pass": "pass", "f": "fail", "fail": "fail", "d": "defer", "defer": "defer"}
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
@@ -55,8 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--category", action="append", default=[], metavar="TEXT", help="of what is wrong; may be repeated"
     )
-    parser.add_argument("--note", metavar="TEXT", help="why")
-    parser.add_argument("--reviewer", metavar="ID", help=f"who you are (default: the variable {REVIEWER})")
+    add_decision_options(parser, reason="kept as the notes of the annotation", has_default=False)
     parser.add_argument("--discipline", metavar="TEXT", help="what you are an expert of")
     parser.add_argument(
         "--minutes", type=float, metavar="N", help="how long you took; asked questions measure it"
@@ -98,8 +96,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _annotation(folder: RunFolder, args: argparse.Namespace) -> Annotation:
-    reviewer = args.reviewer or os.environ.get(REVIEWER, "")
-    judgment, categories, note = args.verdict, list(args.category), args.note
+    reviewer, notes = named_person(args), written_reason(args)
+    judgment, categories = args.verdict, list(args.category)
     if judgment is None:
         if not sys.stdin.isatty() or args.json:
             raise OperatorFault("give --verdict pass, fail or defer; only a terminal can be asked")
@@ -111,16 +109,16 @@ def _annotation(folder: RunFolder, args: argparse.Namespace) -> Annotation:
             for one in _ask("categories, separated by commas (may be empty): ").split(",")
             if one.strip()
         ]
-        note = note or _ask("note (may be empty): ") or None
-    if not reviewer.strip():
-        raise OperatorFault(f"give --reviewer ID or set {REVIEWER}: an annotation names its author")
+        notes = notes or _ask("reason (may be empty): ")
+    if not reviewer:
+        raise OperatorFault(f"give --by NAME or set {PERSON}: an annotation names its author")
     return Annotation(
-        reviewer_id=reviewer.strip(),
+        reviewer_id=reviewer,
         reviewer_discipline=args.discipline,
         timestamp=datetime.now(UTC),
         judgment=cast("Literal['pass', 'fail', 'defer']", judgment),
         categories=categories,
-        notes=note,
+        notes=notes or None,
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.console import RECEIVED
 from steelyard.cli.console.output import check_out, print_json
+from steelyard.cli.options.decision_options import add_decision_options, deciding_person, written_reason
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option, print_progress
 from steelyard.cli.options.task_options import add_task_options, task_options
@@ -44,12 +45,12 @@ CODES = {"complete": 0, "stopped": 1, "held": 1, "partial": 3}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=ACTIONS, help="remove: take a contract out, with --why")
+    parser.add_argument("action", choices=ACTIONS, help="remove: take a contract out, with --reason")
     parser.add_argument(
         "plan", nargs="?", type=Path, metavar="STUDY", help="the file that `steelyard plan` wrote"
     )
     parser.add_argument("contract", nargs="?", metavar="CONTRACT", help="remove: the id of the contract")
-    parser.add_argument("--why", default="", help="remove: what makes the contract objectively invalid")
+    add_decision_options(parser, reason="needed by remove: what makes the contract objectively invalid")
     parser.add_argument(
         "-j", "--jobs", type=int, default=1, metavar="N", help="trials at the same time (default %(default)s)"
     )
@@ -335,12 +336,13 @@ def _list(args: argparse.Namespace) -> int:
 def _remove(args: argparse.Namespace) -> int:
     """Logged with its reason; a removed contract is not replaced, and the runs that it has are kept."""
     opened = Opened(args)
-    if args.contract is None or not args.why.strip():
-        raise OperatorFault("study remove STUDY CONTRACT --why TEXT: a removal needs its reason")
+    if args.contract is None or not written_reason(args):
+        raise OperatorFault("study remove STUDY CONTRACT --reason TEXT: a removal needs its reason")
     if args.contract not in {one.id for one in opened.plan.contracts}:
         raise OperatorFault(f"{args.contract} is not in {args.plan}")
     with opened.folder.hold():
         opened.folder.begin(opened.plan)
         if args.contract not in opened.folder.removed():
-            opened.folder.add("removal", contract=args.contract, why=args.why.strip())
+            decided = {"by": deciding_person(args), "reason": written_reason(args)}
+            opened.folder.add("removal", contract=args.contract, **decided)
     return 0

@@ -64,7 +64,7 @@ class ContractStore:
         folder = self._found(KIND, digest)
         if folder is None:
             raise OperatorFault(
-                f"the contract {digest[:12]} is not in the cache {self.cache.root}; name it with --contract"
+                f"the cache {self.cache.root} has no contract with the digest {digest[:12]}; name its folder with --contract"
             )
         stored = orjson.loads((folder / "stored.json").read_bytes())
         snapshot = self._found("snapshots", stored["snapshot"])

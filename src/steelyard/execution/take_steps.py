@@ -30,7 +30,7 @@ from steelyard.execution.capture import capture
 from steelyard.execution.collect import collect
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.ready import await_ready, unready
-from steelyard.execution.watch import Message, attend, conclude, final_response, leave
+from steelyard.execution.watch import Message, attend, conclude, final_response, leave, leftover_processes
 
 
 def take_steps(run: LiveRun) -> None:
@@ -127,8 +127,9 @@ def _watch(run: LiveRun, message: Message, checks: Sequence[GraderEntry]) -> End
     ending = attend(run, message)
     collect(run, checks, ending)
     if run.delivery is None and ending.code == "completed" and message.number < message.of:
+        leftover = leftover_processes(run.sandbox)
         run.sandbox.kill_processes()
-        leave(run, ending)
+        leave(run, ending, leftover)
     else:
         conclude(run, ending)
     return run.ending or ending

@@ -24,7 +24,7 @@ from steelyard.report.plain import one_line
 
 COLOURS = {"PASS": "green", "FAIL": "red"}
 UNDECIDED = "yellow"
-RUN_WORDS = {"PASS": "finished", "FAIL": "stopped", "INVALID": "invalid"}  # the badge, which is no verdict
+_RUN_WORDS = {"PASS": "finished", "FAIL": "stopped", "INVALID": "invalid"}  # the badge, which is no verdict
 MOST_LINES, MOST_FACTS, MOST_CHARS = 40, 20, 10_000
 INDENT, LEAST = 4, 8
 _SUPPORTED = {True: ("✓", "+", "green"), False: ("✗", "x", "red")}
@@ -39,6 +39,13 @@ def judge_word(judge: Mapping[str, Any] | None) -> Text:
     return Text(f"{word} split" if judge["split"] else word, COLOURS.get(verdict, UNDECIDED))
 
 
+def run_word(result: Mapping[str, Any]) -> str:
+    """`finished`, `stopped`, `invalid`, or `violation`: it finished, and a monitor or a metric of the run says no."""
+    badge = str(result.get("badge"))
+    is_stopped = badge == "FAIL" and result.get("termination") != "completed"
+    return "violation" if badge == "FAIL" and not is_stopped else _RUN_WORDS.get(badge, "invalid")
+
+
 def gates_of(result: Mapping[str, Any]) -> Text:
     """`checks FAIL  judge PASS  run finished`: three gates, and none hides another."""
     judge = result.get("judge")
@@ -46,7 +53,7 @@ def gates_of(result: Mapping[str, Any]) -> Text:
         [
             Text.assemble("checks ", (result["checks"], COLOURS.get(result["checks"], UNDECIDED))),
             Text.assemble("judge ", judge_word(judge) if judge else ("not asked", "dim")),
-            Text.assemble("run ", (RUN_WORDS[result["badge"]], COLOURS.get(result["badge"], UNDECIDED))),
+            Text.assemble("run ", (run_word(result), COLOURS.get(result["badge"], UNDECIDED))),
         ]
     )
 

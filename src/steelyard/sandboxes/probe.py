@@ -23,7 +23,7 @@ from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
 from steelyard.sandboxes.bubblewrap.launcher_client import bwrap_path, launcher
 from steelyard.sandboxes.docker.api import engine
 from steelyard.sandboxes.docker.backend import sweep
-from steelyard.sandboxes.docker.creation import enforced
+from steelyard.sandboxes.docker.creation import enforced, is_proc_read_only
 from steelyard.sandboxes.init.binary import init_binary
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.toolchains import installed
@@ -33,7 +33,8 @@ State = Literal["ok", "limited", "missing"]
 _SMALL = Limits(memory_mb=64, guaranteed_mb=64, disk_mb=4, tmp_mb=1, processes=16)
 _CGROUP_FIX = "run as root, or `systemd-run --user --scope -p Delegate=yes steelyard ...` on cgroup v2"
 _LOOK_INSIDE = (
-    "grep -c : /proc/net/dev; grep Seccomp: /proc/self/status; unshare -U true 2>/dev/null && echo open"
+    "grep -c : /proc/net/dev; grep Seccomp: /proc/self/status; unshare -U true 2>/dev/null && echo open; "
+    "(: >> /proc/$$/mem) 2>/dev/null && echo writable"
 )
 
 
@@ -126,7 +127,11 @@ def _sandbox() -> str:
         raise InfraFault(
             "a sandbox can make user namespaces; run `apt-get install bubblewrap` for 0.8 or newer"
         )
-    return "starts; no network, system call filter on, no namespaces inside"
+    if "writable" in text:
+        raise InfraFault(
+            "a process in a sandbox can write to the memory of another; run `apt-get install bubblewrap` for 0.8 or newer"
+        )
+    return "starts; no network, system call filter on, no namespaces inside, /proc read-only"
 
 
 def _facts() -> list[Reading]:
@@ -174,11 +179,12 @@ def _docker() -> Reading:
         found = engine()
         name, version = found.version
         limits = enforced(found, SandboxSpec(layers=()))
+        proc = "read-only" if is_proc_read_only(found) else "writable"
     except InfraFault as fault:
         says, _, fix = str(fault).partition("; ")
         return Reading("docker", "limited", f"{says}; only contracts with an image need it", fix)
     weak = [limit for limit, how in limits.items() if how not in {"cgroup", "quota"}]
-    says = ", ".join(f"{limit}: {how}" for limit, how in limits.items())
+    says = ", ".join(f"{limit}: {how}" for limit, how in limits.items()) + f", /proc: {proc}"
     fix = (
         "keep the engine's data on xfs with `pquota` for an exact disk limit"
         if weak == ["disk"]

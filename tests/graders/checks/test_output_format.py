@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.graders.checks.output_format import Format, Output, look
+from steelyard.graders.checks.output_format import Format, Output, format_of_name, look
 
 SCHEMA = b'{"type": "object", "required": ["drop"], "properties": {"drop": {"type": "number"}}}'
 
@@ -57,3 +57,18 @@ def test_a_pattern_is_searched_in_the_text() -> None:
 def test_no_bytes_raise(kind: Format, data: bytes) -> None:
     looked = look(data, Output(kind, schema="s.json"), SCHEMA)
     assert looked.parseable or not looked.schema_valid
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("out.json", "json"),
+        ("A.CSV", "csv"),
+        ("x.yml", "yaml"),
+        ("x.yaml", "yaml"),
+        ("x.md", None),
+        ("json", None),
+    ],
+)
+def test_the_suffix_of_a_file_names_its_format(path: str, kind: str | None) -> None:
+    assert format_of_name(path) == kind

@@ -191,7 +191,7 @@ def test_a_removed_contract_is_not_run_and_not_replaced(
 ) -> None:
     small = SmallStudy.of(fake_study, [contract("one"), contract("two")])
     small.folder.path.mkdir(parents=True)
-    small.folder.add("removal", contract="two", why="its check reads the clock")
+    small.folder.add("removal", contract="two", by="ada", reason="its check reads the clock")
     assert small.run().how == "complete"
     assert {name for name, _, _ in small.verdicts()} == {"one"}
 

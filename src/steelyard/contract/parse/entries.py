@@ -21,7 +21,8 @@ from steelyard.contract.parse.explain import explain, known_keys, suggestion
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.errors import Problem
 
-Weight = Annotated[float, Field(ge=0, le=1_000_000)]
+MOST_WEIGHT = 1_000_000
+Weight = Annotated[float, Field(ge=0, le=MOST_WEIGHT)]
 
 
 class CheckKeys(Strict):

@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Literal, NamedTuple
 
 import yaml
@@ -28,6 +30,14 @@ class Output:
     format: Format = "text"
     pattern: NonEmpty | None = None
     schema: NonEmpty | None = None  # a JSON Schema among the contract's files
+
+
+_SUFFIXES: Mapping[str, Format] = {".json": "json", ".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
+
+
+def format_of_name(path: str) -> Format | None:
+    """The format that a file's suffix names; None where the suffix names none that can be checked."""
+    return _SUFFIXES.get(PurePosixPath(path).suffix.lower())
 
 
 MISSING_OUTPUT = "the output file is missing"

@@ -18,7 +18,14 @@ from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, V
 from steelyard.contract.threshold import TOLERANCE, is_enough
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.graders.base import Case, Grader
-from steelyard.graders.checks.output_format import MAX_OUTPUT_BYTES, MISSING_OUTPUT, Looked, Output, look
+from steelyard.graders.checks.output_format import (
+    MAX_OUTPUT_BYTES,
+    MISSING_OUTPUT,
+    Looked,
+    Output,
+    format_of_name,
+    look,
+)
 from steelyard.graders.grade import Evaluated, Grade
 from steelyard.graders.output import output_tail
 from steelyard.sandbox_paths import PUBLISHED
@@ -66,7 +73,8 @@ class Verifier(Grader):
     processes are killed before the reward is read. A missing or malformed reward is an error, not a zero. With
     `separate` the verifier runs in its own container: fresh, of another image, with the declared `artifacts` of the
     agent and nothing else. With `output` the file at `expected_output_path` must parse (json, csv, yaml, text; a regular
-    expression, a JSON Schema): a reward above 0 for an output that does not parse is rejected. Golden answers in
+    expression, a JSON Schema): a reward above 0 for an output that does not parse is rejected. Without `output`, a file that is
+    not what its suffix says is noted and changes no reward. Golden answers in
     `fixtures/pass` and `fixtures/fail` beside the contract test the script (`steelyard check --fixtures`) and have no
     other effect.
 
@@ -186,9 +194,21 @@ class Verifier(Grader):
             content = _content(case, _inside(self.expected_output_path, case.root))
             return look(content, self.output, schema)
         path = self.expected_output_path or _last_path(case.brief)
-        there = path is None or case.final_tree().kind(_inside(path, case.root)) is not None
-        # Nothing was declared of it, so nothing follows from it but a word.
-        return Looked(parseable=True, schema_valid=True, errors=() if there else (f"{path} is missing",))
+        # No format was declared, so no reward depends on it: what is wrong is a note for readers.
+        errors = () if path is None else _undeclared(case, path)
+        return Looked(parseable=True, schema_valid=True, errors=errors)
+
+
+def _undeclared(case: Case, path: str) -> tuple[str, ...]:
+    """What is wrong with an output of which only the name is known: it is missing, or is not what its suffix says."""
+    inside = _inside(path, case.root)
+    if case.final_tree().kind(inside) is None:
+        return (f"{path} is missing",)
+    declared = format_of_name(path)
+    content = None if declared is None else _content(case, inside)
+    if declared is None or content is None:
+        return ()
+    return tuple(f"{path} is {error}" for error in look(content, Output(declared), None).errors)
 
 
 def _unsound(separate: SeparateVerifier, material: Material) -> str:

@@ -97,5 +97,11 @@ def bwrap_arguments(
         "--chdir",
         WORKSPACE,
     ]
-    arguments += ["--seccomp", str(given.seccomp), "--remount-ro", "/dev", "--remount-ro", "/"]
+    arguments += ["--seccomp", str(given.seccomp)]
+    for mount in (
+        "/proc",
+        "/dev",
+        "/",
+    ):  # /proc: or a program could write to the memory of the process that tests it
+        arguments += ["--remount-ro", mount]
     return [*arguments, "--", f"/proc/self/fd/{given.init}", *order.rlimits]

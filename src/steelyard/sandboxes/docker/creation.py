@@ -29,6 +29,9 @@ _TMP = "rw,nosuid,nodev,exec,mode=1777"  # of a whole system /tmp is part, and c
 # Of what the engine leaves root by default: raw packets, and devices.
 DROPPED_OF_ROOT = ("NET_RAW", "MKNOD")
 _PROCESSES_OF_A_USER = 32768
+# A list replaces the engine's own, so that is in it too. All of /proc: a program that may write to /proc/PID/mem
+# chooses the exit code of the process that tests it.
+READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/proc")
 
 
 def creation(engine: Engine, spec: SandboxSpec, image: str, token: str) -> dict[str, Any]:
@@ -49,8 +52,18 @@ def creation(engine: Engine, spec: SandboxSpec, image: str, token: str) -> dict[
         "AttachStderr": True,
         "Tty": False,
         "Volumes": {place: {} for place in _volumes(spec)},
-        "HostConfig": _host(spec, limits, _seccomp(engine)),
+        "HostConfig": _host(spec, limits, _seccomp(engine)) | _proc(engine),
     }
+
+
+def is_proc_read_only(engine: Engine) -> bool:
+    """Podman has no such setting; where SELinux labels containers, the runtime itself writes to /proc last."""
+    labelled = any("name=selinux" in str(option) for option in engine.info.get("SecurityOptions") or ())
+    return engine.version.name != "podman" and not labelled
+
+
+def _proc(engine: Engine) -> dict[str, Any]:
+    return {"ReadonlyPaths": list(READ_ONLY_PATHS)} if is_proc_read_only(engine) else {}
 
 
 def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]:

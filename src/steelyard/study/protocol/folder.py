@@ -81,7 +81,9 @@ class StudyFolder:
 
     def removed(self) -> dict[str, str]:
         """Contracts that were taken out of the study, and why."""
-        return {str(one["contract"]): str(one["why"]) for one in self.log() if one.get("what") == "removal"}
+        return {
+            str(one["contract"]): str(one["reason"]) for one in self.log() if one.get("what") == "removal"
+        }
 
     @property
     def is_running(self) -> bool:

@@ -192,8 +192,12 @@ def _ending(case: FailureCase) -> tuple[str, ...]:
     return (_event(last), *((f"events.jsonl#{alert}",) if isinstance(alert, int) else ()))
 
 
+def _refused_patch(case: FailureCase) -> ShortEvent | None:
+    return next((one for one in case.events("patch.apply") if one.payload.get("refused")), None)
+
+
 def _conflict(case: FailureCase) -> Iterator[FailureTag]:
-    refused = next((one for one in case.events("patch.apply") if one.payload.get("refused")), None)
+    refused = _refused_patch(case)
     if refused is not None:
         yield FailureTag("patch_conflict", (_event(refused),), str(refused.payload["refused"]))
     for one in case.grades:
@@ -253,7 +257,7 @@ def _overflow(case: FailureCase) -> Iterator[FailureTag]:
 
 
 def _no_patch(case: FailureCase) -> Iterator[FailureTag]:
-    if case.facts.changed == 0:
+    if case.facts.changed == 0 and _refused_patch(case) is None:
         yield FailureTag("no_patch", ("change.json",), "no file was changed")
 
 

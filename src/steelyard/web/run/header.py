@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.evidence.held_run import HeldRun
 from steelyard.report.disagreement import MEANING
 from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.report.judge_card import run_word
 from steelyard.report.one_run import story_of
 from steelyard.report.plain import one_line
 from steelyard.web.layout import Tab, digest, document, notice, tab_bar
@@ -27,7 +28,6 @@ TABS = (
     ("Review", "review"),
 )
 GATES = ("patch", "build", "acceptance", "safety")
-BADGE_WORDS = {"PASS": "finished", "FAIL": "stopped", "INVALID": "invalid"}
 
 
 def run_document(record: RunRecord, tab: str, *content: Child, scripts: tuple[str, ...] = ()) -> Markup:
@@ -157,7 +157,6 @@ def gates(record: RunRecord) -> Markup:
     """The three gates of a run. None stands for another, so each says what it is about."""
     result = record.result
     judge = result.get("judge")
-    word = BADGE_WORDS.get(str(result.get("badge")), "invalid")
     return join(
         tag(
             "div",
@@ -173,7 +172,7 @@ def gates(record: RunRecord) -> Markup:
                 _judge_why(judge),
                 url("run", record.run, "judge"),
             ),
-            _gate("Run badge", word, _run_why(result), url("run", record.run, "evidence")),
+            _gate("Run badge", run_word(result), _run_why(result), url("run", record.run, "evidence")),
             class_="gates",
             role="group",
             aria_label="The three gates of this run",

@@ -143,7 +143,7 @@ def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
             "form",
             tag("input", type="hidden", name="csrf", value=csrf),
             tag("fieldset", tag("legend", "Is the task done?"), choices),
-            _field("Your name", "reviewer", typed, required=True, autocomplete="username"),
+            _field("Your name", "by", typed, required=True, autocomplete="username"),
             _field("Your discipline (optional)", "discipline", typed),
             _field(
                 "Categories, separated by commas (optional)",
@@ -153,8 +153,8 @@ def _form(record: RunRecord, csrf: str, typed: Mapping[str, str]) -> Markup:
             ),
             tag(
                 "label",
-                "Notes (optional)",
-                tag("textarea", typed.get("notes", ""), name="notes", rows="5", maxlength=MOST_NOTES),
+                "Reason (optional)",
+                tag("textarea", typed.get("reason", ""), name="reason", rows="5", maxlength=MOST_NOTES),
             ),
             _field("Minutes that you spent (optional)", "minutes", typed, inputmode="decimal"),
             tag(
@@ -209,12 +209,12 @@ def _annotation(form: Mapping[str, str]) -> Any:
 
     return Annotation.from_json(
         {
-            "reviewer_id": form.get("reviewer", "").strip(),
+            "reviewer_id": form.get("by", "").strip(),
             "reviewer_discipline": form.get("discipline", "").strip() or None,
             "timestamp": datetime.now(UTC).isoformat(),
             "judgment": form.get("judgment", ""),
             "categories": [one.strip() for one in form.get("categories", "").split(",") if one.strip()],
-            "notes": form.get("notes", "").replace("\r\n", "\n").strip() or None,
+            "notes": form.get("reason", "").replace("\r\n", "\n").strip() or None,
         }
     )
 
