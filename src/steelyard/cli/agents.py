@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Any
 
 from steelyard.agents.catalogue import BUILT_IN
@@ -19,6 +21,7 @@ from steelyard.errors import OperatorFault
 
 HELP = "list agents; `agents install NAME` installs the client of one"
 SCHEMA = "steelyard.agents/1"
+LEAST, INDENT = 30, 4  # columns of a terminal
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write("".join(json.dumps(one) + "\n" for one in facts))
         return 0
-    sys.stdout.write("".join(f"{line}\n" for line in _table(facts)))
+    sys.stdout.write("".join(f"{line}\n" for line in _table(facts, _width())))
     return 0
 
 
@@ -88,7 +91,7 @@ def _describe(names: list[str], *, as_json: bool) -> int:
     for client in map(_known, names):
         facts = _facts(client)
         lines = (
-            [json.dumps(facts)] if as_json else [*_table([facts])[1:], describe(client.kind, client.options)]
+            [json.dumps(facts)] if as_json else [*_table([facts], _width())[1:], describe(client.kind, client.options)]
         )
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
@@ -114,21 +117,36 @@ def _facts(client: Client) -> dict[str, Any]:
     }
 
 
-def _table(facts: list[dict[str, Any]]) -> list[str]:
+def _width() -> int:
+    """Columns of the terminal; 0 where there is none."""
+    return get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
+def _table(facts: list[dict[str, Any]], width: int = 0) -> list[str]:
     head = ("agent", "installed", "tried with", "models of", "its trace gives")
     rows = [head, *map(_row, facts)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    lines = [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
-        for row in rows
-    ]
+    lines = [line for row in rows for line in _fitted(row, widths, width)]
     if len(facts) > 1:
         lines.append("")
-        lines.append(f"without a client: {', '.join(BUILT_IN)}")
-        lines.append(
-            "`steelyard agents install NAME` installs one; `steelyard agents list NAME` shows its options"
-        )
+        for note in (
+            f"without a client: {', '.join(BUILT_IN)}",
+            "`steelyard agents install NAME` installs one; `steelyard agents list NAME` shows its options",
+        ):
+            lines += wrap(note, width) if width else [note]
     return lines
+
+
+def _fitted(row: tuple[str, ...], widths: list[int], width: int) -> list[str]:
+    """The cells of a row; on a terminal the last one goes on below itself, or below its row where there is no room beside."""
+    beside = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+    if not width:
+        return [f"{beside}  {row[-1]}"]
+    indent = len(beside) + 2 if width - len(beside) - 2 >= LEAST else INDENT
+    words = wrap(row[-1], max(LEAST, width - indent))
+    if indent == INDENT:
+        return [beside.rstrip(), *(" " * indent + line for line in words)]
+    return [f"{beside}  {words[0]}", *(" " * indent + line for line in words[1:])]
 
 
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:
