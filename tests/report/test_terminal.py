@@ -12,6 +12,7 @@ from shown_results import WIDTHS, printed, result
 
 from steelyard.report.one_run import _fitted, print_run
 from steelyard.report.rows import Rows
+from steelyard.report.studies.text import COUNTS, status_lines
 from steelyard.report.terminal import LEGEND, Columns, reason
 
 
@@ -112,3 +113,24 @@ def test_a_long_row_of_the_timeline_goes_on_below_its_own_words() -> None:
     assert all(len(one) <= 60 for one in lines)
     assert all(one.startswith(" " * 26) for one in lines[1:])
     assert "".join(one[26:] for one in lines).replace(" ", "") == line[26:].replace(" ", "")
+
+
+def test_the_status_of_a_study_fits_a_narrow_terminal_and_has_every_number() -> None:
+    counts = dict.fromkeys(COUNTS, 12)
+    state = {
+        "name": "pilot",
+        "digest": "5" * 64,
+        "state": "running",
+        "why": "",
+        "agents": [{**counts, "name": "cautious-large-with-a-long-name", "spent_usd": 1.5}],
+        "trials": counts,
+        "spent_usd": 1.5,
+        "budget": {"total_usd": None},
+        "deviations": [],
+        "removed": {},
+    }
+    wide = list(status_lines(state))
+    for width in (60, 80, 100, 200):
+        lines = list(status_lines(state, width))
+        assert max(map(len, lines)) <= width
+        assert " ".join(lines).split() == " ".join(wide).split()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any
 
@@ -17,6 +16,7 @@ from steelyard.agents.clients.base import Client
 from steelyard.agents.clients.catalogue import CLIENTS, INSTALLABLE
 from steelyard.agents.installation.installed import installed_versions
 from steelyard.agents.options import describe
+from steelyard.cli.console import terminal_width
 from steelyard.errors import OperatorFault
 
 HELP = "list agents; `agents install NAME` installs the client of one"
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write("".join(json.dumps(one) + "\n" for one in facts))
         return 0
-    sys.stdout.write("".join(f"{line}\n" for line in _table(facts, _width())))
+    sys.stdout.write("".join(f"{line}\n" for line in _table(facts, terminal_width())))
     return 0
 
 
@@ -91,7 +91,9 @@ def _describe(names: list[str], *, as_json: bool) -> int:
     for client in map(_known, names):
         facts = _facts(client)
         lines = (
-            [json.dumps(facts)] if as_json else [*_table([facts], _width())[1:], describe(client.kind, client.options)]
+            [json.dumps(facts)]
+            if as_json
+            else [*_table([facts], terminal_width())[1:], describe(client.kind, client.options)]
         )
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
@@ -117,11 +119,6 @@ def _facts(client: Client) -> dict[str, Any]:
     }
 
 
-def _width() -> int:
-    """Columns of the terminal; 0 where there is none."""
-    return get_terminal_size().columns if sys.stdout.isatty() else 0
-
-
 def _table(facts: list[dict[str, Any]], width: int = 0) -> list[str]:
     head = ("agent", "installed", "tried with", "models of", "its trace gives")
     rows = [head, *map(_row, facts)]
@@ -142,11 +139,14 @@ def _fitted(row: tuple[str, ...], widths: list[int], width: int) -> list[str]:
     beside = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
     if not width:
         return [f"{beside}  {row[-1]}"]
-    indent = len(beside) + 2 if width - len(beside) - 2 >= LEAST else INDENT
-    words = wrap(row[-1], max(LEAST, width - indent))
-    if indent == INDENT:
-        return [beside.rstrip(), *(" " * indent + line for line in words)]
-    return [f"{beside}  {words[0]}", *(" " * indent + line for line in words[1:])]
+    room = width - sum(widths) - 2 * len(widths)
+    if room >= LEAST:
+        first, *more = wrap(row[-1], room)
+        return [f"{beside}  {first}", *(" " * (width - room) + line for line in more)]
+    below = [line for cell in row[3:] for line in wrap(cell, width - INDENT)]
+    return ["  ".join(cell.ljust(size) for cell, size in zip(row[:3], widths, strict=False)).rstrip()] + [
+        " " * INDENT + line for line in below
+    ]
 
 
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:
