@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import needs_browser, opened, started_browser
 from held_runs import held_run_folder
-from hostile_runs import RUN, make_hostile_run
+from hostile_runs import PAGES, RUN, TABS, make_hostile_run
 from made_records import made_lines, made_store
 from playwright.sync_api import Browser
 from viewer import Viewer, viewing
@@ -22,29 +22,6 @@ from steelyard.web.records import Records
 
 pytestmark = needs_browser
 EVENTS = 5000
-TABS = (
-    "",
-    "/diff",
-    "/scorers",
-    "/judge",
-    "/why",
-    "/checks",
-    "/cost",
-    "/files",
-    "/evidence",
-    "/review",
-    "/event/3",
-    "/file/agent/stdout.txt",
-)
-HOSTILE_PAGES = (
-    *(f"/run/{RUN}{tab}" for tab in TABS),
-    "/",
-    "/contracts",
-    "/agents",
-    "/studies",
-    "/study/all",
-    "/compare",
-)
 NARROW = {"viewport": {"width": 360, "height": 780}}
 
 
@@ -73,7 +50,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 
 def test_nothing_that_a_record_contains_runs_or_leaves_the_page(browser: Browser, hostile: Viewer) -> None:
     with opened(browser, hostile, **NARROW) as (page, complaints):
-        for path in HOSTILE_PAGES:
+        for path in PAGES:
             page.goto(
                 f"{hostile.origin}{path}", wait_until="networkidle" if path == f"/run/{RUN}" else "load"
             )
@@ -167,7 +144,16 @@ def test_an_operator_decides_about_a_paused_run(browser: Browser, tmp_path: Path
         assert complaints == []
 
 
-AUDITED = ("/", "/contract/task-003", "/agent/careful", f"/study/{'5' * 64}", "/compare?a=quick&b=careful")
+AUDITED = (
+    "/",
+    "/contracts",
+    "/agents",
+    "/studies",
+    "/contract/task-003",
+    "/agent/careful",
+    f"/study/{'5' * 64}",
+    "/compare?a=quick&b=careful",
+)
 
 
 def serious(results: object) -> list[str]:
@@ -181,7 +167,7 @@ def serious(results: object) -> list[str]:
 
 LIGHT = (
     *((True, path) for path in AUDITED),
-    *((False, tab) for tab in ("", "/diff", "/scorers", "/judge", "/checks", "/evidence", "/review")),
+    *((False, tab) for tab in TABS),
 )
 DARK = ((True, "/"), (True, f"/study/{'5' * 64}"), (False, "/diff"), (False, "/judge"))
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from steelyard import __version__
 from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.web.words import short_run
 
 NAVIGATION = (
     ("Runs", "/"),
@@ -153,3 +154,9 @@ def digest(value: str | None) -> Markup | str:
 
 def run_link(run: str, text: Child = None, tab: str = "") -> Markup:
     return tag("a", text if text is not None else run, href=url("run", run, tab) if tab else url("run", run))
+
+
+def linked_run(run: str) -> Markup:
+    """A short link to a run that a summary names, by its name or by its folder."""
+    name = run.rstrip("/").rsplit("/", 1)[-1]
+    return run_link(name, short_run(name))
