@@ -69,6 +69,7 @@ ALLOWED = frozenset(
         "select",
         "option",
         "datalist",
+        "kbd",
         "figure",
         "figcaption",
         "svg",

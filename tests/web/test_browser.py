@@ -101,10 +101,35 @@ def test_the_explorer_is_used_by_keyboard(browser: Browser, many: Viewer) -> Non
         page.keyboard.press("Enter")
         page.wait_for_url("**q=careful**")
         page.keyboard.press("j")
+        page.keyboard.press("x")
+        assert page.locator('table.runs input[name="run"]:checked').count() == 1
+        page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_url("**/run/**")
         assert page.locator("h1").inner_text()
+        page.keyboard.press("l")
+        page.wait_for_url("**/diff")
+        page.keyboard.press("?")
+        assert page.locator("#keys dl").is_visible()
         assert complaints == []
+
+
+def test_nothing_of_the_explorer_stands_outside_a_screen(browser: Browser, many: Viewer) -> None:
+    """The head of the table stays in view on a wide screen; on a narrow one each value has its name instead."""
+    for width in (360, 700, 900, 1270, 2200):
+        with opened(browser, many, viewport={"width": width, "height": 700}) as (page, _):
+            page.goto(f"{many.origin}/?per=200")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), width
+            page.evaluate("scrollTo(0, 3000)")
+            box = page.locator("table.runs").evaluate(
+                """table => { const box = table.parentElement; box.scrollTop = 500; return [table.scrollWidth - box.clientWidth,
+                table.tHead.rows[0].cells[1].getBoundingClientRect().top, box.getBoundingClientRect().top]; }"""
+            )
+            if width < 832:
+                assert box[0] <= 1, width
+                assert page.locator('table.runs td[data-label="cost"]').first.is_visible()
+            else:
+                assert box[1] >= min(0, box[2]) - 1, width  # the head did not scroll away
 
 
 def test_a_view_is_an_address(browser: Browser, many: Viewer) -> None:
@@ -200,4 +225,22 @@ def test_the_html_report_is_one_file_that_loads_nothing_and_fits_a_phone(
     assert page.locator("svg.plot").count() == 8
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
     assert serious(Axe().run(page)) == []
+    context.close()
+
+
+def test_the_printed_report_has_light_colours_and_cuts_no_table(browser: Browser, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_text(study_html(summarise_study(of_lines("made", list(made_lines(12, 3))))))
+    context = browser.new_context(viewport={"width": 703, "height": 1000}, color_scheme="dark")  # A4
+    page = context.new_page()
+    page.emulate_media(media="print", color_scheme="dark")
+    page.goto(report.as_uri())
+    cut = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert page.locator(".scroll").count() > 8
+    assert page.evaluate(cut) == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert page.locator("details:not(.long) table").first.is_visible()
+    assert not page.locator("#records details pre, #records details ul").first.is_visible()
+    assert len(page.pdf(format="A4", prefer_css_page_size=True)) > 20_000
     context.close()

@@ -16,6 +16,15 @@ NAVIGATION = (
     ("Studies", "/studies"),
     ("Compare", "/compare"),
 )
+KEYS = (
+    (("?",), "show or hide this list"),
+    (("/",), "go to the search field"),
+    (("j", "k"), "next and previous run of a table, or event of a timeline"),
+    (("Enter",), "open it"),
+    (("x",), "choose the run, to compare it"),
+    (("n", "p"), "next and previous page of runs"),
+    (("h", "l"), "previous and next part of a run"),
+)
 
 
 class Tab(NamedTuple):
@@ -41,7 +50,7 @@ def document(
         tag("title", f"{title} · Steelyard"),
         tag("link", rel="stylesheet", href="/static/style.css"),
         tag("link", rel="icon", href="/static/icon.svg"),
-        [tag("script", src=f"/static/{script}", defer=True) for script in scripts],
+        [tag("script", src=f"/static/{script}", defer=True) for script in ("keys.js", *scripts)],
     )
     body = tag(
         "body",
@@ -51,6 +60,7 @@ def document(
         tag(
             "footer",
             f"Steelyard {__version__}. This page is made on this machine from the records on its disk.",
+            _keys(),
         ),
     )
     return Markup(f'<!doctype html>\n<html lang="en">{head}{body}</html>\n')
@@ -67,6 +77,14 @@ def _header(section: str) -> Markup:
         tag("nav", tag("ul", links), aria_label="Sections"),
         class_="site",
     )
+
+
+def _keys() -> Markup:
+    """What can be done without a mouse; `?` opens it."""
+    rows = [
+        join(tag("dt", [join(tag("kbd", key), " ") for key in keys]), tag("dd", what)) for keys, what in KEYS
+    ]
+    return tag("details", tag("summary", "Keys"), tag("dl", rows, class_="facts"), class_="keys", id="keys")
 
 
 def _crumbs(crumbs: Sequence[tuple[str, str]]) -> Markup | None:

@@ -36,6 +36,7 @@ STATIC = {
     "timeline.js": ("web.static", "text/javascript; charset=utf-8"),
     "explorer.js": ("web.static", "text/javascript; charset=utf-8"),
     "live.js": ("web.static", "text/javascript; charset=utf-8"),
+    "keys.js": ("web.static", "text/javascript; charset=utf-8"),
     "icon.svg": ("web.static", "image/svg+xml"),
 }
 LONGEST_NAME = 255  # bytes that a file system takes
