@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -64,6 +65,8 @@ def test_nothing_that_a_record_contains_runs_or_leaves_the_page(browser: Browser
 
 def test_the_timeline_holds_only_the_rows_in_view(browser: Browser, hostile: Viewer) -> None:
     with opened(browser, hostile) as (page, complaints):
+        loaded: list[str] = []
+        page.on("response", lambda answer: loaded.append(answer.url) if "events.json" in answer.url else None)
         page.goto(f"{hostile.origin}/run/{RUN}", wait_until="networkidle")
         rows = page.locator("#timeline li[data-seq]")
         rows.first.wait_for()
@@ -75,6 +78,8 @@ def test_the_timeline_holds_only_the_rows_in_view(browser: Browser, hostile: Vie
         assert rows.count() < 150
         page.locator("#timeline").evaluate("box => box.scrollTop = box.scrollHeight")
         page.wait_for_selector(f'#timeline li[data-seq="{EVENTS + 11}"]')
+        counts = [int(parse_qs(urlsplit(url).query)["count"][0]) for url in loaded]
+        assert sum(counts) < EVENTS // 2  # from the first to the last event, most are never loaded
         page.check('input[value="alert"]')
         page.locator("#matches", has_text="2 of ").wait_for()
         page.locator("#chain", has_text="holds").wait_for()
