@@ -9,13 +9,25 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from steelyard.report.html.element import Markup, tag
-from steelyard.report.html.svg import Scale, frame, legend, line, marker, path, plot, series, text, ticks
+from steelyard.report.html.svg import (
+    Scale,
+    figure,
+    frame,
+    legend,
+    line,
+    marker,
+    path,
+    plot,
+    series,
+    short,
+    text,
+    ticks,
+)
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Burn, Pareto, PowerCurve
 from steelyard.stats.estimate import Estimate
 
 WIDTH = 760
 ROW = 34
-LABEL = 24  # characters of a name beside a plot
 MOST_AGENTS, MOST_MODES, MOST_PAIRS = 40, 24, 40
 _SHARES = [(one / 100, f"{one}%") for one in (0, 20, 40, 60, 80, 100)]
 
@@ -25,14 +37,6 @@ Ranks = Mapping[str, int]  # agent -> its colour, shape and dash, the same in ev
 
 def ranks(agents: Sequence[AgentNumbers]) -> Ranks:
     return {one.agent: at for at, one in enumerate(agents)}
-
-
-def figure(title: str, drawn: Markup, caption: str) -> Markup:
-    return tag("figure", tag("h3", title), drawn, tag("figcaption", caption))
-
-
-def short(name: str, most: int = LABEL) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def percent(value: float | None) -> str:
