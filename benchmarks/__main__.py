@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import (
+    browser,
     capture,
     command_line,
     container,
@@ -45,6 +46,7 @@ ROWS: dict[str, Callable[[Workshop], Iterator[Measured]]] = {
     **studies.ROWS,
     **gateway.ROWS,
     **view.ROWS,
+    **browser.ROWS,
 }
 LATEST = Path(__file__).parent / "results" / "latest.json"
 

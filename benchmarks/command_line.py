@@ -35,7 +35,7 @@ def command_line(workshop: Workshop) -> Iterator[Measured]:
     }
     rounds = measure(variants, workshop.rounds(20))
     yield Measured.of("cli", "steelyard --help", rounds, ratio("--help", "python -c pass"), target=4)
-    yield Measured.of("cli", "steelyard show RUN", rounds, ratio("show RUN", "python -c pass"), target=12)
+    yield Measured.of("cli", "steelyard show RUN", rounds, ratio("show RUN", "python -c pass"), target=8)
 
 
 def whole_process(workshop: Workshop) -> Iterator[Measured]:

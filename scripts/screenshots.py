@@ -22,7 +22,7 @@ from benchmarks.view import made_line
 # Name of the picture -> the path, width, height, colours; RUN is the run that edits its own tests.
 PICTURES: dict[str, tuple[str, int, int, str]] = {
     "view-runs": ("/", 1280, 760, "light"),
-    "view-run": ("/run/RUN", 1280, 860, "light"),
+    "view-run": ("/run/RUN", 1280, 1200, "light"),
     "view-diff-dark": ("/run/RUN/diff", 1280, 820, "dark"),
     "view-why": ("/run/RUN/why", 1280, 900, "light"),
     "view-narrow": ("/run/RUN/scorers", 360, 780, "light"),

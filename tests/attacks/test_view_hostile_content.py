@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import pytest
-from hostile_runs import CONTRACT, RUN, make_hostile_run
+from hostile_runs import CONTRACT, PAGES, RUN, make_hostile_run
 from viewer import Viewer, viewing
 
 ALLOWED = frozenset(
@@ -69,6 +69,7 @@ ALLOWED = frozenset(
         "select",
         "option",
         "datalist",
+        "kbd",
         "figure",
         "figcaption",
         "svg",
@@ -81,31 +82,6 @@ ALLOWED = frozenset(
     ]
 )
 MISLEADING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-TABS = (
-    "",
-    "/diff",
-    "/scorers",
-    "/judge",
-    "/why",
-    "/checks",
-    "/cost",
-    "/files",
-    "/evidence",
-    "/review",
-    "/event/3",
-    "/event/5",
-    "/file/agent/stdout.txt",
-)
-PAGES = (
-    *(f"/run/{RUN}{tab}" for tab in TABS),
-    "/",
-    "/?q=%3Cscript%3E",
-    "/contracts",
-    "/agents",
-    "/studies",
-    "/study/all",
-    "/compare",
-)
 
 
 class Page(HTMLParser):

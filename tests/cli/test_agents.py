@@ -8,6 +8,7 @@ import pytest
 
 from authoring import Author, Steelyard
 from steelyard.agents.clients.catalogue import CLIENTS
+from steelyard.cli.agents import _facts, _table
 
 
 def test_the_list_has_every_client_and_what_it_needs(steelyard: Steelyard) -> None:
@@ -48,3 +49,12 @@ def test_what_cannot_be_installed_is_refused(
     said = steelyard("agents", *words)
     assert said.code == 2
     assert message in said.err
+
+
+def test_the_list_fits_a_narrow_terminal_and_says_the_same() -> None:
+    facts = [_facts(client) for client in CLIENTS.values()]
+    wide = " ".join(_table(facts)).split()
+    for width in (60, 80, 100, 200):
+        lines = _table(facts, width)
+        assert max(map(len, lines)) <= width
+        assert sorted(" ".join(lines).split()) == sorted(wide)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 from authoring import Author, Steelyard
@@ -30,3 +32,42 @@ def test_a_record_that_was_altered_after_it_was_indexed_is_shown_as_altered(
     assert steelyard("runs", "--json").line["state"] == "altered"
     assert steelyard("store", "rebuild", "--json").line["runs"] == 1
     assert steelyard("runs", "--json").line["state"] == "altered"
+
+
+def test_archived_runs_keep_outcomes_digests_and_numbers_and_who_approved(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    lines = steelyard(
+        "run", author.write(), "--agent", "noop", "--agent", "reference", "--repeats", 2, "--json"
+    ).lines
+    patch = hashlib.sha256(Path(lines[-1]["folder"], "patch.diff").read_bytes()).hexdigest()
+    archive = tmp_path / "archive.jsonl"
+    gc = ("runs", "gc", "--older-than", 0, "--archive", archive)
+    assert steelyard(*gc).code == 2
+    assert len(steelyard("runs", "--json").lines) == 4
+    said = steelyard(*gc, "--by", "ada", "--reason", "older than the policy allows", "--json")
+    assert (said.code, len(said.lines), steelyard("runs", "--json").out) == (0, 4, "")
+    kept = {one["run"]: one for one in map(json.loads, archive.read_text().splitlines())}
+    assert {run: one["verdict"] for run, one in kept.items()} == {one["run"]: one["verdict"] for one in lines}
+    last = kept[lines[-1]["run"]]
+    assert (last["archived"]["by"], last["archived"]["reason"]) == ("ada", "older than the policy allows")
+    assert last["archived"]["patch"] == patch
+    assert not {"reason", "why", "rationale"} & last.keys()
+    assert all("output_tail" not in grade and "why" not in grade for grade in last["grades"])
+    report = steelyard("report", archive, "--json").line
+    assert {one["agent"]: one["success"]["value"] for one in report["agents"]} == {
+        "noop": 0.0,
+        "reference": 1.0,
+    }
+
+
+def test_a_run_whose_record_was_altered_is_neither_archived_nor_removed(
+    steelyard: Steelyard, author: Author, tmp_path: Path
+) -> None:
+    line = steelyard("run", author.write(), "--agent", "reference", "--json").line
+    Path(line["folder"], "patch.diff").write_text("something else")
+    archive = tmp_path / "archive.jsonl"
+    said = steelyard("runs", "rm", "last", "--archive", archive, "--by", "ada", "--reason", "old")
+    assert (said.code, "has no verified result" in said.err) == (2, True)
+    assert Path(line["folder"]).exists()
+    assert not archive.exists()

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 from shown_results import WIDTHS, printed, result
 
-from steelyard.report.one_run import print_run
+from steelyard.report.one_run import _fitted, print_run
+from steelyard.report.rows import Rows
+from steelyard.report.studies.text import COUNTS, status_lines
 from steelyard.report.terminal import LEGEND, Columns, reason
 
 
@@ -88,3 +91,46 @@ def test_a_crashed_agents_last_words_are_quoted(tmp_path: Path) -> None:
     assert "\n| verdict pass\n" in text
     assert "\x1b" not in text
     assert "first" not in text
+
+
+def test_values_that_stand_below_their_row_have_names_and_nothing_is_cut() -> None:
+    """A report on 60 columns: without its name, the third number of a line could be anything."""
+    rows = Rows(("agent", "trials", "invalid", "rate"), giving=("invalid", "trials"), whole=True)
+    rows.rows.append(tuple(map(Text, ("careful", "t" * 30, "1 of 36", "60% [39%, 78%]"))))
+    for width in (40, 60, 200):
+        console = Console(width=width, file=io.StringIO(), color_system=None)
+        console.print(rows)
+        text = console.file.getvalue()  # type: ignore[attr-defined]
+        assert all(len(line) <= width for line in text.splitlines())
+        assert all(cell in text for cell in ("careful", "t" * 30, "1 of 36", "60% [39%, 78%]"))
+        assert ("rate: 60%" in text) == (width < 200)
+        assert text.count("rate") == 1
+
+
+def test_a_long_row_of_the_timeline_goes_on_below_its_own_words() -> None:
+    line = f"{'+1.47 s':>10}  {'check':<12}  hidden: fail (4 of 11 passed; not passed: {'x' * 60})"
+    lines = _fitted(line, 60).plain.splitlines()
+    assert all(len(one) <= 60 for one in lines)
+    assert all(one.startswith(" " * 26) for one in lines[1:])
+    assert "".join(one[26:] for one in lines).replace(" ", "") == line[26:].replace(" ", "")
+
+
+def test_the_status_of_a_study_fits_a_narrow_terminal_and_has_every_number() -> None:
+    counts = dict.fromkeys(COUNTS, 12)
+    state = {
+        "name": "pilot",
+        "digest": "5" * 64,
+        "state": "running",
+        "why": "",
+        "agents": [{**counts, "name": "cautious-large-with-a-long-name", "spent_usd": 1.5}],
+        "trials": counts,
+        "spent_usd": 1.5,
+        "budget": {"total_usd": None},
+        "deviations": [],
+        "removed": {},
+    }
+    wide = list(status_lines(state))
+    for width in (60, 80, 100, 200):
+        lines = list(status_lines(state, width))
+        assert max(map(len, lines)) <= width
+        assert " ".join(lines).split() == " ".join(wide).split()

@@ -37,6 +37,31 @@ EVERYTHING = " ".join(ATTACKS)
 LONG = "A" * (10 << 20)
 CONTRACT = {"id": "<script>window.pwned=7</script>c", "digest": "c" * 64}
 RUN = "20260307T120000000Z-hostile-noop-abcdef"
+TABS = (
+    "",
+    "/diff",
+    "/scorers",
+    "/judge",
+    "/why",
+    "/checks",
+    "/cost",
+    "/files",
+    "/evidence",
+    "/review",
+    "/event/3",
+    "/event/5",
+    "/file/agent/stdout.txt",
+)
+PAGES = (
+    *(f"/run/{RUN}{tab}" for tab in TABS),
+    "/",
+    "/?q=%3Cscript%3E",
+    "/contracts",
+    "/agents",
+    "/studies",
+    "/study/all",
+    "/compare",
+)
 ASSURANCE = {
     "isolation": "bubblewrap",
     "tree": "fresh",

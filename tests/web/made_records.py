@@ -122,9 +122,15 @@ def _judge(verdict: str, generator: random.Random) -> dict[str, Any]:
     }
 
 
-def made_store(root: Path, contracts: int, repeats: int) -> Store:
+def made_store(
+    root: Path,
+    contracts: int,
+    repeats: int,
+    url: str | None = None,
+    agents: dict[str, float] | None = None,
+) -> Store:
     """A store whose folders have only a name; what the index says of each is its made line."""
-    lines = {line["run"]: line for line in made_lines(contracts, repeats)}
+    lines = {line["run"]: line for line in made_lines(contracts, repeats, agents)}
     root.mkdir(parents=True, exist_ok=True)
     for run in lines:
         folder = root / run
@@ -136,6 +142,6 @@ def made_store(root: Path, contracts: int, repeats: int) -> Store:
         started = datetime.strptime(folder.run_id[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         return entry_of_line(folder.run_id, line, started)
 
-    store = Store(root, read)
+    store = Store(root, read, url)
     store.sync()
     return store

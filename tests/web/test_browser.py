@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import needs_browser, opened, started_browser
 from held_runs import held_run_folder
-from hostile_runs import RUN, make_hostile_run
+from hostile_runs import PAGES, RUN, TABS, make_hostile_run
 from made_records import made_lines, made_store
 from playwright.sync_api import Browser
 from viewer import Viewer, viewing
@@ -22,29 +23,6 @@ from steelyard.web.records import Records
 
 pytestmark = needs_browser
 EVENTS = 5000
-TABS = (
-    "",
-    "/diff",
-    "/scorers",
-    "/judge",
-    "/why",
-    "/checks",
-    "/cost",
-    "/files",
-    "/evidence",
-    "/review",
-    "/event/3",
-    "/file/agent/stdout.txt",
-)
-HOSTILE_PAGES = (
-    *(f"/run/{RUN}{tab}" for tab in TABS),
-    "/",
-    "/contracts",
-    "/agents",
-    "/studies",
-    "/study/all",
-    "/compare",
-)
 NARROW = {"viewport": {"width": 360, "height": 780}}
 
 
@@ -73,7 +51,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 
 def test_nothing_that_a_record_contains_runs_or_leaves_the_page(browser: Browser, hostile: Viewer) -> None:
     with opened(browser, hostile, **NARROW) as (page, complaints):
-        for path in HOSTILE_PAGES:
+        for path in PAGES:
             page.goto(
                 f"{hostile.origin}{path}", wait_until="networkidle" if path == f"/run/{RUN}" else "load"
             )
@@ -87,6 +65,8 @@ def test_nothing_that_a_record_contains_runs_or_leaves_the_page(browser: Browser
 
 def test_the_timeline_holds_only_the_rows_in_view(browser: Browser, hostile: Viewer) -> None:
     with opened(browser, hostile) as (page, complaints):
+        loaded: list[str] = []
+        page.on("response", lambda answer: loaded.append(answer.url) if "events.json" in answer.url else None)
         page.goto(f"{hostile.origin}/run/{RUN}", wait_until="networkidle")
         rows = page.locator("#timeline li[data-seq]")
         rows.first.wait_for()
@@ -98,6 +78,8 @@ def test_the_timeline_holds_only_the_rows_in_view(browser: Browser, hostile: Vie
         assert rows.count() < 150
         page.locator("#timeline").evaluate("box => box.scrollTop = box.scrollHeight")
         page.wait_for_selector(f'#timeline li[data-seq="{EVENTS + 11}"]')
+        counts = [int(parse_qs(urlsplit(url).query)["count"][0]) for url in loaded]
+        assert sum(counts) < EVENTS // 2  # from the first to the last event, most are never loaded
         page.check('input[value="alert"]')
         page.locator("#matches", has_text="2 of ").wait_for()
         page.locator("#chain", has_text="holds").wait_for()
@@ -124,10 +106,35 @@ def test_the_explorer_is_used_by_keyboard(browser: Browser, many: Viewer) -> Non
         page.keyboard.press("Enter")
         page.wait_for_url("**q=careful**")
         page.keyboard.press("j")
+        page.keyboard.press("x")
+        assert page.locator('table.runs input[name="run"]:checked').count() == 1
+        page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_url("**/run/**")
         assert page.locator("h1").inner_text()
+        page.keyboard.press("l")
+        page.wait_for_url("**/diff")
+        page.keyboard.press("?")
+        assert page.locator("#keys dl").is_visible()
         assert complaints == []
+
+
+def test_nothing_of_the_explorer_stands_outside_a_screen(browser: Browser, many: Viewer) -> None:
+    """The head of the table stays in view on a wide screen; on a narrow one each value has its name instead."""
+    for width in (360, 700, 900, 1270, 2200):
+        with opened(browser, many, viewport={"width": width, "height": 700}) as (page, _):
+            page.goto(f"{many.origin}/?per=200")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1"), width
+            page.evaluate("scrollTo(0, 3000)")
+            box = page.locator("table.runs").evaluate(
+                """table => { const box = table.parentElement; box.scrollTop = 500; return [table.scrollWidth - box.clientWidth,
+                table.tHead.rows[0].cells[1].getBoundingClientRect().top, box.getBoundingClientRect().top]; }"""
+            )
+            if width < 832:
+                assert box[0] <= 1, width
+                assert page.locator('table.runs td[data-label="cost"]').first.is_visible()
+            else:
+                assert box[1] >= min(0, box[2]) - 1, width  # the head did not scroll away
 
 
 def test_a_view_is_an_address(browser: Browser, many: Viewer) -> None:
@@ -167,7 +174,16 @@ def test_an_operator_decides_about_a_paused_run(browser: Browser, tmp_path: Path
         assert complaints == []
 
 
-AUDITED = ("/", "/contract/task-003", "/agent/careful", f"/study/{'5' * 64}", "/compare?a=quick&b=careful")
+AUDITED = (
+    "/",
+    "/contracts",
+    "/agents",
+    "/studies",
+    "/contract/task-003",
+    "/agent/careful",
+    f"/study/{'5' * 64}",
+    "/compare?a=quick&b=careful",
+)
 
 
 def serious(results: object) -> list[str]:
@@ -181,7 +197,7 @@ def serious(results: object) -> list[str]:
 
 LIGHT = (
     *((True, path) for path in AUDITED),
-    *((False, tab) for tab in ("", "/diff", "/scorers", "/judge", "/checks", "/evidence", "/review")),
+    *((False, tab) for tab in TABS),
 )
 DARK = ((True, "/"), (True, f"/study/{'5' * 64}"), (False, "/diff"), (False, "/judge"))
 
@@ -214,4 +230,22 @@ def test_the_html_report_is_one_file_that_loads_nothing_and_fits_a_phone(
     assert page.locator("svg.plot").count() == 8
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
     assert serious(Axe().run(page)) == []
+    context.close()
+
+
+def test_the_printed_report_has_light_colours_and_cuts_no_table(browser: Browser, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_text(study_html(summarise_study(of_lines("made", list(made_lines(12, 3))))))
+    context = browser.new_context(viewport={"width": 703, "height": 1000}, color_scheme="dark")  # A4
+    page = context.new_page()
+    page.emulate_media(media="print", color_scheme="dark")
+    page.goto(report.as_uri())
+    cut = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert page.locator(".scroll").count() > 8
+    assert page.evaluate(cut) == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    assert page.locator("details:not(.long) table").first.is_visible()
+    assert not page.locator("#records details pre, #records details ul").first.is_visible()
+    assert len(page.pdf(format="A4", prefer_css_page_size=True)) > 20_000
     context.close()

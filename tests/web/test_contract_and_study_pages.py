@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_records import made_lines
+from made_records import made_lines, made_store
 from sealed_run import make_sealed_run
 from viewer import Viewer, viewing
 
@@ -23,12 +24,15 @@ from steelyard.report.stored.certificate import FOLDER, make_part, read_certific
 from steelyard.report.study_summary.read_results import of_lines
 from steelyard.report.study_summary.summarise import summarise_study
 from steelyard.store.entry import Entry, entry_of_line
+from steelyard.store.query import Query
 from steelyard.store.store import Store
 from steelyard.study.protocol.folder import STUDIES, StudyFolder
 from steelyard.study.self_test import SelfTestResult
+from steelyard.web import summaries
 from steelyard.web.records import Records
 
 STUDY = "5" * 64
+TWO = {"careful": 0.7, "quick": 0.4}
 CONTRACT = "task-000"
 DIGEST = hashlib.sha256(CONTRACT.encode()).hexdigest()
 
@@ -186,3 +190,38 @@ def test_a_study_summary_says_whether_its_judge_was_calibrated(tmp_path: Path) -
 def test_a_study_without_a_judge_says_nothing_about_calibration(tmp_path: Path) -> None:
     lines = [{**line, "folder": str(tmp_path / line["run"])} for line in lines_of({"noop": 0.0})]
     assert "calibrated" not in json.dumps(summarise_study(of_lines("made", list(lines))).notes)
+
+
+def test_a_page_does_not_wait_for_the_numbers_of_a_large_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summaries, "RUNS_AT_ONCE", 3)  # a study of 12 runs is large
+    begin, computed = threading.Event(), threading.Event()
+
+    class Slow(Records):
+        def results(self, query: Query) -> Iterator[dict[str, Any]]:
+            assert begin.wait(240)
+            yield from super().results(query)
+            computed.set()
+
+    with viewing(tmp_path, Slow(tmp_path, made_store(tmp_path, 6, 1, agents=TWO))) as viewer:
+        waiting = viewer.ask(f"/study/{STUDY}").text
+        assert "The numbers of 12 runs are being computed" in waiting
+        assert re.search(r'id="numbers" data-running="yes"', waiting)
+        assert "Disclosure 1" not in waiting
+        begin.set()
+        assert computed.wait(240)
+        while 'id="numbers" data-running="yes"' in (page := viewer.ask(f"/study/{STUDY}").text):
+            continue
+        assert "Disclosure 1" in page
+        assert "being computed" not in page
+
+
+def test_a_study_with_more_runs_than_fit_in_memory_says_so_and_names_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("steelyard.web.studies.MOST_RUNS", 11)
+    with viewing(tmp_path, Records(tmp_path, made_store(tmp_path, 6, 1, agents=TWO))) as viewer:
+        page = viewer.ask(f"/study/{STUDY}").text
+        assert "12 runs are more than the 11 that a page summarises" in page
+        assert "steelyard report --html report.html" in page

@@ -89,7 +89,7 @@ def test_the_filter_counts_the_runs_of_each_choice(viewer: Viewer) -> None:
 def test_a_column_sorts_both_ways_with_unknown_values_last(viewer: Viewer) -> None:
     def costs(order: str) -> list[float]:
         page = viewer.ask(f"/?sort=cost_usd&order={order}&agent=careful&per=500").text
-        return [float(text) for text in re.findall(r'class="num">\$([0-9.]+)<', page)]
+        return [float(text) for text in re.findall(r'data-label="cost">\$([0-9.]+)<', page)]
 
     assert costs("desc") == sorted(costs("asc"), reverse=True)
     assert len(costs("asc")) == 24

@@ -253,7 +253,7 @@ def test_a_line_that_is_not_json_is_shown_as_such(tmp_path: Path) -> None:
             {"id": "unit", "outcome": "fail", "why": "exit 1", "observed_s": 0.5},
             "unit · fail · exit 1 · 0.50 s",
         ),
-        ("cost", {"usd": 0.25, "method": "gateway"}, "$0.2500 · method gateway"),
+        ("cost", {"usd": 0.25, "method": "gateway"}, "$0.25 · method gateway"),
         ("new.type", {"some": "member", "digest": "x"}, "some member"),
         ("brief", {"text": "one\ntwo \x1b[0m"}, "one two \\x1b[0m"),
         ("tool.call", [], ""),

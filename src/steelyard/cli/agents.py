@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from textwrap import wrap
 from typing import Any
 
 from steelyard.agents.catalogue import BUILT_IN
@@ -15,10 +16,12 @@ from steelyard.agents.clients.base import Client
 from steelyard.agents.clients.catalogue import CLIENTS, INSTALLABLE
 from steelyard.agents.installation.installed import installed_versions
 from steelyard.agents.options import describe
+from steelyard.cli.console import terminal_width
 from steelyard.errors import OperatorFault
 
 HELP = "list agents; `agents install NAME` installs the client of one"
 SCHEMA = "steelyard.agents/1"
+LEAST, INDENT = 30, 4  # columns of a terminal
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write("".join(json.dumps(one) + "\n" for one in facts))
         return 0
-    sys.stdout.write("".join(f"{line}\n" for line in _table(facts)))
+    sys.stdout.write("".join(f"{line}\n" for line in _table(facts, terminal_width())))
     return 0
 
 
@@ -88,7 +91,9 @@ def _describe(names: list[str], *, as_json: bool) -> int:
     for client in map(_known, names):
         facts = _facts(client)
         lines = (
-            [json.dumps(facts)] if as_json else [*_table([facts])[1:], describe(client.kind, client.options)]
+            [json.dumps(facts)]
+            if as_json
+            else [*_table([facts], terminal_width())[1:], describe(client.kind, client.options)]
         )
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
@@ -114,21 +119,34 @@ def _facts(client: Client) -> dict[str, Any]:
     }
 
 
-def _table(facts: list[dict[str, Any]]) -> list[str]:
+def _table(facts: list[dict[str, Any]], width: int = 0) -> list[str]:
     head = ("agent", "installed", "tried with", "models of", "its trace gives")
     rows = [head, *map(_row, facts)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    lines = [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
-        for row in rows
-    ]
+    lines = [line for row in rows for line in _fitted(row, widths, width)]
     if len(facts) > 1:
         lines.append("")
-        lines.append(f"without a client: {', '.join(BUILT_IN)}")
-        lines.append(
-            "`steelyard agents install NAME` installs one; `steelyard agents list NAME` shows its options"
-        )
+        for note in (
+            f"without a client: {', '.join(BUILT_IN)}",
+            "`steelyard agents install NAME` installs one; `steelyard agents list NAME` shows its options",
+        ):
+            lines += wrap(note, width) if width else [note]
     return lines
+
+
+def _fitted(row: tuple[str, ...], widths: list[int], width: int) -> list[str]:
+    """The cells of a row; on a terminal the last one goes on below itself, or below its row where there is no room beside."""
+    beside = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
+    if not width:
+        return [f"{beside}  {row[-1]}"]
+    room = width - sum(widths) - 2 * len(widths)
+    if room >= LEAST:
+        first, *more = wrap(row[-1], room)
+        return [f"{beside}  {first}", *(" " * (width - room) + line for line in more)]
+    below = [line for cell in row[3:] for line in wrap(cell, width - INDENT)]
+    return ["  ".join(cell.ljust(size) for cell, size in zip(row[:3], widths, strict=False)).rstrip()] + [
+        " " * INDENT + line for line in below
+    ]
 
 
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:

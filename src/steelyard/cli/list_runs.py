@@ -1,6 +1,7 @@
 """List runs, newest last: when, what, who, and the verdict; or `running`, `interrupted`, `not graded`.
 
 `runs rm RUN...` removes runs; `runs gc --older-than DAYS` removes the old ones. Neither removes a run that is under way.
+With `--archive FILE --by NAME --reason TEXT` outcomes, digests and numbers of each run are kept in FILE, with the approval.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import gc
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -81,9 +83,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="gc: keep the newest N of each contract and agent",
     )
     parser.add_argument("--dry-run", action="store_true", help="rm, gc: print what would be removed")
+    _add_archive_options(parser)
     add_runs_option(parser)
     add_store_option(parser)
     parser.add_argument("--json", action="store_true", help="one JSON line for each run")
+
+
+def _add_archive_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--archive",
+        type=Path,
+        metavar="FILE",
+        help="rm, gc: first append outcomes, digests and numbers of each run to FILE; needs --by and --reason",
+    )
+    parser.add_argument("--by", default="", metavar="NAME", help="--archive: who approves the removal")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="--archive: why")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -115,6 +129,12 @@ def _check(args: argparse.Namespace) -> None:
         raise OperatorFault(f"runs {args.action} takes no names; it has options that choose runs")
     if args.action == "gc" and args.older_than is None:
         raise OperatorFault("runs gc: say how old with --older-than DAYS")
+    if args.archive is not None and args.action == "list":
+        raise OperatorFault("--archive belongs to `runs rm` and `runs gc`")
+    if args.archive is not None and not (args.by.strip() and args.reason.strip()):
+        raise OperatorFault(
+            "--archive: say who approves the removal and why, with --by NAME and --reason TEXT"
+        )
 
 
 def _query(args: argparse.Namespace) -> Query:
@@ -206,12 +226,26 @@ def _old(store: Store, args: argparse.Namespace) -> list[str]:
 def _remove(store: Store, runs: Sequence[str], args: argparse.Namespace) -> None:
     for run_id in runs:
         if not args.dry_run:
+            if args.archive is not None:
+                _archive(store, run_id, args)
             store.remove_run(run_id)
         if args.json:
             print_json({"schema": "steelyard.removed/1", "run": run_id, "dry_run": args.dry_run})
     if not args.json:
         would = "would remove" if args.dry_run else "removed"
         console().print(f"{would} {len(runs)} run{'' if len(runs) == 1 else 's'} of {args.runs}")
+
+
+def _archive(store: Store, run_id: str, args: argparse.Namespace) -> None:
+    from steelyard.report.stored.archive import Approval, append_record, archived_record  # noqa: PLC0415  # as above
+
+    folder = RunFolder(store.root / run_id)
+    line = store.index_run(folder).line
+    if line is None:
+        raise OperatorFault(
+            f"{run_id} is not archived: it has no verified result; `runs rm` without --archive removes it"
+        )
+    append_record(args.archive, archived_record(folder, line, Approval(args.by.strip(), args.reason.strip())))
 
 
 def moment_of(text: str) -> datetime:

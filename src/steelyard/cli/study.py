@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.console import RECEIVED
+from steelyard.cli.console import RECEIVED, terminal_width
 from steelyard.cli.console.output import check_out, print_json
 from steelyard.cli.options.decision_options import add_decision_options, deciding_person, written_reason
 from steelyard.cli.options.runs_option import add_runs_option
@@ -211,7 +211,7 @@ def _conclude(args: argparse.Namespace, opened: Opened, progress: Any, outcome: 
 
     state = status_of(opened.plan, opened.folder, progress)
     state |= {"state": outcome.how, "why": outcome.why}  # the lock is still held here
-    for line in () if args.json else status_lines(state):
+    for line in () if args.json else status_lines(state, terminal_width()):
         sys.stdout.write(f"{line}\n")
     if outcome.why and args.json:
         sys.stderr.write(f"steelyard: {outcome.how}: {outcome.why}\n")
@@ -280,7 +280,7 @@ def _status(args: argparse.Namespace) -> int:
     if args.json:
         print_json(state)
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in status_lines(state)))
+        sys.stdout.write("".join(f"{line}\n" for line in status_lines(state, terminal_width())))
     return 0
 
 

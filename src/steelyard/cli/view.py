@@ -15,7 +15,11 @@ PORT = 7373
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "runs", nargs="?", type=Path, default=RUNS, metavar="STORE", help=f"a folder of runs (default {RUNS})"
+        "runs",
+        nargs="?",
+        default=str(RUNS),
+        metavar="STORE",
+        help=f"a folder of runs (default {RUNS}), or postgresql://... that has the index of one",
     )
     parser.add_argument(
         "--port",
@@ -39,9 +43,31 @@ def run(args: argparse.Namespace) -> int:
     from steelyard.web.site import Site  # noqa: PLC0415
     from steelyard.web.start import Listening, start_viewer  # noqa: PLC0415
 
+    folder, url = _store(args.runs, args.store)
     return start_viewer(
-        Site(_folder(args.runs), Records(_folder(args.runs), url=args.store)),
+        Site(folder, Records(folder, url=url)),
         Listening(args.port, PORT, args.host, browser=not args.no_browser),
+    )
+
+
+def _store(named: str, url: str | None) -> tuple[Path, str | None]:
+    """The folder of runs and the database of its index; a database alone names its folder."""
+    from steelyard.store.database import POSTGRES  # noqa: PLC0415  # SQLAlchemy takes as long as the rest of the command
+    from steelyard.store.indexed_folders import indexed_folders  # noqa: PLC0415
+
+    if not named.startswith(POSTGRES):
+        return _folder(Path(named)), url
+    folders = indexed_folders(named)
+    here = [folder for folder in folders if folder.is_dir()]
+    if len(here) == 1:
+        return here[0], named
+    if RUNS.absolute() in here:
+        return RUNS.absolute(), named
+    if not here:
+        has = f"runs of {', '.join(map(str, folders))}, not on this machine" if folders else "no runs yet"
+        raise OperatorFault(f"this index has {has}; `steelyard view RUNS --store URL` reads a folder into it")
+    raise OperatorFault(
+        f"this index has runs of several folders: {', '.join(map(str, here))}; `steelyard view FOLDER --store URL` shows one"
     )
 
 

@@ -26,6 +26,7 @@ from steelyard.report.judge_card import COLOURS, UNDECIDED, disagreement_of, gat
 from steelyard.report.plain import one_line, quoted
 from steelyard.report.session import answer_of, conversation_of, failed_connections, steps_of
 from steelyard.report.terminal import GATES, coloured, gate_mark, number, table_of_grades
+from steelyard.report.trace.timeline import INDENT as TIMELINE_INDENT
 from steelyard.report.trace.timeline import short_timeline
 
 TAIL_LINES = 20
@@ -81,13 +82,21 @@ def print_timeline(console: Console, folder: RunFolder) -> None:
         return
     console.print()
     for row in head:
-        console.print(Text(row.line(), no_wrap=True, overflow="ellipsis"))
+        console.print(_fitted(row.line(), console.width))
     if left_out:
         console.print(
             Text(f"{'':>10}  ... {left_out} more; `steelyard show {folder.run_id} --trace` shows all", "dim")
         )
     for row in tail:
-        console.print(Text(row.line(), no_wrap=True, overflow="ellipsis"))
+        console.print(_fitted(row.line(), console.width))
+
+
+def _fitted(line: str, width: int) -> Text:
+    """A row of the timeline; a long one goes on below its own words."""
+    room = max(20, width - TIMELINE_INDENT)
+    first, *more = wrap(line[TIMELINE_INDENT:], room) or [""]
+    lines = [f"{line[:TIMELINE_INDENT]}{first}", *(" " * TIMELINE_INDENT + one for one in more)]
+    return Text("\n".join(lines).rstrip())
 
 
 def _print_verdict(console: Console, result: Mapping[str, Any]) -> None:
@@ -145,7 +154,7 @@ def _models(result: Mapping[str, Any]) -> str:
 def story_of(result: Mapping[str, Any]) -> str:
     """One sentence for the verdict, one for the agent: `Failed: hidden: exit 1. The agent finished normally.`"""
     why = "" if result["verdict"] == "pass" else f": {one_line(result['reason']).rstrip('.')}"
-    sentences = [f"{_VERDICTS[result['verdict']]}{why}."]
+    sentences = [f"{_VERDICTS[result['verdict']]}{why}{'' if why.endswith('…') else '.'}"]
     if result["verdict"] == "error":
         sentences.append("This counts neither as a pass nor as a failure.")
     if patch := result.get("patch_verdict"):

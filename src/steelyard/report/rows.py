@@ -16,13 +16,14 @@ from rich.text import Text
 
 LEAST = 24  # the last column is not worth less
 INDENT = 7  # the width of a run's short name, and a space
+GAP = 3  # between two values on one line below
 
 
 @dataclass(frozen=True)
 class Rows:
     """A table whose last column takes what is left; `giving` are the others that may move below, first to last.
 
-    One that is `whole` cuts nothing that stands below, and its head names what does. `least` widths keep rows that are printed one
+    One that is `whole` cuts nothing that stands below, and each value there stands behind the name of its column. `least` widths keep rows that are printed one
     at a time in the same columns; those after the first are not `headed`.
     """
 
@@ -46,13 +47,26 @@ class Rows:
         for row in (head, *self.rows) if self.headed else self.rows:
             beside = {at: widths[at] for at in range(len(row)) if at not in below}
             yield _cut(self._line(row, beside), width, more)
-            for at in below if row is not head or self.whole else ():
+            if row is not head:
                 lines = (
-                    row[at].wrap(console, width - INDENT)
+                    self._named(row, below, console, width - INDENT)
                     if self.whole
-                    else [_cut(row[at], width - INDENT, more)]
+                    else [_cut(row[at], width - INDENT, more) for at in below]
                 )
                 yield from (Text(" " * INDENT) + line for line in lines if line.plain)
+
+    def _named(self, row: tuple[Text, ...], below: Sequence[int], console: Console, width: int) -> list[Text]:
+        """The cells that stand below, each behind its name; as many on a line as fit."""
+        lines: list[Text] = []
+        for at in below:
+            if not row[at].plain:
+                continue
+            cell = Text.assemble((f"{self.columns[at]}: ", "dim"), row[at]) if self.columns[at] else row[at]
+            if lines and cell_len(lines[-1].plain) + GAP + cell_len(cell.plain) <= width:
+                lines[-1] = lines[-1] + Text(" " * GAP) + cell
+            else:
+                lines.append(cell)
+        return [part for line in lines for part in line.wrap(console, width)]
 
     def _plain(self, widths: Sequence[int], width: int, more: str) -> Text:
         """All lines in one text: without colours there is nothing to keep apart, and thousands are a matter of speed."""

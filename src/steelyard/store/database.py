@@ -19,7 +19,7 @@ from steelyard.store.schema import migrate
 
 INDEX = "index.sqlite"
 BUSY_S = 60
-_POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
+POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 
 def open_database(root: Path, url: str | None = None) -> sa.Engine:
@@ -89,7 +89,7 @@ def _begin(connection: sa.Connection) -> None:
 
 
 def _postgres(url: str) -> sa.Engine:
-    if not url.startswith(_POSTGRES):
+    if not url.startswith(POSTGRES):
         raise OperatorFault(f"--store {_without_password(url)}: a store is postgresql://USER@HOST/DATABASE")
     try:
         import psycopg  # noqa: F401, PLC0415  # an extra

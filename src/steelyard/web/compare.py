@@ -10,14 +10,14 @@ from steelyard.evidence.folder.folder import RunFolder
 from steelyard.report.compare import Comparison, compare_runs
 from steelyard.report.html.element import Child, Markup, join, tag, url
 from steelyard.store.query import Query
-from steelyard.web.layout import card, document, empty, notice, run_link, table
+from steelyard.web.layout import card, document, empty, linked_run, notice, run_link, table
 from steelyard.web.message import NotThere, Request
 from steelyard.web.overview import literal
 from steelyard.web.records import Records
-from steelyard.web.studies import MOST_RUNS
 from steelyard.web.words import cut, short_run
 
 MOST_PATHS = 300
+MOST_RUNS = 5000  # of which a page compares while a reader waits
 
 
 def compare_page(records: Records, request: Request, find: Callable[[str], RunFolder]) -> Markup:
@@ -110,7 +110,7 @@ def _agents(records: Records, agents: Sequence[str]) -> Child:
             for difference in comparison.differences[:10]
         ],
         difference_plot([comparison]),
-        comparison_details(comparison, lambda run: run_link(run, short_run(run))),
+        comparison_details(comparison, linked_run),
     )
 
 

@@ -17,7 +17,7 @@ from steelyard.report.plain import one_line
 from steelyard.report.result import VERDICTS
 from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
 from steelyard.store.query import SORTS, Query
-from steelyard.web.layout import document, empty, notice, run_link
+from steelyard.web.layout import document, empty, notice
 from steelyard.web.message import Request
 from steelyard.web.records import Records
 from steelyard.web.words import NONE, badge, cut, money, number, plural, seconds, short_run
@@ -173,12 +173,8 @@ def _filter(records: Records, view: Mapping[str, Any]) -> Markup:
             tag("div", _more_fields(records, view), class_="stack"),
             open=any(name in view for name in _MORE),
         ),
-        [
-            tag("input", type="hidden", name=name, value=str(view[name]))
-            for name in ("sort", "order")
-            if name in view
-        ],
-        tag("p", tag("button", "Show"), " ", tag("a", "Clear", href="/")),
+        tag("input", type="hidden", name="order", value=str(view["order"])) if "order" in view else None,
+        tag("p", tag("button", "Show"), " ", tag("a", "Clear", href="/"), class_="submit"),
         method="get",
         action="/",
         class_="side-filter stack",
@@ -186,7 +182,7 @@ def _filter(records: Records, view: Mapping[str, Any]) -> Markup:
     )
 
 
-_MORE = ("contract", "agent", "tag", "study", "since", "until")
+_MORE = ("contract", "agent", "tag", "study", "since", "until", "sort")
 
 
 def _more_fields(records: Records, view: Mapping[str, Any]) -> list[Markup]:
@@ -200,6 +196,16 @@ def _more_fields(records: Records, view: Mapping[str, Any]) -> list[Markup]:
         _choices("studies", records, "study_name"),
         _text("Started from", "since", view, type_="date"),
         _text("Started before", "until", view, type_="date"),
+        tag("label", "Sort by", tag("select", _orders(view), name="sort")),
+    ]
+
+
+def _orders(view: Mapping[str, Any]) -> list[Markup]:
+    """Columns to sort by; on a narrow screen the table has no head to choose one in."""
+    names = [(column, name) for name, column in COLUMNS if column not in ("", "started")]
+    return [
+        tag("option", name, value=column, selected=view.get("sort", "") == column)
+        for column, name in (("", "Newest first"), *names)
     ]
 
 
@@ -303,23 +309,26 @@ def _heading(name: str, column: str, view: Mapping[str, Any] | None) -> Markup:
 def _row(entry: Entry, *, is_choice: bool) -> Markup:
     started = "" if entry.started is None else f"{entry.started:%Y-%m-%d %H:%M}"
     box = tag("input", type="checkbox", name="run", value=entry.run, aria_label=f"Choose {entry.run}")
-    cells: list[tuple[Child, str | None]] = [
-        *([(box, None)] if is_choice else []),
-        (badge(entry.state), None),
-        (join(run_link(entry.run, short_run(entry.run)), tag("span", started, class_="when")), "nowrap"),
-        (tag("a", cut(entry.contract, 60), href=url("contract", entry.contract)), "name"),
-        (tag("a", cut(entry.agent, 60), href=url("agent", entry.agent)), "name"),
-        (badge(entry.judge) if entry.judge else tag("span", "not asked", class_="dim"), "nowrap"),
-        (number(entry.score), "num"),
-        (number(entry.reward), "num"),
-        (money(entry.cost_usd), "num"),
-        (seconds(entry.wall_s), "num"),
-        (tag("span", _why(entry, entry.line or {})), "why"),
+    name = tag("a", short_run(entry.run), href=url("run", entry.run), title=entry.run)
+    why = _why(entry, entry.line or {})
+    # The third member is the name that a value has on a narrow screen, where the table has no head.
+    cells: list[tuple[Child, str | None, str | None]] = [
+        *([(box, None, None)] if is_choice else []),
+        (badge(entry.state), None, None),
+        (join(name, tag("span", started, class_="when")), "nowrap", None),
+        (tag("a", cut(entry.contract, 60), href=url("contract", entry.contract)), "name", None),
+        (tag("a", cut(entry.agent, 60), href=url("agent", entry.agent)), "name", None),
+        (badge(entry.judge) if entry.judge else tag("span", "not asked", class_="dim"), "nowrap", "judge"),
+        (number(entry.score), "num", "score"),
+        (number(entry.reward), "num", "reward"),
+        (money(entry.cost_usd), "num", "cost"),
+        (seconds(entry.wall_s), "num", "time"),
+        (tag("span", why, title=None if why == NONE else why), "why", None),
     ]
-    return tag("tr", [tag("td", cell, class_=class_) for cell, class_ in cells])
+    return tag("tr", [tag("td", cell, class_=class_, data_label=label) for cell, class_, label in cells])
 
 
-def _why(entry: Entry, line: Mapping[str, Any]) -> Child:
+def _why(entry: Entry, line: Mapping[str, Any]) -> str:
     """The reason of a verdict that is no pass."""
     if entry.state == "pass":
         return NONE

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from steelyard import __version__
 from steelyard.report.html.element import Child, Markup, join, tag, url
+from steelyard.web.words import short_run
 
 NAVIGATION = (
     ("Runs", "/"),
@@ -14,6 +15,15 @@ NAVIGATION = (
     ("Agents", "/agents"),
     ("Studies", "/studies"),
     ("Compare", "/compare"),
+)
+KEYS = (
+    (("?",), "show or hide this list"),
+    (("/",), "go to the search field"),
+    (("j", "k"), "next and previous run of a table, or event of a timeline"),
+    (("Enter",), "open it"),
+    (("x",), "choose the run, to compare it"),
+    (("n", "p"), "next and previous page of runs"),
+    (("h", "l"), "previous and next part of a run"),
 )
 
 
@@ -40,7 +50,7 @@ def document(
         tag("title", f"{title} · Steelyard"),
         tag("link", rel="stylesheet", href="/static/style.css"),
         tag("link", rel="icon", href="/static/icon.svg"),
-        [tag("script", src=f"/static/{script}", defer=True) for script in scripts],
+        [tag("script", src=f"/static/{script}", defer=True) for script in ("keys.js", *scripts)],
     )
     body = tag(
         "body",
@@ -50,6 +60,7 @@ def document(
         tag(
             "footer",
             f"Steelyard {__version__}. This page is made on this machine from the records on its disk.",
+            _keys(),
         ),
     )
     return Markup(f'<!doctype html>\n<html lang="en">{head}{body}</html>\n')
@@ -66,6 +77,14 @@ def _header(section: str) -> Markup:
         tag("nav", tag("ul", links), aria_label="Sections"),
         class_="site",
     )
+
+
+def _keys() -> Markup:
+    """What can be done without a mouse; `?` opens it."""
+    rows = [
+        join(tag("dt", [join(tag("kbd", key), " ") for key in keys]), tag("dd", what)) for keys, what in KEYS
+    ]
+    return tag("details", tag("summary", "Keys"), tag("dl", rows, class_="facts"), class_="keys", id="keys")
 
 
 def _crumbs(crumbs: Sequence[tuple[str, str]]) -> Markup | None:
@@ -153,3 +172,9 @@ def digest(value: str | None) -> Markup | str:
 
 def run_link(run: str, text: Child = None, tab: str = "") -> Markup:
     return tag("a", text if text is not None else run, href=url("run", run, tab) if tab else url("run", run))
+
+
+def linked_run(run: str) -> Markup:
+    """A short link to a run that a summary names, by its name or by its folder."""
+    name = run.rstrip("/").rsplit("/", 1)[-1]
+    return run_link(name, short_run(name))

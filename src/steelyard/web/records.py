@@ -8,11 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from steelyard.errors import SteelyardError
+from sqlalchemy.exc import SQLAlchemyError
+
+from steelyard.errors import InfraFault, SteelyardError
 from steelyard.report.stored.open_store import open_store
 from steelyard.store.entry import Entry
 from steelyard.store.query import Query
@@ -52,6 +54,8 @@ class Records:
             self.fault = ""
         except (SteelyardError, OSError) as fault:
             self.fault = str(fault)
+        except SQLAlchemyError as fault:
+            self.fault = _words(fault)
         finally:
             self.progress = ""
             self._looked = time.monotonic()
@@ -75,11 +79,11 @@ class Records:
 
     def query(self, query: Query, *, lines: bool = False) -> list[Entry]:
         self.refresh()
-        with self._turn:
+        with self._turn, _answering():
             return self._store.query(query, lines=lines)
 
     def count(self, query: Query) -> int:
-        with self._turn:
+        with self._turn, _answering():
             return self._store.count(query)
 
     def tally(self, by: Sequence[str], query: Query | None = None) -> list[Mapping[str, Any]]:
@@ -87,12 +91,27 @@ class Records:
         known = self._facets.get(tuple(by)) if query is None else None
         if known is not None:
             return known
-        with self._turn:
+        with self._turn, _answering():
             return self._store.tally(by, query)
 
     def results(self, query: Query) -> Iterator[dict[str, Any]]:
-        with self._turn:
+        with self._turn, _answering():
             yield from self._store.results(query=query)
 
     def close(self) -> None:
         self._store.close()
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """A database that does not answer, such as a server that restarts, is a fault of the machine and no defect of a page."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise InfraFault(f"the index does not answer: {_words(error)}") from error
+
+
+def _words(error: SQLAlchemyError) -> str:
+    """What the database said: without the statement and its values."""
+    first, *_ = str(getattr(error, "orig", None) or type(error).__name__).strip().splitlines() or [""]
+    return first

@@ -17,8 +17,9 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from steelyard.errors import SteelyardError
+from steelyard.errors import InfraFault, SteelyardError
 from steelyard.report.html.element import tag
+from steelyard.report.plain import one_line
 from steelyard.web.access import HEADERS, Access
 from steelyard.web.layout import document, empty
 from steelyard.web.message import TEXT, NotThere, Request, Response, page
@@ -98,6 +99,10 @@ class _Server:
             return self._site.answer(request, method)
         except NotThere as missing:
             return _error("Not found", str(missing), 404)
+        except InfraFault as fault:
+            return _error(
+                "This page cannot be shown now", f"{one_line(str(fault), 300)}. Reload it in a while.", 503
+            )
         except SteelyardError as fault:
             return _error("This page cannot be shown", f"{fault}", 400)
         except Exception:  # noqa: BLE001  # a defect of one page must not end the server, nor show its insides

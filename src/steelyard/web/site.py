@@ -29,12 +29,14 @@ from steelyard.web.run import checks, cost, diff, evidence, judge, review, score
 from steelyard.web.run import files as run_files
 from steelyard.web.run.event_index import EventIndexes
 from steelyard.web.run.record import RunRecord, read_record
+from steelyard.web.summaries import Summaries
 
 STATIC = {
     "style.css": ("report.html", "text/css; charset=utf-8"),
     "timeline.js": ("web.static", "text/javascript; charset=utf-8"),
     "explorer.js": ("web.static", "text/javascript; charset=utf-8"),
     "live.js": ("web.static", "text/javascript; charset=utf-8"),
+    "keys.js": ("web.static", "text/javascript; charset=utf-8"),
     "icon.svg": ("web.static", "image/svg+xml"),
 }
 LONGEST_NAME = 255  # bytes that a file system takes
@@ -49,7 +51,7 @@ class Site:
     def __init__(self, root: Path, records: Records | None = None) -> None:
         self.root = root
         self.records = records or Records(root)
-        self.summaries = studies.Summaries(self.records)
+        self.summaries = Summaries(self.records)
         self.indexes = EventIndexes()
         self._static: dict[str, bytes] = {}
         self._routes: list[tuple[str, re.Pattern[str], Answer]] = [

@@ -2,62 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import OperatorFault, SteelyardError
 from steelyard.report.html.element import Child, Markup, join, tag, url
-from steelyard.store.entry import ACTIVE, ALTERED, UNFINISHED
+from steelyard.store.entry import ACTIVE, UNFINISHED
 from steelyard.store.query import Query
-from steelyard.web.layout import card, digest, document, empty, facts, notice, run_link, table
+from steelyard.web.layout import card, digest, document, empty, facts, linked_run, notice, table
 from steelyard.web.message import NotThere, Request
 from steelyard.web.overview import HEADINGS, NUMERIC, Counts, group
 from steelyard.web.planned import planned_card
 from steelyard.web.records import Records
-from steelyard.web.words import badge, cut, moment, money, plural, short_run
+from steelyard.web.summaries import ALL, MOST_RUNS, Summaries
+from steelyard.web.words import badge, cut, moment, money, plural
 
 if TYPE_CHECKING:
-    from steelyard.report.study_summary.model import StudySummary
     from steelyard.study.protocol.folder import StudyFolder
 
-ALL = "all"  # the page about every run of the folder
 MOST_DECISIONS = 30
-MOST_RUNS = 5000  # of which a page computes the numbers while a reader waits
-_KEPT = 8
-
-
-class Summaries:
-    """Summaries that were computed last; one is made again when the runs it is about have changed."""
-
-    def __init__(self, records: Records) -> None:
-        self._records = records
-        self._known: OrderedDict[tuple[str, str], StudySummary] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, study: str, state: str) -> StudySummary:
-        """`state` is a text that changes whenever the runs or the log of the study do."""
-        from steelyard.report.study_summary.read_results import of_lines, plan_of  # noqa: PLC0415  # scipy takes a second
-        from steelyard.report.study_summary.summarise import summarise_study  # noqa: PLC0415
-
-        key = study, state
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-        query = Query() if study == ALL else Query(study=study)
-        counts = {str(row["state"]): int(row["runs"]) for row in self._records.tally(("state",), query)}
-        without = {name: count for name, count in counts.items() if name in {*UNFINISHED, ALTERED}}
-        lines: list[Mapping[str, Any]] = list(self._records.results(query))
-        root = self._records.root
-        plan = {} if study == ALL else plan_of(root, lines)
-        summary = summarise_study(of_lines(str(root), lines, without_result=without, **plan))
-        with self._lock:
-            self._known[key] = summary
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        return summary
 
 
 def studies_page(records: Records) -> Markup:
@@ -216,14 +179,15 @@ def _said(entry: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _numbers(records: Records, summaries: Summaries, name: str, total: Counts) -> Child:
+def _numbers(records: Records, summaries: Summaries, name: str, total: Counts) -> Markup:
+    """The sections of the report. A page does not wait for those of a large study: live.js reads it again until they are there."""
     finished = total.runs - sum(total.states.get(state, 0) for state in UNFINISHED)
     if not finished:
         return empty("There is no result yet.", "Numbers appear when the first run has ended.")
     if finished > MOST_RUNS:
         return notice(
             join(
-                f"{finished:,} runs are too many to summarise while you wait: ",
+                f"{finished:,} runs are more than the {MOST_RUNS:,} that a page summarises, because their records would fill the memory: ",
                 tag("code", "steelyard report --html report.html"),
                 " makes the report as a file.",
             )
@@ -231,10 +195,26 @@ def _numbers(records: Records, summaries: Summaries, name: str, total: Counts) -
     from steelyard.report.html.study_report import study_sections  # noqa: PLC0415  # scipy takes a second
 
     try:
-        summary = summaries.of(name, f"{sorted(total.states.items())} {_logged(records, name)}")
+        found = summaries.look(name, f"{sorted(total.states.items())} {_logged(records, name)}", finished)
     except OperatorFault as fault:
         return notice(str(fault), "warning")
-    return study_sections(summary, lambda run: run_link(run, short_run(run)))
+    content: list[Child] = []
+    if found.is_pending:
+        earlier = f" These are the numbers of {found.summary.runs:,} runs." if found.summary else ""
+        content.append(
+            notice(
+                f"The numbers of {finished:,} runs are being computed.{earlier} This page shows the new ones when they are there."
+            )
+        )
+    elif found.is_old and found.summary:
+        content.append(
+            notice(
+                f"These are the numbers of {found.summary.runs:,} runs; {finished:,} have ended. Reload this page in a while."
+            )
+        )
+    if found.summary is not None:
+        content.append(study_sections(found.summary, linked_run))
+    return tag("div", content, id="numbers", data_running="yes" if found.is_pending else "no")
 
 
 def _logged(records: Records, name: str) -> int:

@@ -2,4 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from shutil import get_terminal_size
+
 RECEIVED: list[str] = []  # names of the signals that ask this command to end
+
+
+def terminal_width() -> int:
+    """The columns of the terminal that stdout is; 0 where it is none."""
+    return get_terminal_size().columns if sys.stdout.isatty() else 0

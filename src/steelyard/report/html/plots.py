@@ -9,13 +9,25 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from steelyard.report.html.element import Markup, tag
-from steelyard.report.html.svg import Scale, frame, legend, line, marker, path, plot, series, text, ticks
+from steelyard.report.html.svg import (
+    Scale,
+    figure,
+    frame,
+    legend,
+    line,
+    marker,
+    path,
+    plot,
+    series,
+    short,
+    text,
+    ticks,
+)
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, Burn, Pareto, PowerCurve
 from steelyard.stats.estimate import Estimate
 
 WIDTH = 760
 ROW = 34
-LABEL = 24  # characters of a name beside a plot
 MOST_AGENTS, MOST_MODES, MOST_PAIRS = 40, 24, 40
 _SHARES = [(one / 100, f"{one}%") for one in (0, 20, 40, 60, 80, 100)]
 
@@ -25,14 +37,6 @@ Ranks = Mapping[str, int]  # agent -> its colour, shape and dash, the same in ev
 
 def ranks(agents: Sequence[AgentNumbers]) -> Ranks:
     return {one.agent: at for at, one in enumerate(agents)}
-
-
-def figure(title: str, drawn: Markup, caption: str) -> Markup:
-    return tag("figure", tag("h3", title), drawn, tag("figcaption", caption))
-
-
-def short(name: str, most: int = LABEL) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def percent(value: float | None) -> str:
@@ -327,11 +331,13 @@ def mode_map(agents: Sequence[AgentNumbers]) -> Markup | None:
         return None
     shown = agents[:MOST_AGENTS]
     cell, left = max(46, min(110, (WIDTH - 230) // max(1, len(shown)))), 220
-    width, height = left + cell * len(shown) + 10, 60 + 26 * len(modes)
+    is_staggered = len(shown) > 6
+    top = 46 if is_staggered else 30
+    width, height = left + cell * len(shown) + 10, top + 44 + 26 * len(modes)
     drawn = [
         text(
             left + cell * (at + 0.5),
-            36 if at % 2 and len(shown) > 6 else 20,
+            36 if at % 2 and is_staggered else 20,
             short(agent.agent, cell // 4),
             anchor="middle",
             class_="quiet",
@@ -339,15 +345,43 @@ def mode_map(agents: Sequence[AgentNumbers]) -> Markup | None:
         for at, agent in enumerate(shown)
     ]
     for row, mode in enumerate(modes):
-        place = 46 + 26 * row
+        place = top + 26 * row
         drawn.append(text(left - 8, place + 17, short(mode, 30), anchor="end"))
         for at, agent in enumerate(shown):
             drawn += _mode_cell(agent, mode, left + cell * at, place, cell)
     return figure(
         "Failure modes by agent",
-        plot(max(width, 400), height, drawn, label="Failure modes by agent"),
-        "Trials with each failure mode, of all trials of the agent. A darker cell is a higher share.",
+        plot(
+            max(width, SHADES_END),
+            height,
+            drawn,
+            _shades(height - 26),
+            label="Failure modes by agent",
+        ),
+        "The number in a cell is how many trials of the agent have the failure mode; its shade is their share of all trials of the agent.",
     )
+
+
+SHADES_END = 640
+
+
+def _shades(y: float) -> list[Markup]:
+    """What each shade of the map stands for."""
+    found = [text(8, y + 13, "share of trials", class_="quiet")]
+    for at, (shade, words) in enumerate(
+        (
+            ("none", "0"),
+            ("0", "under 20%"),
+            ("1", "20 to 40%"),
+            ("2", "40 to 60%"),
+            ("3", "60 to 80%"),
+            ("4", "80% and more"),
+        )
+    ):
+        x = 108 + 48 * min(at, 1) + 88 * max(0, at - 1)
+        found.append(tag("rect", x=x, y=y, width=16, height=16, class_=f"heat h{shade}"))
+        found.append(text(x + 20, y + 13, words, class_="quiet"))
+    return found
 
 
 def _mode_cell(agent: AgentNumbers, mode: str, x: float, y: float, size: float) -> list[Markup]:

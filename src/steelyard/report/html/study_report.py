@@ -566,4 +566,9 @@ def _runs(summary: StudySummary, link: LinkRun) -> Markup:
         if len(shown) > 200
         else tag("ul", [tag("li", link(run)) for run in shown], class_="plain")
     )
-    return _card("Records", words, tag("details", tag("summary", "Names of the runs"), listed), id_="records")
+    return _card(
+        "Records",
+        words,
+        tag("details", tag("summary", "Names of the runs"), listed, class_="long"),
+        id_="records",
+    )

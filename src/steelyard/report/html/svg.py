@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from steelyard.report.html.element import Child, Markup, join, tag
 
 SERIES = 8
+LABEL = 24  # characters of a name beside a plot
 _SHAPES = ("circle", "square", "diamond", "triangle")
 
 
@@ -159,3 +160,11 @@ def legend(
         drawn.append(join(sample, marker(at + 10, place - 4, number, 4), text(at + 26, place, name)))
         at += needed
     return join(drawn), 18 * (row + 1)
+
+
+def figure(title: str, drawn: Markup, caption: str) -> Markup:
+    return tag("figure", tag("h3", title), drawn, tag("figcaption", caption))
+
+
+def short(name: str, most: int = LABEL) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from steelyard.report.plain import one_line
@@ -52,8 +52,8 @@ def _usd(amount: float | None) -> str:
     return "unlimited" if amount is None else f"{amount:g} USD"
 
 
-def status_lines(state: Mapping[str, Any]) -> Iterator[str]:
-    """Of what `study status --json` prints."""
+def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
+    """Of what `study status --json` prints; `width` is that of a terminal, 0 without one."""
     yield f"study {one_line(state['name'], _WIDEST)}  {state['digest'][:16]}  {state['state']}"
     if state["why"]:
         yield f"  {one_line(state['why'], 200)}"
@@ -62,19 +62,26 @@ def status_lines(state: Mapping[str, Any]) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [("agent", *COUNTS, "spent")]
     rows += [_row(one) for one in state["agents"]]
     rows.append(_row({**state["trials"], "name": "all", "spent_usd": state["spent_usd"]}))
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            row[0].ljust(widths[0]),
-            *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-        ]
-        yield "  ".join(cells)
+    yield from _table(rows, width)
     total = state["budget"]["total_usd"]
     yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}"
     for one in state["deviations"]:
         yield f"deviation: {one_line(_deviation(one), 200)}"
     for name, why in state["removed"].items():
         yield f"removed: {one_line(name, _WIDEST)}: {one_line(why, 160)}"
+
+
+def _table(rows: Sequence[tuple[str, ...]], width: int) -> Iterator[str]:
+    """Where a terminal is too narrow, each name stands on a line of its own above its numbers."""
+    sizes = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    is_narrow = 0 < width < sum(sizes) + 2 * (len(sizes) - 1)
+    for row in rows:
+        numbers = [cell.rjust(size) for cell, size in zip(row[1:], sizes[1:], strict=True)]
+        if is_narrow:
+            yield row[0]
+            yield f" {' '.join(numbers)}"
+        else:
+            yield "  ".join([row[0].ljust(sizes[0]), *numbers])
 
 
 def _deviation(one: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from steelyard.report.plain import one_line
 SHOWN_HEAD, SHOWN_TAIL = 14, 10
 _NAMED = 4  # paths in a row
 _WIDTH = 110
+INDENT = 26  # the words of a row begin there
 _NS = 1_000_000_000
 _QUIET = frozenset(
     {"run.start", "run.prepared", "check.start", "check.run", "agent.final", "workspace.watch"}
@@ -161,7 +162,8 @@ def _changes(row: Row, payload: Mapping[str, Any]) -> Row:
 
 def _capture(row: Row, payload: Mapping[str, Any]) -> Row:
     entries, gaps = payload["entries"], (payload.get("gaps") or {}).get("count", 0)
-    return _with(row, f"{entries} changed paths{f', {gaps} of them without an event' if gaps else ''}")
+    more = f", {gaps} of them without an event" if gaps else ""
+    return _with(row, f"{entries} changed {'path' if entries == 1 else 'paths'}{more}")
 
 
 def _response(row: Row, payload: Mapping[str, Any]) -> Row:
@@ -189,6 +191,11 @@ def _fields(*names: str) -> Callable[[Row, Mapping[str, Any]], Row]:
         )
 
     return describe
+
+
+def _ended(row: Row, payload: Mapping[str, Any]) -> Row:
+    code, rationale = str(payload.get("code") or ""), payload.get("rationale")
+    return _with(row, f"{code} ({rationale})" if code and rationale else code or str(rationale or ""))
 
 
 def _message(row: Row, payload: Mapping[str, Any]) -> Row:
@@ -219,6 +226,6 @@ _ROWS: dict[str, tuple[str, Callable[[Row, Mapping[str, Any]], Row]]] = {
     "network.connection": ("network", _fields("to", "failed")),
     "run.mismatch": ("mismatch", _fields("field", "why")),
     "cost": ("cost", _cost),
-    "termination": ("ended", _fields("code", "rationale")),
+    "termination": ("ended", _ended),
 }
 _MERGED = frozenset({"change", "model", "network", "cost"})

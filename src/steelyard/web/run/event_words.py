@@ -12,8 +12,10 @@ from typing import Any
 import orjson
 
 from steelyard.report.plain import one_line
+from steelyard.web.words import money
 
 MOST_CHARS = 220
+MOST_WORDS = 40  # of a command
 _LONG = frozenset({"digest", "sha256", "prev", "hash", "env", "argv"})
 
 # Type -> members in the order in which they are shown.
@@ -30,7 +32,8 @@ _MEMBERS: dict[str, tuple[str, ...]] = {
     "model.request": ("model", "messages", "tools", "bytes"),
     "model.response": ("model", "text", "stop_reason", "usage", "usd"),
     "model.error": ("model", "status", "error", "why"),
-    "tool.call": ("kind", "name", "tool", "title", "cmd", "command", "path", "arguments", "input"),
+    "tool.call": ("kind", "name", "tool", "title", "cmd", "command", "path", "argv", "arguments", "input"),
+    "process.start": ("argv",),
     "tool.result": ("exit_status", "signal", "outcome", "error", "text", "prefix", "wall_ns"),
     "permission.request": ("kind", "title", "cmd", "path"),
     "permission.decision": ("decision", "why"),
@@ -54,7 +57,7 @@ _MEMBERS: dict[str, tuple[str, ...]] = {
 _UNITS: dict[str, Callable[[float], str]] = {
     "wall_ns": lambda value: f"{value / 1e9:.2f} s",
     "observed_s": lambda value: f"{value:.2f} s",
-    "usd": lambda value: f"${value:.4f}",
+    "usd": money,
     "peak_memory_bytes": lambda value: f"peak memory {value / 2**20:.0f} MiB",
 }
 _UNNAMED = frozenset(
@@ -81,6 +84,7 @@ _UNNAMED = frozenset(
         "decision",
         "compared",
         "to",
+        "argv",
     }
 )
 
@@ -127,12 +131,16 @@ def _member(name: str, value: Any) -> str:
         return _UNITS[name](value)
     if isinstance(value, str):
         text = value[: 4 * MOST_CHARS]
+    elif isinstance(value, list) and name == "argv":
+        text = " ".join(str(word)[:MOST_CHARS] for word in value[:MOST_WORDS])
     elif isinstance(value, list) and name in ("messages", "tools"):
         text = str(len(value))
     elif isinstance(value, dict) and isinstance(value.get("prefix"), str):
         text = value["prefix"][: 4 * MOST_CHARS]
     elif isinstance(value, dict | list):
         text = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()[: 2 * MOST_CHARS]
+    elif isinstance(value, bool):
+        text = "yes" if value else "no"
     else:
         text = str(value)
     return text if name in _UNNAMED else f"{name.replace('_', ' ')} {text}"

@@ -12,7 +12,7 @@ from steelyard.report.judge_card import run_word
 from steelyard.report.one_run import story_of
 from steelyard.report.plain import one_line
 from steelyard.web.layout import Tab, digest, document, notice, tab_bar
-from steelyard.web.run.record import DAMAGED, RunRecord
+from steelyard.web.run.record import DAMAGED, UNKNOWN, RunRecord
 from steelyard.web.words import badge, cut, moment, money, number, plural, seconds
 
 TABS = (
@@ -40,8 +40,11 @@ def run_document(record: RunRecord, tab: str, *content: Child, scripts: tuple[st
         scripts=scripts,
         crumbs=(
             ("Runs", "/"),
-            (cut(record.contract, 60), url("contract", record.contract)),
-            (cut(record.agent, 60), url("agent", record.agent)),
+            *(
+                (cut(name, 60), url(kind, name))
+                for kind, name in (("contract", record.contract), ("agent", record.agent))
+                if name != UNKNOWN
+            ),
         ),
     )
 

@@ -22,6 +22,8 @@ from steelyard.web.words import seconds
 
 DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
+UNKNOWN = "unknown"  # the name of what a damaged record does not name
+
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
@@ -43,13 +45,13 @@ class RunRecord:
     @property
     def contract(self) -> str:
         named = self.result.get("contract") or self.manifest.get("contract") or {}
-        return str(named.get("id") or "unknown") if isinstance(named, dict) else "unknown"
+        return str(named.get("id") or UNKNOWN) if isinstance(named, dict) else UNKNOWN
 
     @property
     def agent(self) -> str:
         named = self.manifest.get("agent")
         return str(
-            self.result.get("agent") or (named.get("name") if isinstance(named, dict) else None) or "unknown"
+            self.result.get("agent") or (named.get("name") if isinstance(named, dict) else None) or UNKNOWN
         )
 
     @property

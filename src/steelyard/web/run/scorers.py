@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from steelyard.report.html.element import Child, Markup, join, tag
+from steelyard.report.html.weight_plot import Weighted, weight_plot
 from steelyard.report.one_run import check_output
 from steelyard.web.layout import card, empty, facts, table
 from steelyard.web.run.header import run_document
@@ -24,7 +26,27 @@ def scorers_tab(record: RunRecord) -> Markup:
     content: Child = scorers_card(record)
     if not record.grades:
         content = empty("No scorer has graded this run.", "Scorers run when a run is graded.")
-    return run_document(record, "scorers", content, _breakdown(record))
+    elif content is None:
+        content = empty(
+            "An answer has no scorers.", "It is judged, or graded by a verifier; see the tabs Judge and Why."
+        )
+    return run_document(record, "scorers", content, _weights(record), _breakdown(record))
+
+
+def _weights(record: RunRecord) -> Markup | None:
+    """How much of the score comes from which scorer."""
+    parts = [
+        Weighted(cut(str(grade.get("name", "")), 80), float(weight), _score(grade))
+        for grade in record.grades[:MOST_ROWS]
+        if isinstance(weight := grade.get("weight"), int | float) and math.isfinite(weight)
+    ]
+    drawn = weight_plot(parts) if record.result.get("workspace") != "none" else None
+    return card("What the score is made of", drawn) if drawn else None
+
+
+def _score(grade: Mapping[str, Any]) -> float | None:
+    score = grade.get("score")
+    return float(score) if isinstance(score, int | float) and math.isfinite(score) else None
 
 
 def scorers_card(record: RunRecord, *, is_short: bool = False) -> Markup | None:

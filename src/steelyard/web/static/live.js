@@ -1,15 +1,17 @@
-// A page about something that runs: its part #live is read again every few seconds, until it says that nothing runs.
+// A page about something that runs: its parts #live and #numbers are read again every few seconds, until both say that nothing runs.
 "use strict";
 (() => {
+  const running = () => ["live", "numbers"].map((name) => document.getElementById(name)).filter((part) => part?.dataset.running === "yes");
   const again = () => {
-    const part = document.getElementById("live");
-    if (!part || part.dataset.running !== "yes") return;
+    if (!running().length) return;
     const request = new XMLHttpRequest();
     request.open("GET", location.href);
     request.responseType = "document";  // parsed without running anything
     request.onload = () => {
-      const fresh = request.response?.getElementById("live");
-      if (fresh) part.replaceWith(document.adoptNode(fresh));
+      for (const part of running()) {
+        const fresh = request.response?.getElementById(part.id);
+        if (fresh) part.replaceWith(document.adoptNode(fresh));
+      }
       setTimeout(again, 3000);
     };
     request.onerror = () => setTimeout(again, 10000);
