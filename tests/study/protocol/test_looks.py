@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.stats.clusters import t_quantile
+from steelyard.stats.student_t import t_quantile
 from steelyard.study.protocol.stopping import _quantile
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from steelyard.stats.clusters import t_quantile
+from steelyard.stats.student_t import t_quantile
 from steelyard.study.protocol.criteria import outcomes_by_contract
 from steelyard.study.protocol.progress import Progress
 
