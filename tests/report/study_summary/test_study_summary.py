@@ -223,6 +223,17 @@ def test_deviations_make_a_summary_provisional() -> None:
     assert summary(line("pass"), contexts=[context(deviations=(nothing_drawn,))]).provisional == ()
 
 
+def test_a_default_cap_that_nothing_enforced_is_a_note_unless_the_plan_has_a_budget() -> None:
+    unmet = {"what": "default budget", "planned": ["cost_usd", "tokens"], "observed": None}
+    stated = {"what": "budget", "planned": ["tokens"], "observed": None}
+    made = summary(line("pass"), contexts=[context(deviations=(unmet,))])
+    assert (made.deviations[0].what, made.provisional) == ("default budget", ())
+    assert summary(line("pass"), contexts=[context(deviations=(stated,))]).provisional
+    assert summary(
+        line("pass"), contexts=[context(deviations=(unmet,))], planned_caps=("cost_usd",)
+    ).provisional
+
+
 def test_runs_of_several_seeds_are_provisional() -> None:
     made = summary(line("pass"), line("pass"), contexts=[context(seed=1337), context(seed=20260307)])
     assert any("several protocol seeds: 1337, 20260307" in why for why in made.provisional)

@@ -12,7 +12,7 @@ from steelyard.report.study_summary.model import AgentComparison, Difference, Fl
 from steelyard.report.study_summary.sentence import comparison_sentence
 from steelyard.report.study_summary.trial_record import TrialRecord, by_contract
 from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.clusters import Cluster
+from steelyard.stats.clusters import Cluster, variance_degrees
 from steelyard.stats.compare.difference import (
     bootstrap_difference,
     mcnemar,
@@ -138,12 +138,14 @@ def _has_trials(clusters: dict[str, Cluster], digest: str) -> bool:
 
 
 def _more(difference: Estimate, pairs: Sequence[Pair]) -> int | None:
-    """Contracts that are missing until the interval would exclude 0; None if it does already, or never would."""
+    """Contracts that are missing until the interval would exclude 0, at least 1; None if it does already, or never would."""
     if conclusion(difference) != "undecided" or len(pairs) < 2 or not difference.value:
         return None
-    values = [float(pair.difference) for pair in pairs]
-    squares = math.fsum((value - difference.value) ** 2 for value in values)
-    return contracts_to_decide(difference.value, math.sqrt(squares / (len(values) - 1)), len(values))
+    off = [float(pair.difference) - difference.value for pair in pairs]
+    spread = math.sqrt(math.fsum(one**2 for one in off) / (len(off) - 1))
+    share = variance_degrees(off) / (len(off) - 1)
+    more = contracts_to_decide(difference.value, spread, len(off), 1 - difference.level, share)
+    return None if more is None else max(1, more)
 
 
 def flips(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> tuple[Flip, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ class ResultSet:
     stopping_rule: str | None = None  # for looks before the end, of the study's plan
     plan_note: str = ""  # how far the plan of the study was carried out; "" where it is complete
     study_deviations: tuple[Mapping[str, Any], ...] = ()  # of the plan, and of the study from its plan
+    planned_caps: tuple[str, ...] = ()  # of a run, that the plan's budgets rely on
 
     def interim_level(self, finished: int) -> float:
         """The confidence level of a comparison: 0.95 at the end, higher at a look before it (alpha spending)."""
@@ -54,16 +55,7 @@ class ResultSet:
             for line, context in zip(self.lines, self.contexts, strict=True)
             if str(line.get("agent")) in keep
         ]
-        return ResultSet(
-            self.source,
-            tuple(line for line, _ in pairs),
-            tuple(one for _, one in pairs),
-            self.without_result,
-            self.planned_trials,
-            self.stopping_rule,
-            self.plan_note,
-            self.study_deviations,
-        )
+        return replace(self, lines=tuple(line for line, _ in pairs), contexts=tuple(one for _, one in pairs))
 
 
 def read_results(source: Path, *, study: str | None = None, store_url: str | None = None) -> ResultSet:
@@ -116,6 +108,9 @@ def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
     facts = {
         "plan_note": _plan_note(planned, lines, end),
         "study_deviations": tuple(deviations_of(plan, log)),
+        "planned_caps": ("cost_usd",)
+        if plan.budget.total_usd is not None or plan.budget.task_usd is not None
+        else (),
     }
     if end.get("what") == "end":
         return facts

@@ -32,6 +32,8 @@ def comparison_sentence(  # noqa: PLR0913  # each part of the sentence
         head = f"{second} solves more than {first}: {size}"
     elif found == "worse":
         head = f"{second} solves less than {first}: {size}"
+    elif more is None and len(pairs) > 1:
+        head = f"no difference between {second} and {first} is seen: {size}; more trials like these would narrow the interval"
     else:
         head = f"cannot tell {second} from {first} yet: {size}{_missing(pairs, more)}"
     return head + _undecided(undecided, found, is_fragile=is_fragile)
@@ -66,10 +68,8 @@ def _repeats(pairs: Sequence[Pair]) -> str:
 
 
 def _missing(pairs: Sequence[Pair], more: int | None) -> str:
-    if len(pairs) < 2:
+    if len(pairs) < 2 or more is None:
         return "; one contract says nothing about others"
-    if more is None:
-        return "; no difference that more trials could show"
     trials = sum(one.trials for pair in pairs for one in pair)
     needed = max(1, round(more * trials / len(pairs)))
     return f"; about {needed:,} more trials ({_count(more, 'more contract')}) would decide if the difference stays so"

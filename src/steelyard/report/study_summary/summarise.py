@@ -59,7 +59,11 @@ def summarise_study(results: ResultSet) -> StudySummary:
         multiplicity=MULTIPLICITY.format(count=len(comparisons)) if comparisons else "",
         pareto=pareto_of(compared or agents),
         deviations=deviations,
-        provisional=(*refused, *_incomplete(results), *provisional_reasons(records, deviations)),
+        provisional=(
+            *refused,
+            *_incomplete(results),
+            *provisional_reasons(records, deviations, results.planned_caps),
+        ),
         disclosures=disclose(records, numbers),
         without_result=results.without_result,
         notes=tuple(_notes(results, trials, len(compared))),

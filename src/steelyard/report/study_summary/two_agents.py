@@ -135,7 +135,11 @@ def _compared(results: ResultSet, first: str, second: str, *, anyway: bool, leve
         anyway=anyway and bool(comparison.differences),
         provisional=(
             *((results.plan_note,) if results.plan_note else ()),
-            *provisional_reasons(trials.records, deviations_of(trials.records, results.study_deviations)),
+            *provisional_reasons(
+                trials.records,
+                deviations_of(trials.records, results.study_deviations),
+                results.planned_caps,
+            ),
         ),
         unchecked=sum(one.context is None for one in trials.records),
         pairs=tuple(paired(*(_decided(agents[name]) for name in (first, second)))),
