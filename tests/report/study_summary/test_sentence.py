@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from study_lines import line
 
-from steelyard.report.study_summary.comparisons import compare_agents
+from steelyard.report.study_summary.comparisons import Look, compare_agents
 from steelyard.report.study_summary.model import AgentComparison
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import by_agent, trials_of
@@ -17,7 +17,9 @@ from steelyard.report.study_summary.trial_record import by_agent, trials_of
 HEADS = ("solves more than", "solves less than", "is seen:", "cannot tell")
 
 
-def compared(first: list[str], second: list[str], level: float = 0.95) -> AgentComparison:
+def compared(
+    first: list[str], second: list[str], level: float = 0.95, anytime: int | None = None
+) -> AgentComparison:
     """Each text has the trials of one contract: `pfe` is a pass, a failure and an acceptance error."""
     verdicts = {"p": "pass", "f": "fail", "e": "error"}
     lines = [
@@ -27,7 +29,7 @@ def compared(first: list[str], second: list[str], level: float = 0.95) -> AgentC
         for repeat, letter in enumerate(text)
     ]
     records = trials_of(ResultSet("lines", tuple(lines), (None,) * len(lines))).records
-    return compare_agents(by_agent(records), "one", "two", level=level)
+    return compare_agents(by_agent(records), "one", "two", Look(level, anytime))
 
 
 def check(found: AgentComparison) -> None:
@@ -37,7 +39,7 @@ def check(found: AgentComparison) -> None:
     assert ("solves more" in sentence) == (found.conclusion == "better")
     assert ("solves less" in sentence) == (found.conclusion == "worse")
     if "is seen:" in sentence:
-        assert found.conclusion == "undecided"
+        assert (found.conclusion, difference.value) == ("undecided", 0)
         assert found.more_contracts is None
         assert "would decide" not in sentence
     if "would decide" in sentence:
@@ -67,6 +69,19 @@ def test_every_small_study_has_one_true_sentence(contracts: int) -> None:
 )
 def test_every_study_has_one_true_sentence(pairs: list[tuple[str, str]], level: float) -> None:
     check(compared([one for one, _ in pairs], [two for _, two in pairs], level))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(OUTCOMES)), min_size=2, max_size=25))
+def test_every_look_at_any_time_has_one_true_sentence(pairs: list[tuple[str, str]]) -> None:
+    check(compared([one for one, _ in pairs], [two for _, two in pairs], anytime=2))
+
+
+def test_a_contract_counts_at_any_time_when_both_agents_have_all_repeats_of_it() -> None:
+    found = compared(["ff"] * 30 + ["f"], ["pp"] * 30 + ["p"], anytime=2)
+    assert found.difference.clusters == 30
+    assert found.conclusion == "better"
+    assert "(valid at every look)" in found.sentence
 
 
 def test_equal_agents_are_no_open_question() -> None:

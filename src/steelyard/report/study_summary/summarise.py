@@ -10,14 +10,14 @@ from steelyard.errors import OperatorFault
 from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.agent_numbers import agent_numbers, durations_of
-from steelyard.report.study_summary.comparisons import MULTIPLICITY, compare_all
+from steelyard.report.study_summary.comparisons import MULTIPLICITY, Look, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.projections import burn_of, power_of
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_agent, trials_of
-from steelyard.stats.design.sequential import PeekingRefused, require_rule
+from steelyard.stats.design.sequential import PeekingRefused
 
 MOST_COMPARED = 12  # agents; more make hundreds of pairs
 
@@ -45,8 +45,8 @@ def summarise_study(results: ResultSet) -> StudySummary:
     )
     compared = {name: each for name, each in agents.items() if name not in BASELINES}
     refused = _refused(results, trials)
-    level = results.interim_level(len(records))
-    comparisons = compare_all(compared, level) if len(compared) <= MOST_COMPARED and not refused else ()
+    look = Look(results.interim_level(len(records)), results.anytime_repeats)
+    comparisons = compare_all(compared, look) if len(compared) <= MOST_COMPARED and not refused else ()
     deviations = deviations_of(records, results.study_deviations)
     return StudySummary(
         source=results.source,
@@ -76,10 +76,8 @@ def summarise_study(results: ResultSet) -> StudySummary:
 
 def _refused(results: ResultSet, trials: Trials) -> tuple[str, ...]:
     """Why agents are not compared yet."""
-    if results.planned_trials is None:
-        return ()
     try:
-        require_rule(len(trials.records), results.planned_trials, results.stopping_rule)
+        results.refuse_peeking(len(trials.records))
     except PeekingRefused as refused:
         return (f"agents are not compared: {refused}",)
     return ()
