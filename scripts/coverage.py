@@ -84,7 +84,7 @@ def _clusters_of(table: np.ndarray) -> list[Cluster]:
 def _check(tables: np.ndarray, low: np.ndarray, high: np.ndarray, generator: np.random.Generator) -> None:
     for row in generator.integers(len(tables), size=CHECKED):
         found = rate_over_contracts(_clusters_of(tables[row]))
-        if not np.allclose((low[row], high[row]), found.interval, atol=1e-9):
+        if not np.allclose((low[row], high[row]), found.interval or (), atol=1e-9):
             raise SystemExit(f"{tables[row]}: {low[row]}, {high[row]} is not {found.interval}")
 
 
@@ -144,13 +144,11 @@ class Cell(NamedTuple):
         """Success probabilities of contracts, with mean `rate` and intra-contract correlation `icc`."""
         if self.icc == 0:
             return np.full(shape, self.rate)
-        if (
-            self.mixture == "two kinds"
-        ):  # contracts are easy or hard; the spread is the one that the correlation asks for
+        if self.mixture == "two kinds":  # contracts are easy or hard, as far apart as the correlation asks
             spread = np.sqrt(self.icc * self.rate * (1 - self.rate))
             return np.where(generator.random(shape) < 0.5, self.rate - spread, self.rate + spread)
         size = 1 / self.icc - 1
-        return generator.beta(self.rate * size, (1 - self.rate) * size, shape)
+        return np.asarray(generator.beta(self.rate * size, (1 - self.rate) * size, shape))
 
 
 def rates_table(

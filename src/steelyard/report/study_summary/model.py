@@ -94,6 +94,14 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
+class QualityUnder:
+    """Quality if all weight were on one dimension."""
+
+    dimension: str
+    quality: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class AgentNumbers:
     """One agent. `success` is over decided trials; `categories` are over scorable trials, invalid over all attempts."""
 
@@ -120,6 +128,7 @@ class AgentNumbers:
     time_to_success: TimeToSuccess
     economics: Economics
     versions: tuple[str, ...]  # digests of the agent's configuration
+    weight_sensitivity: tuple[QualityUnder, ...] = ()  # of quality
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from steelyard.report.study_summary.disclosures import deviations_of, disclose, 
 from steelyard.report.study_summary.economics import pareto_of
 from steelyard.report.study_summary.model import StudySummary
 from steelyard.report.study_summary.projections import burn_of, power_of
+from steelyard.report.study_summary.quality import order_note
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_agent, trials_of
 from steelyard.stats.design.sequential import PeekingRefused
@@ -66,7 +67,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         ),
         disclosures=disclose(records, numbers),
         without_result=results.without_result,
-        notes=tuple(_notes(results, trials, len(compared))),
+        notes=(*_notes(results, trials, len(compared)), *filter(None, [order_note(compared)])),
         versions=_versions(records),
         run_ids=tuple(one.run for one in records if one.run),
         burn=burn_of(records),

@@ -93,8 +93,7 @@ def _complete(progress: Progress, *agents: str) -> list[str]:
 def _anytime(differences: list[float]) -> tuple[float, float]:
     from steelyard.stats.design.sequential import anytime_interval  # noqa: PLC0415  # scipy is needed only here
 
-    low, high = anytime_interval(differences).interval
-    return (-1.0 if low is None else low, 1.0 if high is None else high)
+    return anytime_interval(differences).interval or (-1.0, 1.0)
 
 
 def _quantile(progress: Progress, look: int, degrees: int) -> float:
