@@ -146,7 +146,7 @@ class Cell(NamedTuple):
             return np.full(shape, self.rate)
         if self.mixture == "two kinds":  # contracts are easy or hard, as far apart as the correlation asks
             spread = np.sqrt(self.icc * self.rate * (1 - self.rate))
-            return np.where(generator.random(shape) < 0.5, self.rate - spread, self.rate + spread)
+            return np.asarray(np.where(generator.random(shape) < 0.5, self.rate - spread, self.rate + spread))
         size = 1 / self.icc - 1
         return np.asarray(generator.beta(self.rate * size, (1 - self.rate) * size, shape))
 

@@ -106,7 +106,10 @@ def test_rules_that_cannot_be_are_refused_in_words(rules: dict[str, Any], word: 
 
 
 def qualified(agent: str, contract: str, minimal: float, trace: float | None) -> dict[str, Any]:
-    dimensions = {"minimal": {"weight": 0.5, "score": minimal}, "trace": {"weight": 0.5, "score": trace}}
+    dimensions: dict[str, dict[str, Any]] = {
+        "minimal": {"weight": 0.5, "score": minimal},
+        "trace": {"weight": 0.5, "score": trace},
+    }
     known = [one["score"] for one in dimensions.values() if one["score"] is not None]
     return line("pass", agent, contract, quality={"score": sum(known) / len(known), "dimensions": dimensions})
 

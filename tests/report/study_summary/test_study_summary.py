@@ -210,6 +210,10 @@ def test_a_contract_in_two_versions_is_no_pair_and_is_listed() -> None:
     made = summary(*lines)
     assert made.comparisons[0].differences[0].what == "contract digest"
     assert list(made.versions) == ["a"]
+    assert [(one.version, one.agent, one.success.value) for one in made.version_rates] == [
+        ("aaaaaaaa", "x", 1.0),
+        ("otherotherot", "y", 1.0),
+    ]
 
 
 def test_deviations_make_a_summary_provisional() -> None:

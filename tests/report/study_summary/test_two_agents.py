@@ -13,8 +13,9 @@ from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
 from steelyard.report.study_summary import summarise_study
 from steelyard.report.study_summary.read_results import ResultSet, plan_of
+from steelyard.report.study_summary.render.comparison import equivalence_words
 from steelyard.report.study_summary.run_context import RunContext
-from steelyard.report.study_summary.two_agents import compare_named, gate_of
+from steelyard.report.study_summary.two_agents import compare_named, equivalent_within, gate_of
 from steelyard.stats.design.sequential import LookRule
 from steelyard.study.protocol.folder import StudyFolder
 
@@ -32,6 +33,16 @@ def test_a_gate_with_a_margin_fails_unless_the_loss_is_excluded() -> None:
     few = compared(*study(0.5, 0.5, contracts=8))
     assert gate_of(few, 0.05).failed
     assert not gate_of(compared(*study(0.4, 0.8)), 0.05).failed
+
+
+def test_equivalence_is_claimed_only_where_both_sides_of_the_margin_are_excluded() -> None:
+    alike = compared(*study(0.5, 0.5, contracts=60, repeats=10))
+    assert equivalence_words(equivalent_within(alike, 0.3).equivalence).startswith(
+        "equivalent within 30 points: shown (TOST"
+    )
+    assert "not shown" in equivalence_words(equivalent_within(alike, 0.01).equivalence)
+    one = compared(line("pass", "one"), line("pass", "two"))
+    assert "not tested" in equivalence_words(equivalent_within(one, 0.1).equivalence)
 
 
 def test_conditions_that_differ_are_refused_before_any_number() -> None:

@@ -132,6 +132,16 @@ class AgentNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class VersionRate:
+    """One agent on one version of a contract that has several."""
+
+    contract: str
+    version: str  # start of its digest
+    agent: str
+    success: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class Flip:
     """A contract on which two agents differ, with the runs to look at."""
 
@@ -292,6 +302,7 @@ class StudySummary:
     run_ids: tuple[str, ...]
     burn: tuple[Burn, ...] = ()
     power: tuple[PowerCurve, ...] = ()
+    version_rates: tuple[VersionRate, ...] = ()
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

@@ -13,11 +13,18 @@ from steelyard.report.study_summary.agent_numbers import agent_numbers, duration
 from steelyard.report.study_summary.comparisons import MULTIPLICITY, Look, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
-from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.model import StudySummary, VersionRate
 from steelyard.report.study_summary.projections import burn_of, power_of
 from steelyard.report.study_summary.quality import order_note
 from steelyard.report.study_summary.read_results import ResultSet
-from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_agent, trials_of
+from steelyard.report.study_summary.trial_record import (
+    BASELINES,
+    TrialRecord,
+    Trials,
+    by_agent,
+    rate_of,
+    trials_of,
+)
 from steelyard.stats.design.sequential import PeekingRefused
 
 MOST_COMPARED = 12  # agents; more make hundreds of pairs
@@ -72,6 +79,7 @@ def summarise_study(results: ResultSet) -> StudySummary:
         run_ids=tuple(one.run for one in records if one.run),
         burn=burn_of(records),
         power=power_of(numbers, comparisons),
+        version_rates=_version_rates(records),
     )
 
 
@@ -120,6 +128,19 @@ def _versions(records: Sequence[TrialRecord]) -> dict[str, tuple[str, ...]]:
     for one in records:
         found.setdefault(one.contract, set()).add(one.digest[:12])
     return {name: tuple(sorted(digests)) for name, digests in sorted(found.items()) if len(digests) > 1}
+
+
+def _version_rates(records: Sequence[TrialRecord]) -> tuple[VersionRate, ...]:
+    """Of contracts with several versions only: each version apart, by agent."""
+    several = _versions(records)
+    found: dict[tuple[str, str, str], list[TrialRecord]] = {}
+    for one in records:
+        if one.contract in several:
+            found.setdefault((one.contract, one.digest[:12], one.agent), []).append(one)
+    return tuple(
+        VersionRate(*key, rate_of([one for one in each if one.is_decided], lambda one: one.succeeded))
+        for key, each in sorted(found.items())
+    )
 
 
 def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:

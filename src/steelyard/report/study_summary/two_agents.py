@@ -18,7 +18,7 @@ from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, 
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, trials_of
 from steelyard.stats.clusters import Cluster
-from steelyard.stats.compare.equivalence import MarginTest, non_inferiority
+from steelyard.stats.compare.equivalence import MarginTest, equivalence, non_inferiority
 from steelyard.stats.compare.pairs import Pair, paired
 from steelyard.stats.design.sequential import PeekingRefused
 
@@ -39,6 +39,7 @@ class TwoAgents:
     unchecked: int  # runs whose conditions are not known here
     pairs: tuple[Pair, ...]  # of shared contracts, decided trials only
     gate: Gate | None = None
+    equivalence: MarginTest | None = None
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
@@ -169,6 +170,11 @@ def _refusal(comparison: AgentComparison) -> str:
             "--anyway compares them, and every page of the comparison says so",
         ]
     )
+
+
+def equivalent_within(results: TwoAgents, margin: float) -> TwoAgents:
+    """With the test of the claim that the agents differ by less than the margin."""
+    return replace(results, equivalence=equivalence(results.pairs, margin))
 
 
 def gate_of(results: TwoAgents, margin: float | None) -> Gate:

@@ -41,6 +41,7 @@ def sections(summary: StudySummary) -> Iterator[Section]:
     yield from _undecided(summary.agents)
     yield from _pass_k(summary.agents)
     yield from _strata(summary.agents)
+    yield from _versions(summary)
     yield from _gates(summary.agents)
     yield from _weights(summary.agents)
     yield from _modes(summary.agents)
@@ -134,6 +135,15 @@ def _strata(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     )
     columns = ("stratum", "agent", "contracts", "success", "cost of a trial")
     yield Section("Strata", columns, tuple(sorted(rows)))
+
+
+def _versions(summary: StudySummary) -> Iterator[Section]:
+    rows = tuple((one.contract, one.version, one.agent, rate(one.success)) for one in summary.version_rates)
+    if rows:
+        title = (
+            "Contracts with several versions: each version apart; elsewhere they count as several contracts"
+        )
+        yield Section(title, ("contract", "version", "agent", "success"), rows)
 
 
 def _gates(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
