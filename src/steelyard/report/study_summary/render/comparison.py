@@ -36,6 +36,8 @@ def print_two_agents(console: Console, found: TwoAgents) -> None:
     for section in sections(found.comparison):
         console.print()
         print_section(console, section)
+    if found.anyway:  # at the end too: the beginning of a long comparison is out of sight
+        console.print(Text(ANYWAY, "bold yellow"))
 
 
 def equivalence_words(test: MarginTest) -> str:
