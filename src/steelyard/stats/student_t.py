@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from statistics import NormalDist
 
 _TINY = 1e-300
 _CLOSE = 1e-15
@@ -18,14 +17,14 @@ _STEPS = 500
 
 @functools.lru_cache(maxsize=4096)
 def t_quantile(degrees: float, probability: float = 0.975) -> float:
-    """For a probability of at least one half. Newton steps from the normal quantile approach the result from below."""
+    """For a probability of at least one half. Newton steps from 0 approach the result from below: the tail is convex."""
     if not 0.5 <= probability < 1:
         raise ValueError(f"a probability from 0.5 to below 1, not {probability}")
-    tail, t = 1 - probability, max(NormalDist().inv_cdf(probability), 1e-9)
+    tail, t = 1 - probability, 0.0
     for _ in range(_STEPS):
         step = (t_tail(t, degrees) - tail) / _density(t, degrees)
         t += step
-        if abs(step) <= _CLOSE * t:
+        if abs(step) <= _CLOSE * abs(t):
             break
     return t
 
