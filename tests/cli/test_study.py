@@ -44,6 +44,24 @@ def test_a_study_is_planned_run_and_not_repeated(steelyard: Steelyard, planned: 
     assert len(found.lines) == 2
 
 
+def test_a_plan_registers_its_rule_for_looks(steelyard: Steelyard, author: Author, tmp_path: Path) -> None:
+    contract, study = author.write(), tmp_path / "study.yaml"
+    asked = ("plan", contract, "--agent", AGENT, "--repeats", 4, "--out", study, "--force")
+    said = steelyard(*asked, "--stopping", "pocock", "--looks", 2)
+    assert (said.code, "pocock: 2 looks, equally spaced" in said.out) == (0, True), said.err
+    assert yaml.safe_load(study.read_text())["stopping"]["looks"] == {"rule": "pocock", "count": 2}
+    anytime = steelyard(*asked, "--stopping", "anytime", "--json").line
+    assert anytime["stopping"]["looks"] == {"rule": "anytime", "count": None}
+    for wrong, words in (
+        (("--stopping", "pocock", "--looks", 3), "the 4 repeats are a multiple of them"),
+        (("--stopping", "anytime", "--looks", 2), "valid at every look"),
+        (("--looks", 2), "--looks needs a rule"),
+    ):
+        refused = steelyard(*asked, *wrong)
+        assert (refused.code, words in refused.err) == (2, True), refused.err
+    assert "looks" not in steelyard(*asked, "--json").line["stopping"]
+
+
 def test_an_edited_plan_is_refused_or_recorded(steelyard: Steelyard, planned: Path, tmp_path: Path) -> None:
     data = yaml.safe_load(planned.read_text())
     data["minimum_effect"] = 0.5

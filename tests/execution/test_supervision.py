@@ -283,3 +283,4 @@ def test_the_manifest_says_what_enforces_each_cap(run: Run) -> None:
     assert enforced["tokens"] == "no_network"
     assert enforced["tool_calls"] == "none"
     assert configuration["enforced_caps"] == sorted(name for name, by in enforced.items() if by != "none")
+    assert configuration["stated_caps"] == sorted({*TIME, "cpu_s"} - {"headroom"})

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.stats.clusters import Cluster, cluster_variance, clustered, effective_trials, t_cdf, t_quantile
-from steelyard.stats.interval import Z95, wilson
+from steelyard.stats.cluster_interval import Z90, effective_size, smallest_upper_end
+from steelyard.stats.clusters import Cluster, cluster_variance, clustered
+from steelyard.stats.interval import Z95, wilson, wilson_ends
+from steelyard.stats.student_t import t_cdf, t_quantile
 
 CLUSTERS = st.lists(
     st.tuples(st.integers(0, 6), st.integers(0, 6)).map(lambda pair: Cluster(min(pair), max(pair))),
@@ -19,13 +22,14 @@ CLUSTERS = st.lists(
 )
 
 
-@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 9, 10, 29, 30, 99, 250])
-def test_students_quantile_is_scipys(degrees: int) -> None:
-    assert t_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
+@pytest.mark.parametrize("degrees", [1, 2, 2.5, 3, 4, 5, 7.25, 9, 10, 29, 30, 99, 250, 400])
+def test_students_quantile_is_scipys(degrees: float) -> None:
+    for probability in (0.6, 0.95, 0.975, 0.9992):
+        assert t_quantile(degrees, probability) == pytest.approx(stats.t.ppf(probability, degrees), rel=1e-9)
 
 
-@given(st.floats(0, 50), st.integers(1, 60))
-def test_students_distribution_is_scipys(t: float, degrees: int) -> None:
+@given(st.floats(0, 50), st.floats(0.5, 500))
+def test_students_distribution_is_scipys(t: float, degrees: float) -> None:
     assert t_cdf(t, degrees) == pytest.approx(stats.t.cdf(t, degrees), abs=1e-9)
 
 
@@ -81,13 +85,54 @@ def test_where_all_contracts_agree_each_counts_as_one_trial() -> None:
 
 def test_at_a_whole_effective_size_the_interval_is_scipys_wilson() -> None:
     clusters = [Cluster(1, 2), Cluster(2, 2), Cluster(0, 2), Cluster(1, 2)]
-    size = effective_trials(clusters)
+    size = effective_size([1, 2, 0, 1], [2, 2, 2, 2]).scaled(0.975, Z95)
     made = clustered(clusters).rate
     whole = stats.binomtest(4, 8).proportion_ci(method="wilson")
     assert wilson(4, 8).low == pytest.approx(whole.low)
     centre, half = 0.5, Z95 * math.sqrt(0.25 / size + Z95**2 / (4 * size**2)) / (1 + Z95**2 / size)
     assert made.low == pytest.approx(centre - half)
     assert made.high == pytest.approx(centre + half)
+
+
+def test_a_rate_that_no_study_of_the_design_excludes_from_above_is_tested_on_one_side() -> None:
+    """One success in each of 5 of 40 contracts: the lower end is the one of a one-sided 95% interval, and higher than 2.5% make it."""
+    made = clustered([Cluster(1, 5)] * 5 + [Cluster(0, 5)] * 35).rate
+    size = effective_size([1] * 5 + [0] * 35, [5] * 40)
+    assert made.low < smallest_upper_end(40, 200) < made.high
+    assert made.low == pytest.approx(wilson_ends(5 / 200, size.scaled(0.95, Z90), Z90)[0])
+    assert made.low > wilson_ends(5 / 200, size.scaled(0.975, Z95))[0]
+
+
+@pytest.mark.parametrize("contracts", [20, 50, 100, 200])
+def test_no_table_with_few_successes_has_a_lower_upper_end_than_the_smallest(contracts: int) -> None:
+    smallest = smallest_upper_end(contracts, 5 * contracts)
+    for count in range(1, contracts // 2):
+        made = clustered([Cluster(1, 5)] * count + [Cluster(0, 5)] * (contracts - count)).rate
+        assert made.high >= smallest - 1e-12
+
+
+@pytest.mark.parametrize("contracts", [4, 19, 20, 60])
+def test_successes_and_failures_are_treated_alike(contracts: int) -> None:
+    draw = random.Random(contracts)
+    clusters = [Cluster(draw.randint(0, 4) if draw.random() < 0.3 else 0, 4) for _ in range(contracts)]
+    one, other = (clustered(each).rate for each in (clusters, [Cluster(4 - y, n) for y, n in clusters]))
+    assert (one.low, one.high) == pytest.approx((1 - other.high, 1 - other.low))
+
+
+@pytest.mark.parametrize(("icc", "rate"), [(0.0, 0.02), (0.2, 0.1), (0.6, 0.3)])
+def test_twenty_contracts_are_covered_in_about_95_of_100_studies(icc: float, rate: float) -> None:
+    """The whole table is in docs/statistics.md; 3,000 studies know a coverage to 0.8 points (two standard errors)."""
+    generator = np.random.default_rng([20260307, int(100 * rate)])
+    chance = (
+        np.full((3000, 20), rate)
+        if icc == 0
+        else generator.beta(rate * (1 / icc - 1), (1 - rate) * (1 / icc - 1), (3000, 20))
+    )
+    won = np.sort(generator.binomial(5, chance), axis=1)
+    tables, times = np.unique(won, axis=0, return_counts=True)
+    found = [clustered([Cluster(int(one), 5) for one in table]).rate for table in tables]
+    covered = sum(int(count) for one, count in zip(found, times, strict=True) if one.low <= rate <= one.high)
+    assert 0.935 <= covered / 3000 <= 0.965
 
 
 @pytest.mark.parametrize(("contracts", "repeats"), [(5, 4), (10, 3), (20, 5)])

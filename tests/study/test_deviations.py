@@ -42,6 +42,17 @@ def test_a_run_as_planned_has_only_the_framework() -> None:
             },
             {"what": "budget", "planned": ["usd"], "observed": None},
         ),
+        (
+            {
+                "agent": {"in_sandbox": True},
+                "configuration": {
+                    "budget": {"usd": 1, "wall_s": 9},
+                    "enforced_caps": ["wall_s"],
+                    "stated_caps": ["wall_s"],
+                },
+            },
+            {"what": "default budget", "planned": ["usd"], "observed": None},
+        ),
         ({"configuration": {"bench": "live"}}, {"what": "bench", "planned": "fresh", "observed": "live"}),
     ],
 )

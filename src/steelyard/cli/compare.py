@@ -16,7 +16,13 @@ from steelyard.cli.options.store_option import add_store_option
 from steelyard.errors import OperatorFault
 from steelyard.report.study_summary import read_results
 from steelyard.report.study_summary.render.comparison import print_two_agents
-from steelyard.report.study_summary.two_agents import TwoAgents, compare_named, compare_sets, gate_of
+from steelyard.report.study_summary.two_agents import (
+    TwoAgents,
+    compare_named,
+    compare_sets,
+    equivalent_within,
+    gate_of,
+)
 
 HELP = "compare two agents on the contracts that they share; an exit code for CI"
 _NO_MARGIN = "shown"
@@ -46,6 +52,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "more is excluded; an agent without any decided trial fails too",
     )
     parser.add_argument(
+        "--equivalent-within",
+        metavar="MARGIN",
+        help="test the claim that A and B differ by less than MARGIN (such as 0.05 or 5%%): two one-sided tests (TOST)",
+    )
+    parser.add_argument(
         "--anyway",
         action="store_true",
         help="compare although conditions (budgets, environments, graders) differ",
@@ -58,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     found = _found(args)
     if args.fail_on_regression is not None:
         found = replace(found, gate=gate_of(found, margin))
+    if (within := _margin(args.equivalent_within, "--equivalent-within")) is not None:
+        found = equivalent_within(found, within)
     if args.json:
         print_json(found.to_json())
     else:
@@ -74,7 +87,7 @@ def _found(args: argparse.Namespace) -> TwoAgents:
     return compare_named(results, args.first, args.second, anyway=args.anyway)
 
 
-def _margin(text: str | None) -> float | None:
+def _margin(text: str | None, option: str = "--fail-on-regression") -> float | None:
     """`0.05` and `5%` are five points."""
     if text is None or text == _NO_MARGIN:
         return None
@@ -83,5 +96,5 @@ def _margin(text: str | None) -> float | None:
     except ValueError:
         margin = -1.0
     if not 0 < margin < 1:
-        raise OperatorFault(f"--fail-on-regression {text}: a margin is a share such as 0.05 or 5%")
+        raise OperatorFault(f"{option} {text}: a margin is a share such as 0.05 or 5%")
     return margin

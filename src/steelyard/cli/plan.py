@@ -26,7 +26,7 @@ from steelyard.report.studies.text import forecast_lines, plan_lines
 if TYPE_CHECKING:
     from steelyard.contract.contract import Contract
     from steelyard.plan.forecast import History
-    from steelyard.plan.study_plan import Tolerance
+    from steelyard.plan.study_plan import Looks, Tolerance
     from steelyard.study.protocol.make_plan import Wish
 
 HELP = "write a study down before it runs"
@@ -101,6 +101,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--stop-when-decided",
         action="store_true",
         help="stop the main stage when the interval of a difference excludes the minimum effect; the same for all agents",
+    )
+    parser.add_argument(
+        "--stopping",
+        choices=["obrien-fleming", "pocock", "anytime"],
+        help="the rule for comparing agents before the study is complete: alpha spending, or an interval that is valid at "
+        "every look; without one an unfinished study is not compared (default: obrien-fleming with --stop-when-decided)",
+    )
+    parser.add_argument(
+        "--looks",
+        type=int,
+        metavar="N",
+        help="equally spaced looks of --stopping obrien-fleming or pocock (default: one after each repeat)",
     )
     parser.add_argument(
         "--flaky-tolerance", type=float, default=0.05, metavar="FRACTION", help="default %(default)g"
@@ -186,11 +198,24 @@ def _wish(args: argparse.Namespace) -> Wish:
             safety_violations=args.stop_after_violations or None,
             efficacy="interval_excludes_minimum_effect" if args.stop_when_decided else "none",
             dominance=None if args.dominance is None else Dominance(spent=args.dominance),
+            looks=_looks(args),
         ),
         sandbox=args.sandbox,
         jobs=args.jobs,
         out=args.out.parent,
     )
+
+
+def _looks(args: argparse.Namespace) -> Looks | None:
+    from steelyard.plan.study_plan import Looks  # noqa: PLC0415  # as above
+
+    if args.looks is not None and args.looks < 1:
+        raise OperatorFault(f"--looks {args.looks}: at least one")
+    if args.stopping is None:
+        if args.looks is not None and not args.stop_when_decided:
+            raise OperatorFault("--looks needs a rule: --stopping obrien-fleming or --stopping pocock")
+        return None if args.looks is None else Looks(rule="obrien_fleming", count=args.looks)
+    return Looks(rule=args.stopping.replace("-", "_"), count=args.looks)
 
 
 def _tolerance(args: argparse.Namespace) -> Tolerance:

@@ -44,12 +44,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="GRADER=W",
         help="another weight of a grader; may be repeated",
     )
+    parser.add_argument(
+        "--quality-weight",
+        action="append",
+        default=[],
+        metavar="DIMENSION=W",
+        help="another weight of a dimension of quality (minimal, trace, maintainability, efficiency); may be repeated",
+    )
     parser.add_argument("--threshold", type=float, metavar="T", help="another score that is enough to pass")
     parser.add_argument("--json", action="store_true", help="the rescored numbers as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    rules = Rescoring(_pairs("--cap", args.cap), _pairs("--weight", args.weight), args.threshold)
+    rules = Rescoring(
+        _pairs("--cap", args.cap),
+        _pairs("--weight", args.weight),
+        args.threshold,
+        _pairs("--quality-weight", args.quality_weight),
+    )
     found = rescore(find_results(args.what, args.runs, args.store), rules)
     if args.json:
         print_json(found.to_json())
@@ -78,6 +90,15 @@ def _print(found: Counterfactual) -> None:
     )
     columns = ("agent", "result", "counterfactual", "not known")
     print_section(out, Section("Success", columns, rows))
+    qualities = tuple(
+        (one.agent, rate(one.quality), rate(one.counterfactual_quality))
+        for one in found.agents
+        if one.quality is not None and one.counterfactual_quality is not None
+    )
+    if qualities:
+        out.print()
+        title = "Quality of trials that pass all gates"
+        print_section(out, Section(title, ("agent", "result", "counterfactual"), qualities))
     if found.changed:
         out.print()
         changed = tuple(

@@ -2,6 +2,7 @@
 
 "caps": {"tool_calls": {"value": 400, "enforced": "none"}, ...}
 "enforced_caps": ["wall_s", "cpu_s", ...]       those that something enforces
+"stated_caps": ["wall_s"]                       those that the contract or its suite states; the others are defaults
 "observation": {"processes": "sampled", "system_calls": "none"}
 
 clock       the harness ends the agent's work
@@ -45,6 +46,7 @@ def caps_of(spec: ContractSpec, agent: Agent, facts: Facts, *, has_gateway: bool
         "observation": {"processes": enforced["cpu_s"], "system_calls": "none"},
         "caps": caps,
         "enforced_caps": sorted(name for name, cap in caps.items() if cap["enforced"] != "none"),
+        "stated_caps": sorted(spec.budget.model_fields_set & caps.keys()),
     }
 
 

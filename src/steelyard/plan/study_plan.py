@@ -8,7 +8,7 @@
     repeats: 3
     budget: {total_usd: 100.0, task_usd: 20.0, run_usd: 5.0}
     stages: {shakedown: {contracts_per_stratum: 1}, tolerance: {flaky: 0.05, invalid: 0.2, safety: 0}}
-    stopping: {safety_violations: 3, efficacy: none, dominance: {spent: 0.8}}
+    stopping: {safety_violations: 3, efficacy: none, dominance: {spent: 0.8}, looks: {rule: pocock, count: 3}}
     replay: {attempts: 2, rule: contract}
     agents: [{agent: noop, role: baseline, identity: "9c1f..."}, {agent: "mine=command:my-agent", role: agent, identity: "77ab..."}]
     contracts: [{id: widgets-1412, digest: "4f1c...", stratum: python, path: suite/widgets-1412}]
@@ -27,7 +27,15 @@ from typing import Annotated, Any, Literal, get_args
 
 import orjson
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import AgentOptions
@@ -64,6 +72,13 @@ class Dominance(Strict):
     spent: Annotated[float, Field(gt=0, le=1)] = 0.8
 
 
+class Looks(Strict):
+    """The rule for looks at unfinished results: alpha spending at equally spaced looks, or an interval that is valid at all."""
+
+    rule: Literal["obrien_fleming", "pocock", "anytime"]
+    count: Annotated[int, Field(ge=1, le=1000)] | None = None  # none: one look for each repeat
+
+
 class Stopping(Strict):
     """Rules that end the study early, and the rule that ends a hopeless run."""
 
@@ -72,6 +87,15 @@ class Stopping(Strict):
     )
     efficacy: Literal["none", "interval_excludes_minimum_effect"] = "none"
     dominance: Dominance | None = None
+    looks: Looks | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Plans without `looks` keep the digests that they had before there was such a key."""
+        data: dict[str, Any] = serialise(self)
+        if self.looks is None:
+            data.pop("looks", None)
+        return data
 
 
 class Shakedown(Strict):
@@ -164,6 +188,29 @@ class StudyPlan(Strict):
             if times > 1:
                 raise ValueError(f"{what} {name} is planned twice")
         return self
+
+    @model_validator(mode="after")
+    def _looks_follow_repeats(self) -> StudyPlan:
+        looks = self.stopping.looks
+        if looks is None or looks.count is None:
+            return self
+        if looks.rule == "anytime":
+            raise ValueError("an anytime-valid interval has no number of looks: it is valid at every look")
+        if looks.count > self.repeats or self.repeats % looks.count:
+            raise ValueError(
+                f"{looks.count} looks: a look follows a repeat, so the {self.repeats} repeats are a multiple of them"
+            )
+        return self
+
+    @property
+    def looks(self) -> Looks | None:
+        """What is registered; a plan that stops when a difference is decided looks after each repeat (O'Brien-Fleming)."""
+        found = self.stopping.looks
+        if found is None and self.stopping.efficacy != "none":
+            found = Looks(rule="obrien_fleming")
+        if found is None or found.rule == "anytime":
+            return found
+        return found.model_copy(update={"count": found.count or self.repeats})
 
     def computed_digest(self) -> str:
         """Over everything that is planned; not over the forecast, nor over where contracts lie."""

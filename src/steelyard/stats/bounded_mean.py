@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from scipy import special
 
-from steelyard.stats.clusters import MOST_WORTH, variance_degrees, wilson_ends
+from steelyard.stats.cluster_interval import MOST_WORTH_EVEN
+from steelyard.stats.clusters import variance_degrees
 from steelyard.stats.estimate import Estimate, check_level, count_missing, unknown
+from steelyard.stats.interval import wilson_ends
 
 
 def bounded_mean(
@@ -41,7 +43,7 @@ def _effective(values: Sequence[float], mean: float, trials: int, level: float) 
         return float(contracts)
     squares = math.fsum((value - mean) ** 2 for value in values)
     variance = squares / (contracts - 1) / contracts
-    most = MOST_WORTH * max(trials, contracts)
+    most = MOST_WORTH_EVEN * max(trials, contracts)
     worth = float(max(trials, contracts)) if variance == 0 else min(most, mean * (1 - mean) / variance)
     degrees = variance_degrees([value - mean for value in values])
     tail = 0.5 + level / 2

@@ -2,31 +2,21 @@
 
 One contract                Wilson over its repeats: it speaks of this contract only
 several, each tried once    Wilson: the trials are as independent as the contracts are
-several, some repeated      Wilson at the effective sample size n / deff, with a t quantile for the few contracts
-
-    V    = m / (m - 1) * sum((y_i - p * n_i)^2) / n^2       linearised ratio estimator, contracts are the clusters
-    deff = V / (p * (1 - p) / n)
-
-This is the survey interval of Korn and Graubard (1998) with Wilson's shape instead of Clopper and Pearson's, and with
-degrees of freedom that follow from how unevenly the contracts contribute to V. Where all contracts agree, V is 0 and
-says nothing: then each contract counts as one trial. docs/statistics.md has the coverage.
+several, some repeated      Wilson at the effective sample size: see cluster_interval.py
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from steelyard.stats.cluster_interval import interval_ends
 from steelyard.stats.estimate import Estimate, unknown
-from steelyard.stats.interval import Z95, Rate, wilson
+from steelyard.stats.interval import Rate, wilson
+from steelyard.stats.student_t import t_quantile
 
 Scope = Literal["", "contract", "contracts"]
-TAIL95 = 0.975
-MOST_WORTH = (
-    2.0  # an effective sample is at most so many times the trials: chance alone can make contracts look alike
-)
 
 
 class Cluster(NamedTuple):
@@ -61,20 +51,8 @@ def clustered(clusters: Iterable[Cluster]) -> ClusteredRate:
         return ClusteredRate(plain, len(tried), "contract" if tried else "")
     if all(one.trials == 1 for one in tried):
         return ClusteredRate(plain, len(tried), "contracts")
-    low, high = wilson_ends(successes / trials, effective_trials(tried))
+    low, high = interval_ends([one.successes for one in tried], [one.trials for one in tried])
     return ClusteredRate(plain._replace(low=low, high=high), len(tried), "contracts")
-
-
-def effective_trials(clusters: list[Cluster]) -> float:
-    """How many independent trials these are worth, already scaled for the t quantile of so few contracts."""
-    contracts, trials = len(clusters), sum(one.trials for one in clusters)
-    rate = sum(one.successes for one in clusters) / trials
-    variance = cluster_variance(clusters)
-    if rate in (0.0, 1.0):
-        return float(contracts)
-    worth = float(trials) if variance == 0 else min(MOST_WORTH * trials, rate * (1 - rate) / variance)
-    degrees = variance_degrees([one.successes - rate * one.trials for one in clusters])
-    return worth * (Z95 / t_quantile(degrees)) ** 2
 
 
 def variance_degrees(deviations: Sequence[float]) -> int:
@@ -99,45 +77,6 @@ def cluster_variance(clusters: list[Cluster]) -> float:
     rate = sum(one.successes for one in clusters) / trials
     squares = sum((one.successes - rate * one.trials) ** 2 for one in clusters)
     return contracts / (contracts - 1) * squares / trials**2
-
-
-def wilson_ends(rate: float, trials: float, z: float = Z95) -> tuple[float, float]:
-    """Of a rate over an effective number of trials, which need not be whole."""
-    scale = 1 + z * z / trials
-    centre = (rate + z * z / (2 * trials)) / scale
-    half = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
-    low = 0.0 if rate == 0 else max(0.0, centre - half)
-    high = 1.0 if rate == 1 else min(1.0, centre + half)
-    return low, high
-
-
-@functools.cache
-def t_quantile(degrees: int, probability: float = TAIL95) -> float:
-    """Of Student's distribution with a whole number of degrees of freedom, for a probability above one half."""
-    low, high = 0.0, 1.0
-    while t_cdf(high, degrees) < probability:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_cdf(middle, degrees) < probability else (low, middle)
-    return (low + high) / 2
-
-
-def t_cdf(t: float, degrees: int) -> float:
-    """The finite sums of Abramowitz and Stegun 26.7.3 and 26.7.4, for t >= 0."""
-    if degrees < 1 or t < 0:
-        raise ValueError(f"t = {t} with {degrees} degrees of freedom")
-    angle = math.atan(t / math.sqrt(degrees))
-    cosine, odd = math.cos(angle), degrees % 2
-    term = cosine if odd else 1.0
-    total = 0.0
-    for step in range(2 + odd, degrees + 1, 2):
-        total += term
-        term *= cosine * cosine * (step - 1) / step
-    within = math.sin(angle) * total
-    if odd:
-        within = 2 / math.pi * (angle + within)
-    return (1 + within) / 2
 
 
 def rate_over_contracts(clusters: Iterable[Cluster]) -> Estimate:

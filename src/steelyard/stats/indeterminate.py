@@ -15,8 +15,9 @@ import numpy as np
 from scipy import special
 
 from steelyard.stats.bootstrap import SEED
-from steelyard.stats.clusters import Cluster, cluster_variance, rate_over_contracts, wilson_ends
+from steelyard.stats.clusters import Cluster, cluster_variance, rate_over_contracts
 from steelyard.stats.estimate import Estimate, unknown
+from steelyard.stats.interval import wilson_ends
 
 IMPUTATIONS = 50
 PRIOR_TRIALS = 2.0  # how many trials the agent's overall rate counts beside a contract's own

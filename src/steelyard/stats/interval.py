@@ -31,3 +31,13 @@ def wilson(successes: int, trials: int, z: float = Z95) -> Rate:
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == trials else min(1.0, centre + half)
     return Rate(successes, trials, rate, low, high)
+
+
+def wilson_ends(rate: float, trials: float, z: float = Z95) -> tuple[float, float]:
+    """Of a rate over an effective number of trials, which need not be whole."""
+    scale = 1 + z * z / trials
+    centre = (rate + z * z / (2 * trials)) / scale
+    half = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / scale
+    low = 0.0 if rate == 0 else max(0.0, centre - half)
+    high = 1.0 if rate == 1 else min(1.0, centre + half)
+    return low, high

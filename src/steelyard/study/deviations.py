@@ -3,6 +3,8 @@
 {"what": "framework", "planned": "numpy", "observed": null}
 {"what": "attempt", "planned": 1, "observed": 2, "why": ["the launcher died"]}
 {"what": "oracle", "check": "unit", "planned": "twin", "observed": "in_process"}
+{"what": "budget", "planned": ["tokens"], "observed": null}             the contract states a cap that nothing enforced
+{"what": "default budget", "planned": ["tool_calls"], "observed": null}  the same of a default of Steelyard's
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 from steelyard.plan.trial import PROTOCOL_SEED
 
 PLANNED_FRAMEWORK = "numpy"
+DEFAULT_BUDGET = "default budget"
 
 
 def protocol_of(manifest: Mapping[str, Any], outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -59,9 +62,15 @@ def _cap_deviations(manifest: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     configuration = manifest.get("configuration", {})
     budget = configuration.get("budget", {})
     caps = {name for name, value in budget.items() if name != "headroom" and value is not None}
-    missing = sorted(caps - set(configuration.get("enforced_caps", [])))
-    if manifest.get("agent", {}).get("in_sandbox") and missing:
-        yield {"what": "budget", "planned": missing, "observed": None}
+    missing = caps - set(configuration.get("enforced_caps", []))
+    if not manifest.get("agent", {}).get("in_sandbox"):
+        return
+    stated = missing & set(
+        configuration.get("stated_caps", missing)
+    )  # a manifest without the list: all of them
+    for what, names in (("budget", stated), (DEFAULT_BUDGET, missing - stated)):
+        if names:
+            yield {"what": what, "planned": sorted(names), "observed": None}
 
 
 def _acceptance_deviations(

@@ -29,8 +29,10 @@ def line(verdict: str, agent: str = "x", contract: str = "a", **more: Any) -> di
     }
 
 
-def results(*lines: dict[str, Any], contexts: list[RunContext | None] | None = None) -> ResultSet:
-    return ResultSet("lines", lines, tuple(contexts or [None] * len(lines)))
+def results(
+    *lines: dict[str, Any], contexts: list[RunContext | None] | None = None, **more: Any
+) -> ResultSet:
+    return ResultSet("lines", lines, tuple(contexts or [None] * len(lines)), **more)
 
 
 def summary(*lines: dict[str, Any], **more: Any) -> StudySummary:

@@ -8,7 +8,9 @@ import pytest
 from study_lines import context, line, results
 
 from steelyard.errors import OperatorFault
+from steelyard.report.study_summary import summarise_study
 from steelyard.report.study_summary.counterfactual import Counterfactual, Rescoring, rescore
+from steelyard.report.study_summary.render.tables import sections
 from steelyard.report.study_summary.run_context import RunContext
 
 
@@ -101,3 +103,41 @@ def test_counterfactual_numbers_are_labelled() -> None:
 def test_rules_that_cannot_be_are_refused_in_words(rules: dict[str, Any], word: str) -> None:
     with pytest.raises(OperatorFault, match=word):
         rescored(line("pass"), **rules)
+
+
+def qualified(agent: str, contract: str, minimal: float, trace: float | None) -> dict[str, Any]:
+    dimensions: dict[str, dict[str, Any]] = {
+        "minimal": {"weight": 0.5, "score": minimal},
+        "trace": {"weight": 0.5, "score": trace},
+    }
+    known = [one["score"] for one in dimensions.values() if one["score"] is not None]
+    return line("pass", agent, contract, quality={"score": sum(known) / len(known), "dimensions": dimensions})
+
+
+def test_other_weights_of_quality_leave_verdicts_alone() -> None:
+    lines = [qualified("x", "a", 1.0, 0.5), qualified("x", "b", 0.5, None)]
+    made = rescored(*lines, quality_weights={"minimal": 1.0, "trace": 3.0})
+    assert made.changed == ()
+    assert made.agents[0].quality is not None
+    assert made.agents[0].counterfactual_quality is not None
+    assert made.agents[0].quality.value == pytest.approx((0.75 + 0.5) / 2)
+    assert made.agents[0].counterfactual_quality.value == pytest.approx((0.625 + 0.5) / 2)
+    assert made.to_json()["label"].startswith("COUNTERFACTUAL")
+
+
+def test_a_dimension_that_no_result_has_is_refused() -> None:
+    with pytest.raises(
+        OperatorFault, match="no result has a dimension of quality beauty; recorded: minimal, trace"
+    ):
+        rescored(qualified("x", "a", 1.0, 0.5), quality_weights={"beauty": 1.0})
+
+
+def test_a_report_says_whether_the_order_of_agents_depends_on_the_weights() -> None:
+    lines = [qualified("x", "a", 1.0, 0.2), qualified("y", "a", 0.4, 0.6)]
+    made = summarise_study(results(*lines))
+    sensitivity = {one.agent: [each.quality.value for each in one.weight_sensitivity] for one in made.agents}
+    assert sensitivity == {"x": [1.0, 0.2], "y": [0.4, 0.6]}
+    assert "the order of agents by quality depends on the weights (minimal: x, y; trace: y, x)" in made.notes
+    assert any(one.title.startswith("Quality by its weights") for one in sections(made))
+    same = summarise_study(results(qualified("x", "a", 1.0, 0.6), qualified("y", "a", 0.4, 0.2)))
+    assert any("is the same whichever dimension" in note for note in same.notes)

@@ -210,6 +210,10 @@ def test_a_contract_in_two_versions_is_no_pair_and_is_listed() -> None:
     made = summary(*lines)
     assert made.comparisons[0].differences[0].what == "contract digest"
     assert list(made.versions) == ["a"]
+    assert [(one.version, one.agent, one.success.value) for one in made.version_rates] == [
+        ("aaaaaaaa", "x", 1.0),
+        ("otherotherot", "y", 1.0),
+    ]
 
 
 def test_deviations_make_a_summary_provisional() -> None:
@@ -221,6 +225,17 @@ def test_deviations_make_a_summary_provisional() -> None:
     assert [(one.what, one.runs) for one in made.deviations] == [("framework", 1), ("limit memory", 1)]
     assert len(made.provisional) == 1
     assert summary(line("pass"), contexts=[context(deviations=(nothing_drawn,))]).provisional == ()
+
+
+def test_a_default_cap_that_nothing_enforced_is_a_note_unless_the_plan_has_a_budget() -> None:
+    unmet = {"what": "default budget", "planned": ["cost_usd", "tokens"], "observed": None}
+    stated = {"what": "budget", "planned": ["tokens"], "observed": None}
+    made = summary(line("pass"), contexts=[context(deviations=(unmet,))])
+    assert (made.deviations[0].what, made.provisional) == ("default budget", ())
+    assert summary(line("pass"), contexts=[context(deviations=(stated,))]).provisional
+    assert summary(
+        line("pass"), contexts=[context(deviations=(unmet,))], planned_caps=("cost_usd",)
+    ).provisional
 
 
 def test_runs_of_several_seeds_are_provisional() -> None:

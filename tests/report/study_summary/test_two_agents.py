@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from steelyard.errors import OperatorFault
 from steelyard.plan.study_plan import PlannedAgent, PlannedContract, StudyPlan
 from steelyard.report.study_summary import summarise_study
 from steelyard.report.study_summary.read_results import ResultSet, plan_of
+from steelyard.report.study_summary.render.comparison import equivalence_words
 from steelyard.report.study_summary.run_context import RunContext
-from steelyard.report.study_summary.two_agents import compare_named, gate_of
+from steelyard.report.study_summary.two_agents import compare_named, equivalent_within, gate_of
+from steelyard.stats.design.sequential import LookRule
 from steelyard.study.protocol.folder import StudyFolder
 
 
@@ -30,6 +33,16 @@ def test_a_gate_with_a_margin_fails_unless_the_loss_is_excluded() -> None:
     few = compared(*study(0.5, 0.5, contracts=8))
     assert gate_of(few, 0.05).failed
     assert not gate_of(compared(*study(0.4, 0.8)), 0.05).failed
+
+
+def test_equivalence_is_claimed_only_where_both_sides_of_the_margin_are_excluded() -> None:
+    alike = compared(*study(0.5, 0.5, contracts=60, repeats=10))
+    assert equivalence_words(equivalent_within(alike, 0.3).equivalence).startswith(
+        "equivalent within 30 points: shown (TOST"
+    )
+    assert "not shown" in equivalence_words(equivalent_within(alike, 0.01).equivalence)
+    one = compared(line("pass", "one"), line("pass", "two"))
+    assert "not tested" in equivalence_words(equivalent_within(one, 0.1).equivalence)
 
 
 def test_conditions_that_differ_are_refused_before_any_number() -> None:
@@ -49,13 +62,17 @@ def test_an_unfinished_study_without_a_rule_is_not_compared() -> None:
     made = summarise_study(unfinished)
     assert made.comparisons == ()
     assert "180 of 1000 planned trials" in made.provisional[0]
-    allowed = ResultSet("pilot", lines, (None,) * len(lines), planned_trials=1000, stopping_rule="pocock")
+    allowed = ResultSet(
+        "pilot", lines, (None,) * len(lines), planned_trials=1000, look_rule=LookRule("pocock", 10, 3)
+    )
     early = compare_named(allowed, "one", "two", anyway=False).comparison
     usual = compare_named(results(*lines), "one", "two", anyway=False).comparison
     assert early.conclusion == "better"
     assert early.difference.level > 0.98
     assert early.difference.high - early.difference.low > usual.difference.high - usual.difference.low
-    assert "look before the end" in early.sentence
+    assert "one of several looks" in early.sentence
+    with pytest.raises(OperatorFault, match="the first of 2 registered looks is after 500"):
+        compare_named(replace(allowed, look_rule=LookRule("pocock", 2, 3)), "one", "two", anyway=False)
 
 
 def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_path: Path) -> None:
@@ -69,12 +86,12 @@ def test_the_plan_of_an_unfinished_study_says_how_many_trials_are_missing(tmp_pa
     folder.begin(plan)
     lines = [line("pass", study={"digest": plan.identity, "name": "pilot"})]
     found = plan_of(tmp_path, lines)
-    assert (found["planned_trials"], found["stopping_rule"]) == (3, None)
+    assert (found["planned_trials"], found["look_rule"], found["has_ended"]) == (3, None, False)
     assert found["plan_note"] == "1 of 3 planned trials have a result; the study has not ended"
     folder.add("deviation", deviation="stage", stage="main", unmet=["power"])
     folder.add("end", how="stopped", why="budget")
     ended = plan_of(tmp_path, lines)
-    assert "planned_trials" not in ended
+    assert ended["has_ended"]
     assert ended["plan_note"].endswith("the study ended: stopped (budget)")
     made = summarise_study(ResultSet("pilot", tuple(lines), (None,), **ended))
     assert [(one.what, one.observed) for one in made.deviations] == [

@@ -27,6 +27,7 @@ from steelyard.stats.design.power import (
     simulated_power,
 )
 from steelyard.stats.design.sequential import (
+    LookRule,
     PeekingRefused,
     anytime_interval,
     boundaries,
@@ -211,4 +212,18 @@ def test_looking_early_without_a_rule_is_refused_in_words() -> None:
     with pytest.raises(PeekingRefused, match="12 of 40 planned trials are finished"):
         require_rule(12, 40, None)
     require_rule(40, 40, None)
-    require_rule(12, 40, "pocock")
+    require_rule(12, 40, LookRule("pocock", 4, 2))
+    require_rule(1, 40, LookRule("anytime", 1, 2))
+    with pytest.raises(PeekingRefused, match="the first of 4 registered looks is after 10"):
+        require_rule(9, 40, LookRule("pocock", 4, 2))
+
+
+def test_the_level_of_a_look_is_that_of_the_registered_rule() -> None:
+    """Jennison and Turnbull 2000: Pocock-type spending with 2 looks has |z| limits of 2.157 and 2.201."""
+    rule = LookRule("pocock", 2, 1)
+    assert rule.level(20, 40) == pytest.approx(1 - 2 * stats.norm.sf(2.157), abs=2e-4)
+    assert rule.level(40, 40) == pytest.approx(1 - 2 * stats.norm.sf(2.201), abs=2e-4)
+    assert (
+        LookRule("obrien_fleming", 5, 5).level(8, 40) > LookRule("obrien_fleming", 5, 5).level(40, 40) > 0.95
+    )
+    assert LookRule("anytime", 1, 1).level(3, 40) == 0.95

@@ -31,6 +31,9 @@ def plan_lines(plan: StudyPlan) -> Iterator[str]:
     yield (
         f"budget     B_total {_usd(budget.total_usd)}, B_task {_usd(budget.task_usd)}, B_run {_usd(budget.run_usd)}"
     )
+    if (looks := plan.looks) is not None:
+        count = "valid at every look" if looks.count is None else f"{looks.count} looks, equally spaced"
+        yield f"looks      {looks.rule.replace('_', '-')}: {count}"
 
 
 def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:

@@ -7,11 +7,10 @@ from functools import partial
 
 from steelyard.report.study_summary.economics import economics, spread
 from steelyard.report.study_summary.model import AgentNumbers, Counted, PassK, Stratum, TimeToSuccess
+from steelyard.report.study_summary.quality import mean_quality, weight_sensitivity
 from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_contract, rate_of
-from steelyard.stats.bounded_mean import bounded_mean
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.design.icc import icc_of_outcomes
-from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.indeterminate import Counts, bounds, impute
 from steelyard.stats.passk import pass_at_k, pass_hat_k
 from steelyard.stats.proportion import wilson_rate
@@ -47,7 +46,8 @@ def agent_numbers(
         strata=_strata(records),
         pass_k=_pass_k(clusters),
         icc=icc_of_outcomes(clusters),
-        quality=_quality(records),
+        quality=mean_quality(records),
+        weight_sensitivity=weight_sensitivity(records),
         time_to_success=time_to_success(decided, horizon),
         economics=economics(records),
         versions=tuple(sorted({one.context.agent_version for one in records if one.context})),
@@ -134,15 +134,6 @@ def _pass_k(clusters: Sequence[Cluster]) -> tuple[PassK, ...]:
     most = max((one.trials for one in clusters), default=0)
     ks = [k for k in KS if k <= most] or [1]
     return tuple(PassK(k, pass_at_k(clusters, k), pass_hat_k(clusters, k)) for k in ks)
-
-
-def _quality(records: Sequence[TrialRecord]) -> Estimate:
-    """Mean over contracts, only of trials that pass all gates and have a quality."""
-    passing = [one for one in records if one.passes_all_gates and one.quality is not None]
-    if not passing:
-        return unknown("no trial that passes all gates has a quality", method="mean over contracts")
-    means = [sum(one.quality or 0.0 for one in each) / len(each) for each in by_contract(passing).values()]
-    return bounded_mean(means, len(passing), "quality of trials that pass all gates")
 
 
 def durations_of(decided: Sequence[TrialRecord]) -> list[Duration]:

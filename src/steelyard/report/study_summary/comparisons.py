@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import NamedTuple
 
 from steelyard.report.study_summary.agent_numbers import counts_by_contract, durations_of
 from steelyard.report.study_summary.model import AgentComparison, Difference, Flip
 from steelyard.report.study_summary.sentence import comparison_sentence
 from steelyard.report.study_summary.trial_record import TrialRecord, by_contract
 from steelyard.stats.bootstrap import Resampling
-from steelyard.stats.clusters import Cluster
+from steelyard.stats.clusters import Cluster, variance_degrees
 from steelyard.stats.compare.difference import (
     bootstrap_difference,
     mcnemar,
@@ -22,6 +24,7 @@ from steelyard.stats.compare.difference import (
 from steelyard.stats.compare.multiplicity import benjamini_hochberg, holm
 from steelyard.stats.compare.pairs import Pair, paired
 from steelyard.stats.design.power import contracts_to_decide
+from steelyard.stats.design.sequential import anytime_interval
 from steelyard.stats.estimate import Estimate, unknown
 from steelyard.stats.indeterminate import Counts, conclusion, is_fragile
 from steelyard.stats.survival import log_rank
@@ -33,9 +36,19 @@ RESAMPLING = Resampling(2000)
 MULTIPLICITY = "p-values are adjusted for the number of comparisons of this summary ({count}): Holm, and Benjamini-Hochberg"
 
 
-def compare_all(agents: dict[str, list[TrialRecord]], level: float = 0.95) -> tuple[AgentComparison, ...]:
+class Look(NamedTuple):
+    """When a study is looked at: the level that its rule leaves, or the repeats of a contract that counts at any time."""
+
+    level: float = 0.95
+    anytime_repeats: int | None = None
+
+
+AT_THE_END = Look()
+
+
+def compare_all(agents: dict[str, list[TrialRecord]], look: Look = AT_THE_END) -> tuple[AgentComparison, ...]:
     """Every pair of agents, in order, with p-values that account for each other."""
-    found = [_only_comparable(compare_agents(agents, *pair, level=level)) for pair in combinations(agents, 2)]
+    found = [_only_comparable(compare_agents(agents, *pair, look)) for pair in combinations(agents, 2)]
     return _adjusted(found)
 
 
@@ -73,15 +86,23 @@ def _adjusted(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
 
 
 def compare_agents(
-    agents: dict[str, list[TrialRecord]], first: str, second: str, *, level: float = 0.95
+    agents: dict[str, list[TrialRecord]], first: str, second: str, look: Look = AT_THE_END
 ) -> AgentComparison:
-    """At a look before the end of a study `level` is higher: see `interim_level`."""
+    """With alpha spending the level is higher: see `interim_level`."""
     one, two = agents[first], agents[second]
+    level, complete = look.level, None
+    if look.anytime_repeats is not None:
+        complete = complete_contracts(one, two, look.anytime_repeats)
     counts = counts_by_contract(one), counts_by_contract(two)
-    decided = tuple({digest: each.decided for digest, each in side.items()} for side in counts)
+    decided = (
+        {digest: each.decided for digest, each in counts[0].items()},
+        {digest: each.decided for digest, each in counts[1].items()},
+    )
     pairs = paired(*decided)
-    difference = paired_difference(pairs, level)
-    worst, best = (paired_difference(_extreme(*counts, for_second=which), level) for which in (False, True))
+    difference = _difference(*decided, complete, level)
+    worst, best = (
+        _difference(*_extreme(*counts, for_second=which), complete, level) for which in (False, True)
+    )
     test, exact = permutation_test(pairs), mcnemar(pairs)
     undecided = sum(each.undecided for side in counts for each in side.values())
     is_open = undecided > 0 and is_fragile(difference, worst, best)
@@ -113,13 +134,43 @@ def compare_agents(
     )  # fmt: skip
 
 
-def _extreme(first: dict[str, Counts], second: dict[str, Counts], *, for_second: bool) -> list[Pair]:
-    """The pairs if every undecided trial had been decided for the second agent, or against it."""
+def _difference(
+    first: dict[str, Cluster], second: dict[str, Cluster], complete: Sequence[str] | None, level: float
+) -> Estimate:
+    """Over all contracts; or, valid at any time, over complete ones in the order in which they became so."""
+    if complete is None:
+        return paired_difference(paired(first, second), level)
+    pairs = [
+        pair for name in complete for pair in paired({name: first[name]}, {name: second[name]})
+    ]  # a contract without decided trials has none
+    return anytime_interval([float(pair.difference) for pair in pairs])
+
+
+def complete_contracts(
+    one: Sequence[TrialRecord], two: Sequence[TrialRecord], repeats: int
+) -> tuple[str, ...]:
+    """Contracts that both agents have all planned trials of, in the order in which the last of them was started."""
+    ends: dict[str, int] = {}
+    for side in (one, two):
+        counts: Counter[str] = Counter()
+        for place, each in enumerate(side):
+            counts[each.digest] += 1
+            if counts[each.digest] == repeats:
+                ends[each.digest] = max(ends.get(each.digest, 0), place)
+        ends = {name: place for name, place in ends.items() if counts[name] >= repeats}
+    shared = {each.digest for each in one} & {each.digest for each in two}
+    return tuple(sorted((name for name in ends if name in shared), key=lambda name: (ends[name], name)))
+
+
+def _extreme(
+    first: dict[str, Counts], second: dict[str, Counts], *, for_second: bool
+) -> tuple[dict[str, Cluster], dict[str, Cluster]]:
+    """The outcomes if every undecided trial had been decided for the second agent, or against it."""
 
     def completed(one: Counts, *, succeed: bool) -> Cluster:
         return Cluster(one.successes + (one.undecided if succeed else 0), sum(one))
 
-    return paired(
+    return (
         {digest: completed(one, succeed=not for_second) for digest, one in first.items()},
         {digest: completed(one, succeed=for_second) for digest, one in second.items()},
     )
@@ -138,12 +189,15 @@ def _has_trials(clusters: dict[str, Cluster], digest: str) -> bool:
 
 
 def _more(difference: Estimate, pairs: Sequence[Pair]) -> int | None:
-    """Contracts that are missing until the interval would exclude 0; None if it does already, or never would."""
-    if conclusion(difference) != "undecided" or len(pairs) < 2 or not difference.value:
+    """Contracts that are missing until the interval would exclude 0, at least 1; None if it does already, or never would."""
+    is_anytime = difference.method.startswith("anytime")
+    if conclusion(difference) != "undecided" or len(pairs) < 2 or not difference.value or is_anytime:
         return None
-    values = [float(pair.difference) for pair in pairs]
-    squares = math.fsum((value - difference.value) ** 2 for value in values)
-    return contracts_to_decide(difference.value, math.sqrt(squares / (len(values) - 1)), len(values))
+    off = [float(pair.difference) - difference.value for pair in pairs]
+    spread = math.sqrt(math.fsum(one**2 for one in off) / (len(off) - 1))
+    share = variance_degrees(off) / (len(off) - 1)
+    more = contracts_to_decide(difference.value, spread, len(off), 1 - difference.level, share)
+    return None if more is None else max(1, more)
 
 
 def flips(one: Sequence[TrialRecord], two: Sequence[TrialRecord]) -> tuple[Flip, ...]:

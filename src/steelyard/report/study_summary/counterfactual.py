@@ -19,6 +19,7 @@ from typing import Any
 
 from steelyard.errors import OperatorFault
 from steelyard.report.study_summary.model import to_json
+from steelyard.report.study_summary.quality import mean_quality, quality_under
 from steelyard.report.study_summary.read_results import Line, ResultSet
 from steelyard.report.study_summary.run_context import RunContext
 from steelyard.report.study_summary.trial_record import CATEGORY, TrialRecord, by_agent, rate_of, trials_of
@@ -45,6 +46,7 @@ class Rescoring:
     caps: Mapping[str, float] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)  # grader -> weight
     threshold: float | None = None
+    quality_weights: Mapping[str, float] = field(default_factory=dict)  # dimension of quality -> weight
 
     def __post_init__(self) -> None:
         for name, value in self.caps.items():
@@ -52,12 +54,12 @@ class Rescoring:
                 raise OperatorFault(f"there is no cap {name}; there are {', '.join(CAPS)}")
             if not (math.isfinite(value) and value > 0):
                 raise OperatorFault(f"cap {name}={value:g}: it is above 0")
-        for name, value in self.weights.items():
+        for name, value in (*self.weights.items(), *self.quality_weights.items()):
             if not (math.isfinite(value) and value >= 0):
                 raise OperatorFault(f"weight {name}={value:g}: it is not negative")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise OperatorFault(f"a threshold is between 0 and 1, not {self.threshold:g}")
-        if not (self.caps or self.weights or self.threshold is not None):
+        if not (self.caps or self.weights or self.quality_weights or self.threshold is not None):
             raise OperatorFault("name at least one other cap, weight or threshold")
 
 
@@ -78,6 +80,8 @@ class RescoredAgent:
     counterfactual: Estimate
     undecided: int  # trials of which evidence cannot say what would have been
     trials: int
+    quality: Estimate | None = None  # as published; None where no other weights of quality are asked for
+    counterfactual_quality: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +117,32 @@ def rescore(results: ResultSet, rules: Rescoring) -> Counterfactual:
         for line, verdict, why in pairs
         if verdict != line["verdict"]
     )  # fmt: skip
-    agents = tuple(_agent(name, before[name], counterfactual[name]) for name in before)
+    _check_dimensions(rules, [one for each in before.values() for one in each])
+    agents = tuple(_agent(name, before[name], counterfactual[name], rules) for name in before)
     return Counterfactual(results.source, rules, agents, changed)
 
 
-def _agent(name: str, before: Sequence[TrialRecord], after: Sequence[TrialRecord]) -> RescoredAgent:
+def _check_dimensions(rules: Rescoring, records: Sequence[TrialRecord]) -> None:
+    recorded = sorted({name for one in records for name in one.quality_dimensions})
+    for name in rules.quality_weights:
+        if name not in recorded:
+            listed = ", ".join(recorded) or "none"
+            raise OperatorFault(f"no result has a dimension of quality {name}; recorded: {listed}")
+
+
+def _agent(
+    name: str, before: Sequence[TrialRecord], after: Sequence[TrialRecord], rules: Rescoring
+) -> RescoredAgent:
     primary, counterfactual = (
         rate_of([one for one in side if one.is_decided], lambda one: one.succeeded)
         for side in (before, after)
     )
     undecided = sum(not one.is_decided for one in after)
-    return RescoredAgent(name, primary, counterfactual, undecided, len(after))
+    found = RescoredAgent(name, primary, counterfactual, undecided, len(after))
+    if not rules.quality_weights:
+        return found
+    other = mean_quality(after, lambda one: quality_under(one, rules.quality_weights))
+    return replace(found, quality=mean_quality(before), counterfactual_quality=other)
 
 
 def _rescored(line: Line, context: RunContext | None, rules: Rescoring) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from steelyard.report.study_summary.model import (
 )
 from steelyard.report.study_summary.trial_record import TrialRecord, rate_of
 from steelyard.stats.labels import Labelled, label_errors
+from steelyard.study.deviations import DEFAULT_BUDGET
 
 NOT_MEASURED = "not measured: no run of these has a decision by people (`steelyard review` records one)"
 MODEL = (
@@ -209,12 +210,23 @@ def _against_plan(one: Deviation) -> str:
     return one.observed if one.planned == AS_PLANNED else f"planned {one.planned}, observed {one.observed}"
 
 
-def provisional_reasons(records: Sequence[TrialRecord], deviations: Sequence[Deviation]) -> tuple[str, ...]:
-    """Deviations other than that nothing was drawn at random, and seeds of more than one kind."""
+def _is_note(one: Deviation, planned_caps: Sequence[str]) -> bool:
+    if one.what == DEFAULT_BUDGET:
+        return set(planned_caps).isdisjoint(one.planned.split(", "))
+    return one.what == "framework" and one.observed == "none"
+
+
+def provisional_reasons(
+    records: Sequence[TrialRecord], deviations: Sequence[Deviation], planned_caps: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Deviations that concern what the contract or the plan states, and seeds of more than one kind.
+
+    Not among them: that nothing was drawn at random, and defaults that could not be enforced, unless the plan has such a cap.
+    """
     reasons = [
         f"{one.what}: {_against_plan(one)} ({one.runs} {'run' if one.runs == 1 else 'runs'})"
         for one in deviations
-        if not (one.what == "framework" and one.observed == "none")
+        if not _is_note(one, planned_caps)
     ]
     seeds = sorted({one.context.seed for one in records if one.context and one.context.seed is not None})
     if len(seeds) > 1:

@@ -94,6 +94,14 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
+class QualityUnder:
+    """Quality if all weight were on one dimension."""
+
+    dimension: str
+    quality: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class AgentNumbers:
     """One agent. `success` is over decided trials; `categories` are over scorable trials, invalid over all attempts."""
 
@@ -120,6 +128,17 @@ class AgentNumbers:
     time_to_success: TimeToSuccess
     economics: Economics
     versions: tuple[str, ...]  # digests of the agent's configuration
+    weight_sensitivity: tuple[QualityUnder, ...] = ()  # of quality
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRate:
+    """One agent on one version of a contract that has several."""
+
+    contract: str
+    version: str  # start of its digest
+    agent: str
+    success: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +302,7 @@ class StudySummary:
     run_ids: tuple[str, ...]
     burn: tuple[Burn, ...] = ()
     power: tuple[PowerCurve, ...] = ()
+    version_rates: tuple[VersionRate, ...] = ()
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:

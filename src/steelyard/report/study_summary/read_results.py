@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from steelyard.errors import OperatorFault
 from steelyard.report.result import SCHEMA, VERDICTS
 from steelyard.report.stored.open_store import open_store
 from steelyard.report.study_summary.run_context import RunContext, read_context
-from steelyard.stats.design.sequential import boundaries
+from steelyard.stats.design.sequential import LookRule, require_rule
 
 Line = Mapping[str, Any]
 
@@ -30,22 +30,27 @@ class ResultSet:
         default_factory=dict
     )  # running, interrupted, not graded, altered
     planned_trials: int | None = None  # of the study's plan
-    stopping_rule: str | None = None  # for looks before the end, of the study's plan
+    look_rule: LookRule | None = None  # for looks before the end, of the study's plan
+    has_ended: bool = False  # the study, whether all of its plan was carried out or not
     plan_note: str = ""  # how far the plan of the study was carried out; "" where it is complete
     study_deviations: tuple[Mapping[str, Any], ...] = ()  # of the plan, and of the study from its plan
+    planned_caps: tuple[str, ...] = ()  # of a run, that the plan's budgets rely on
 
     def interim_level(self, finished: int) -> float:
-        """The confidence level of a comparison: 0.95 at the end, higher at a look before it (alpha spending)."""
-        if (
-            self.planned_trials is None
-            or self.stopping_rule is None
-            or not 0 < finished < self.planned_trials
-        ):
+        """The confidence level of a comparison: 0.95, or what the registered looks leave for this one (alpha spending)."""
+        if self.planned_trials is None or self.look_rule is None:
             return 0.95
-        fractions = [finished / self.planned_trials, 1.0]
-        if self.stopping_rule == "pocock":
-            return 1 - boundaries("pocock", fractions)[0].nominal
-        return 1 - boundaries("obrien_fleming", fractions)[0].nominal
+        return self.look_rule.level(finished, self.planned_trials)
+
+    def refuse_peeking(self, finished: int) -> None:
+        """Raises PeekingRefused where the study goes on and its plan has no rule for a comparison now."""
+        if self.planned_trials is not None and not self.has_ended:
+            require_rule(finished, self.planned_trials, self.look_rule)
+
+    @property
+    def anytime_repeats(self) -> int | None:
+        """The repeats of a contract that counts for an anytime-valid interval; None where that is not the rule."""
+        return self.look_rule.repeats if self.look_rule is not None and self.look_rule.is_anytime else None
 
     def filtered(self, keep: set[str]) -> ResultSet:
         """Only the lines of these agents."""
@@ -54,16 +59,7 @@ class ResultSet:
             for line, context in zip(self.lines, self.contexts, strict=True)
             if str(line.get("agent")) in keep
         ]
-        return ResultSet(
-            self.source,
-            tuple(line for line, _ in pairs),
-            tuple(one for _, one in pairs),
-            self.without_result,
-            self.planned_trials,
-            self.stopping_rule,
-            self.plan_note,
-            self.study_deviations,
-        )
+        return replace(self, lines=tuple(line for line, _ in pairs), contexts=tuple(one for _, one in pairs))
 
 
 def read_results(source: Path, *, study: str | None = None, store_url: str | None = None) -> ResultSet:
@@ -116,11 +112,18 @@ def plan_of(folder: Path, lines: Sequence[Line]) -> dict[str, Any]:
     facts = {
         "plan_note": _plan_note(planned, lines, end),
         "study_deviations": tuple(deviations_of(plan, log)),
+        "planned_caps": ("cost_usd",)
+        if plan.budget.total_usd is not None or plan.budget.task_usd is not None
+        else (),
     }
-    if end.get("what") == "end":
-        return facts
-    rule = None if plan.stopping.efficacy == "none" else "obrien_fleming"
-    return {**facts, "planned_trials": planned, "stopping_rule": rule}
+    looks = plan.looks
+    rule = None if looks is None else LookRule(looks.rule, looks.count or 1, plan.repeats)
+    return {
+        **facts,
+        "planned_trials": planned,
+        "look_rule": rule,
+        "has_ended": end.get("what") == "end",
+    }
 
 
 def _plan_note(planned: int, lines: Sequence[Line], end: Mapping[str, Any]) -> str:

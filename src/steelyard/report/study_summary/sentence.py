@@ -32,6 +32,8 @@ def comparison_sentence(  # noqa: PLR0913  # each part of the sentence
         head = f"{second} solves more than {first}: {size}"
     elif found == "worse":
         head = f"{second} solves less than {first}: {size}"
+    elif difference.value == 0 and len(pairs) > 1:
+        head = f"no difference between {second} and {first} is seen: {size}; more trials like these would narrow the interval"
     else:
         head = f"cannot tell {second} from {first} yet: {size}{_missing(pairs, more)}"
     return head + _undecided(undecided, found, is_fragile=is_fragile)
@@ -45,8 +47,12 @@ def points(difference: Estimate) -> str:
         return f"{100 * difference.value:+.0f} points [no interval]"
     low, high = (_whole(100 * end) for end in (difference.low, difference.high))
     level = (
-        "" if difference.level == USUAL else f" (look before the end: {100 * difference.level:.4g}% interval)"
+        ""
+        if difference.level == USUAL
+        else f" (one of several looks: {100 * difference.level:.4g}% interval)"
     )
+    if difference.method.startswith("anytime"):
+        level = " (valid at every look)"
     return f"{100 * difference.value:+.0f} points [{low}, {high}]{level}"
 
 
@@ -69,7 +75,7 @@ def _missing(pairs: Sequence[Pair], more: int | None) -> str:
     if len(pairs) < 2:
         return "; one contract says nothing about others"
     if more is None:
-        return "; no difference that more trials could show"
+        return "; more contracts would narrow the interval"
     trials = sum(one.trials for pair in pairs for one in pair)
     needed = max(1, round(more * trials / len(pairs)))
     return f"; about {needed:,} more trials ({_count(more, 'more contract')}) would decide if the difference stays so"

@@ -10,14 +10,22 @@ from steelyard.errors import OperatorFault
 from steelyard.judge.saved_calibration import calibration_lines
 from steelyard.report.plain import one_line
 from steelyard.report.study_summary.agent_numbers import agent_numbers, durations_of
-from steelyard.report.study_summary.comparisons import MULTIPLICITY, compare_all
+from steelyard.report.study_summary.comparisons import MULTIPLICITY, Look, compare_all
 from steelyard.report.study_summary.disclosures import deviations_of, disclose, provisional_reasons
 from steelyard.report.study_summary.economics import pareto_of
-from steelyard.report.study_summary.model import StudySummary
+from steelyard.report.study_summary.model import StudySummary, VersionRate
 from steelyard.report.study_summary.projections import burn_of, power_of
+from steelyard.report.study_summary.quality import order_note
 from steelyard.report.study_summary.read_results import ResultSet
-from steelyard.report.study_summary.trial_record import BASELINES, TrialRecord, Trials, by_agent, trials_of
-from steelyard.stats.design.sequential import PeekingRefused, require_rule
+from steelyard.report.study_summary.trial_record import (
+    BASELINES,
+    TrialRecord,
+    Trials,
+    by_agent,
+    rate_of,
+    trials_of,
+)
+from steelyard.stats.design.sequential import PeekingRefused
 
 MOST_COMPARED = 12  # agents; more make hundreds of pairs
 
@@ -45,8 +53,8 @@ def summarise_study(results: ResultSet) -> StudySummary:
     )
     compared = {name: each for name, each in agents.items() if name not in BASELINES}
     refused = _refused(results, trials)
-    level = results.interim_level(len(records))
-    comparisons = compare_all(compared, level) if len(compared) <= MOST_COMPARED and not refused else ()
+    look = Look(results.interim_level(len(records)), results.anytime_repeats)
+    comparisons = compare_all(compared, look) if len(compared) <= MOST_COMPARED and not refused else ()
     deviations = deviations_of(records, results.study_deviations)
     return StudySummary(
         source=results.source,
@@ -59,23 +67,26 @@ def summarise_study(results: ResultSet) -> StudySummary:
         multiplicity=MULTIPLICITY.format(count=len(comparisons)) if comparisons else "",
         pareto=pareto_of(compared or agents),
         deviations=deviations,
-        provisional=(*refused, *_incomplete(results), *provisional_reasons(records, deviations)),
+        provisional=(
+            *refused,
+            *_incomplete(results),
+            *provisional_reasons(records, deviations, results.planned_caps),
+        ),
         disclosures=disclose(records, numbers),
         without_result=results.without_result,
-        notes=tuple(_notes(results, trials, len(compared))),
+        notes=(*_notes(results, trials, len(compared)), *filter(None, [order_note(compared)])),
         versions=_versions(records),
         run_ids=tuple(one.run for one in records if one.run),
         burn=burn_of(records),
         power=power_of(numbers, comparisons),
+        version_rates=_version_rates(records),
     )
 
 
 def _refused(results: ResultSet, trials: Trials) -> tuple[str, ...]:
     """Why agents are not compared yet."""
-    if results.planned_trials is None:
-        return ()
     try:
-        require_rule(len(trials.records), results.planned_trials, results.stopping_rule)
+        results.refuse_peeking(len(trials.records))
     except PeekingRefused as refused:
         return (f"agents are not compared: {refused}",)
     return ()
@@ -117,6 +128,19 @@ def _versions(records: Sequence[TrialRecord]) -> dict[str, tuple[str, ...]]:
     for one in records:
         found.setdefault(one.contract, set()).add(one.digest[:12])
     return {name: tuple(sorted(digests)) for name, digests in sorted(found.items()) if len(digests) > 1}
+
+
+def _version_rates(records: Sequence[TrialRecord]) -> tuple[VersionRate, ...]:
+    """Of contracts with several versions only: each version apart, by agent."""
+    several = _versions(records)
+    found: dict[tuple[str, str, str], list[TrialRecord]] = {}
+    for one in records:
+        if one.contract in several:
+            found.setdefault((one.contract, one.digest[:12], one.agent), []).append(one)
+    return tuple(
+        VersionRate(*key, rate_of([one for one in each if one.is_decided], lambda one: one.succeeded))
+        for key, each in sorted(found.items())
+    )
 
 
 def _notes(results: ResultSet, trials: Trials, compared: int) -> list[str]:

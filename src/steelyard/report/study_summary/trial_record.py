@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from steelyard.evidence.trace.termination import CLASS_OF
@@ -50,6 +50,9 @@ class TrialRecord:
     people: str = "none"  # what reviewers decided: none, pass, fail, defer, disputed
     judge: tuple[str, ...] = ()  # the models that were asked
     reason: str = ""
+    quality_dimensions: Mapping[str, tuple[float, float | None]] = field(
+        default_factory=dict
+    )  # weight and score, where it is known
 
     @property
     def is_decided(self) -> bool:
@@ -127,7 +130,17 @@ def record_of(line: Line, context: RunContext | None) -> TrialRecord:
         people=str(_object(line.get("review")).get("decision") or (context.people if context else "none")),
         judge=_models(line),
         reason=str(line.get("reason") or ""),
+        quality_dimensions=_dimensions(line),
     )
+
+
+def _dimensions(line: Line) -> dict[str, tuple[float, float | None]]:
+    found = _object(_object(line.get("quality")).get("dimensions"))
+    return {
+        str(name): (_number(one.get("weight")) or 0.0, _number(one.get("score")))
+        for name, one in found.items()
+        if isinstance(one, dict)
+    }
 
 
 def _tokens(line: Line, context: RunContext | None) -> float | None:

@@ -12,15 +12,15 @@ from typing import Any
 
 from steelyard.errors import OperatorFault
 from steelyard.report.study_summary.agent_numbers import agent_numbers, counts_by_contract
-from steelyard.report.study_summary.comparisons import compare_agents
+from steelyard.report.study_summary.comparisons import AT_THE_END, Look, compare_agents
 from steelyard.report.study_summary.disclosures import deviations_of, provisional_reasons
 from steelyard.report.study_summary.model import AgentComparison, AgentNumbers, to_json
 from steelyard.report.study_summary.read_results import ResultSet
 from steelyard.report.study_summary.trial_record import TrialRecord, Trials, by_agent, trials_of
 from steelyard.stats.clusters import Cluster
-from steelyard.stats.compare.equivalence import MarginTest, non_inferiority
+from steelyard.stats.compare.equivalence import MarginTest, equivalence, non_inferiority
 from steelyard.stats.compare.pairs import Pair, paired
-from steelyard.stats.design.sequential import PeekingRefused, require_rule
+from steelyard.stats.design.sequential import PeekingRefused
 
 SCHEMA = "steelyard.agent_comparison/1"
 LEVEL = 0.05
@@ -39,6 +39,7 @@ class TwoAgents:
     unchecked: int  # runs whose conditions are not known here
     pairs: tuple[Pair, ...]  # of shared contracts, decided trials only
     gate: Gate | None = None
+    equivalence: MarginTest | None = None
     schema: str = SCHEMA
 
     def to_json(self) -> dict[str, Any]:
@@ -67,8 +68,8 @@ def compare_named(results: ResultSet, first: str, second: str, *, anyway: bool) 
     if first == second:
         raise OperatorFault("an agent is compared with another one, or with itself in another folder of runs")
     _refuse_peeking(results)
-    level = results.interim_level(len(trials_of(results).records))
-    return _compared(results.filtered({first, second}), first, second, anyway=anyway, level=level)
+    look = Look(results.interim_level(len(trials_of(results).records)), results.anytime_repeats)
+    return _compared(results.filtered({first, second}), first, second, anyway=anyway, look=look)
 
 
 def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyway: bool) -> TwoAgents:
@@ -88,7 +89,8 @@ def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyw
         (*parts[0].lines, *parts[1].lines),
         (*parts[0].contexts, *parts[1].contexts),
     )
-    return _compared(both, labels[0], labels[1], anyway=anyway)
+    level = max(results.interim_level(len(trials_of(results).records)) for results in (first, second))
+    return _compared(both, labels[0], labels[1], anyway=anyway, look=Look(level))
 
 
 def _one_agent(results: ResultSet, agent: str | None) -> str:
@@ -113,17 +115,18 @@ def _renamed(results: ResultSet, label: str) -> ResultSet:
 
 
 def _refuse_peeking(results: ResultSet) -> None:
-    if results.planned_trials is not None:
-        try:
-            require_rule(len(trials_of(results).records), results.planned_trials, results.stopping_rule)
-        except PeekingRefused as refused:
-            raise OperatorFault(f"{results.source}: {refused}") from None
+    try:
+        results.refuse_peeking(len(trials_of(results).records))
+    except PeekingRefused as refused:
+        raise OperatorFault(f"{results.source}: {refused}") from None
 
 
-def _compared(results: ResultSet, first: str, second: str, *, anyway: bool, level: float = 0.95) -> TwoAgents:
+def _compared(
+    results: ResultSet, first: str, second: str, *, anyway: bool, look: Look = AT_THE_END
+) -> TwoAgents:
     trials = trials_of(results)
     agents = by_agent(trials.records)
-    comparison = compare_agents(agents, first, second, level=level)
+    comparison = compare_agents(agents, first, second, look)
     if comparison.differences and not anyway:
         raise OperatorFault(_refusal(comparison))
     numbers = [_numbers(name, agents[name], trials) for name in (first, second)]
@@ -135,7 +138,11 @@ def _compared(results: ResultSet, first: str, second: str, *, anyway: bool, leve
         anyway=anyway and bool(comparison.differences),
         provisional=(
             *((results.plan_note,) if results.plan_note else ()),
-            *provisional_reasons(trials.records, deviations_of(trials.records, results.study_deviations)),
+            *provisional_reasons(
+                trials.records,
+                deviations_of(trials.records, results.study_deviations),
+                results.planned_caps,
+            ),
         ),
         unchecked=sum(one.context is None for one in trials.records),
         pairs=tuple(paired(*(_decided(agents[name]) for name in (first, second)))),
@@ -163,6 +170,11 @@ def _refusal(comparison: AgentComparison) -> str:
             "--anyway compares them, and every page of the comparison says so",
         ]
     )
+
+
+def equivalent_within(results: TwoAgents, margin: float) -> TwoAgents:
+    """With the test of the claim that the agents differ by less than the margin."""
+    return replace(results, equivalence=equivalence(results.pairs, margin))
 
 
 def gate_of(results: TwoAgents, margin: float | None) -> Gate:

@@ -162,16 +162,23 @@ def power_curve(design: Design, contracts: Sequence[int]) -> list[tuple[int, flo
     return [(count, power(replace(design, contracts=count))) for count in contracts]
 
 
-def contracts_to_decide(value: float, deviation: float, contracts: int, alpha: float = 0.05) -> int | None:
+def contracts_to_decide(
+    value: float, deviation: float, contracts: int, alpha: float = 0.05, degrees_share: float = 1.0
+) -> int | None:
     """How many more contracts until an interval around `value` excludes 0, if value and deviation stay as they are.
 
-    The smallest m with |D| > t(m - 1) * s / sqrt(m), less what there is; None where D is 0 or a million are too few.
+    The smallest m with |D| > t(share * (m - 1)) * s / sqrt(m), less what there is; None where D is 0 or a million are too
+    few. `degrees_share` is the part of m - 1 that the interval has as degrees of freedom.
     """
     if value == 0:
         return None
 
     def is_decided(count: int) -> bool:
-        half = float(special.stdtrit(count - 1, 1 - alpha / 2)) * deviation / math.sqrt(count)
+        half = (
+            float(special.stdtrit(max(1.0, degrees_share * (count - 1)), 1 - alpha / 2))
+            * deviation
+            / math.sqrt(count)
+        )
         return abs(value) > half
 
     needed = _smallest(is_decided, 2, MOST_CONTRACTS)

@@ -17,7 +17,7 @@ from scipy import special
 from steelyard.stats.estimate import Estimate, check_level, unknown
 
 Spending = Literal["obrien_fleming", "pocock"]
-RULES = ("obrien_fleming", "pocock")
+ANYTIME = "anytime"
 _NODES = 400  # of the Gauss-Legendre rule on each continuation region
 _WIDEST = 10.0  # standard deviations; the normal density beyond is below 1e-22
 
@@ -130,16 +130,42 @@ def _bernstein_ends(scaled: np.ndarray, alpha: float) -> tuple[float, float]:
     return float((centre - half).max()), float((centre + half).min())
 
 
+class LookRule(NamedTuple):
+    """What a plan registers for looks: alpha spending at `looks` equally spaced looks, or `anytime`."""
+
+    rule: str
+    looks: int
+    repeats: int  # of each agent on each contract: a contract counts for `anytime` when it has them all
+
+    @property
+    def is_anytime(self) -> bool:
+        return self.rule == ANYTIME
+
+    def level(self, done: int, planned: int) -> float:
+        """The confidence level of a comparison now: at the last look that is reached. The last one too is above 0.95."""
+        if self.is_anytime:
+            return 0.95
+        look = max(1, min(self.looks, done * self.looks // planned))
+        spending: Spending = "pocock" if self.rule == "pocock" else "obrien_fleming"
+        return 1 - 2 * (1 - look_quantile(spending, look, self.looks))
+
+
 class PeekingRefused(ValueError):
-    """A comparison of an unfinished study without a stopping rule."""
+    """A comparison of an unfinished study without a stopping rule, or before its first look."""
 
 
-def require_rule(done: int, planned: int, rule: str | None) -> None:
-    """Refuse to conclude from an unfinished study whose plan has no rule for looking early."""
-    if done >= planned or rule in RULES:
+def require_rule(done: int, planned: int, rule: LookRule | None) -> None:
+    """Refuse to conclude from an unfinished study whose plan has no rule for looking now."""
+    if done >= planned:
         return
-    raise PeekingRefused(
-        f"{done} of {planned} planned trials are finished, and the plan has no rule for looking early: "
-        "a conclusion now would be wrong more often than its level says. Finish the study; the next one can be planned "
-        "with a rule (`steelyard plan --stop-when-decided`)"
-    )
+    if rule is None:
+        raise PeekingRefused(
+            f"{done} of {planned} planned trials are finished, and the plan has no rule for looking early: "
+            "a conclusion now would be wrong more often than its level says. Finish the study; the next one can be planned "
+            "with a rule (`steelyard plan --stopping obrien-fleming`)"
+        )
+    first = math.ceil(planned / rule.looks)
+    if not rule.is_anytime and done < first:
+        raise PeekingRefused(
+            f"{done} of {planned} planned trials are finished, and the first of {rule.looks} registered looks is after {first}"
+        )

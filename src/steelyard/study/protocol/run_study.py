@@ -201,9 +201,11 @@ class Study:
             yield trial
 
     def _ends_repeat(self, trial: Trial) -> bool:
-        """Whether the last trial of this repeat has ended; asked only where the plan stops for efficacy."""
+        """Whether the last trial of this repeat has ended, or the rule allows a look after each trial."""
         if self.plan.stopping.efficacy == "none":
             return False
+        if (looks := self.plan.looks) is not None and looks.rule == "anytime":
+            return True
         attempts = self.plan.replay.attempts
         same = (one for one in self.progress.of_stage("main") if one.trial.repeat == trial.repeat)
         return all(one.fate(attempts) in {"finished", "invalid"} for one in same)

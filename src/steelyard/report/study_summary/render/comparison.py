@@ -16,6 +16,7 @@ from steelyard.report.study_summary.render.terminal import print_section
 from steelyard.report.study_summary.render.words import p_value
 from steelyard.report.study_summary.sentence import points
 from steelyard.report.study_summary.two_agents import TwoAgents
+from steelyard.stats.compare.equivalence import MarginTest
 
 ANYWAY = "NOT COMPARABLE, compared anyway: these conditions differ"
 
@@ -28,11 +29,23 @@ def print_two_agents(console: Console, found: TwoAgents) -> None:
         style = "bold red" if found.gate.failed else "bold green"
         word = "regression gate failed" if found.gate.failed else "regression gate passed"
         console.print(Text(f"{word}: {one_line(found.gate.why, 300)}", style))
+    if found.equivalence is not None:
+        console.print(Text(equivalence_words(found.equivalence)))
     console.print()
     console.print(Leaderboard((found.first, found.second)))
     for section in sections(found.comparison):
         console.print()
         print_section(console, section)
+    if found.anyway:  # at the end too: the beginning of a long comparison is out of sight
+        console.print(Text(ANYWAY, "bold yellow"))
+
+
+def equivalence_words(test: MarginTest) -> str:
+    """`equivalent within 5 points: shown (TOST, paired t over contracts: p = 0.012)`."""
+    head = f"equivalent within {100 * test.margin:g} points"
+    if test.p is None:
+        return f"{head}: not tested: {test.why}"
+    return f"{head}: {'shown' if test.holds() else 'not shown'} ({test.method}: {p_value(test.p)})"
 
 
 def _warnings(found: TwoAgents) -> Iterator[Text]:

@@ -41,7 +41,9 @@ def sections(summary: StudySummary) -> Iterator[Section]:
     yield from _undecided(summary.agents)
     yield from _pass_k(summary.agents)
     yield from _strata(summary.agents)
+    yield from _versions(summary)
     yield from _gates(summary.agents)
+    yield from _weights(summary.agents)
     yield from _modes(summary.agents)
     yield from _endings(summary.agents)
     yield _cost(summary.agents)
@@ -135,6 +137,15 @@ def _strata(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     yield Section("Strata", columns, tuple(sorted(rows)))
 
 
+def _versions(summary: StudySummary) -> Iterator[Section]:
+    rows = tuple((one.contract, one.version, one.agent, rate(one.success)) for one in summary.version_rates)
+    if rows:
+        title = (
+            "Contracts with several versions: each version apart; elsewhere they count as several contracts"
+        )
+        yield Section(title, ("contract", "version", "agent", "success"), rows)
+
+
 def _gates(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
     names = list(dict.fromkeys(gate.name for one in agents for gate in one.gates))
     if not names:
@@ -146,6 +157,21 @@ def _gates(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
         rows.append((one.agent, *(found.get(name, "-") for name in names), quality))
     title = "Gates passed (of scorable trials), and quality over trials that pass all gates"
     yield Section(title, ("agent", *names, "quality"), tuple(rows))
+
+
+def _weights(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
+    names = sorted({each.dimension for one in agents for each in one.weight_sensitivity})
+    if not names:
+        return
+    rows = []
+    for one in agents:
+        found = {
+            each.dimension: rate(each.quality) for each in one.weight_sensitivity if each.quality.is_known
+        }
+        if found:
+            rows.append((one.agent, rate(one.quality), *(found.get(name, "-") for name in names)))
+    title = "Quality by its weights: those of the contracts, and all weight on one dimension"
+    yield Section(title, ("agent", "as published", *names), tuple(rows))
 
 
 def _modes(agents: Sequence[AgentNumbers]) -> Iterator[Section]:
