@@ -108,7 +108,7 @@ class Opened:
         from steelyard.study.protocol.folder import StudyFolder  # noqa: PLC0415  # as above
 
         self.args = args
-        self.plan: StudyPlan = read_plan(args.plan)
+        self.plan: StudyPlan = read_plan(args.plan).located(args.plan.parent)
         args.sandbox = self.plan.sandbox  # tasks of Harbor are imported for one sandbox
         self.folder: StudyFolder = StudyFolder.of(args.runs.absolute(), self.plan)
         self.contracts: dict[str, Contract] = {}

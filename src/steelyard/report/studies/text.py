@@ -40,6 +40,19 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
     yield f"trials     {forecast['trials']}"
     yield f"cost       {_spread(usd, 'USD')}"
     yield f"time       {_spread(hours, 'hours')} with {forecast['jobs']} at a time; from {forecast['from']}"
+    if forecast.get("power"):
+        yield from _power(forecast["power"])
+
+
+def _power(one: Mapping[str, Any]) -> Iterator[str]:
+    """What is assumed before anything has run, and a warning where the study cannot decide what it asks."""
+    yield f"power      {one['expected']:.2f} to detect the minimum effect, at a rate of 0.5 and a correlation of 0.5"
+    if one["expected"] < one["wanted"]:
+        needed = "more than a million" if one["contracts_needed"] is None else one["contracts_needed"]
+        yield (
+            f"warning: the main stage begins only with power {one['wanted']:g}, which takes {needed} contracts at these rates; add "
+            "contracts, raise --minimum-effect, or plan --minimum-power 0 (no claim of power)"
+        )
 
 
 def _spread(one: Mapping[str, float | None], unit: str) -> str:

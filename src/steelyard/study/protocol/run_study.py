@@ -20,6 +20,7 @@ from steelyard.errors import InfraFault, OperatorFault
 from steelyard.plan.order import Slot
 from steelyard.plan.study_plan import STAGES, Stage, StudyPlan
 from steelyard.plan.trial import StudyPlace, Trial
+from steelyard.providers.prices import read_cost_model
 from steelyard.store.blobs import put_run
 from steelyard.store.entry import Entry
 from steelyard.study.gate import Withheld
@@ -268,7 +269,7 @@ def _machine_fault(result: TrialResult, entries: Sequence[Entry]) -> str:
 def check_identities(
     plan: StudyPlan, contracts: Mapping[str, Contract], identities: Mapping[str, str]
 ) -> list[str]:
-    """What is not as it was planned: contracts with another digest, agents with another identity."""
+    """What is not as it was planned: contracts with another digest, agents with another identity, other prices."""
     changed = [
         f"contract {one.id} has digest {contracts[one.id].digest[:12]}, planned was {one.digest[:12]}"
         for one in plan.contracts
@@ -279,6 +280,9 @@ def check_identities(
         for one in plan.agents
         if identities.get(one.name, one.identity) != one.identity
     ]
+    prices = plan.options.cost_model
+    if prices is not None and read_cost_model(Path(prices.path)).sha256 != prices.sha256:
+        changed.append(f"the cost model {prices.path} is not the one that was planned")
     return changed
 
 
