@@ -33,13 +33,15 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import steelyard.study.engine
 import steelyard.study.protocol.run_study
 from steelyard.cli.main import main as run_command
 from steelyard.cli.study import Opened
+from steelyard.evidence.evidence import read_evidence
 from steelyard.evidence.folder.folder import RunFolder, find_runs
-from steelyard.evidence.folder.gradings import grading_files
+from steelyard.evidence.folder.gradings import grading_files, read_gradings
 from steelyard.evidence.folder.seal import check_seal
 from steelyard.gateway.scripted import ScriptedModel, environment, serving
 from steelyard.gateway.server import GatewayServer
@@ -47,6 +49,7 @@ from steelyard.report.stored.open_store import open_store
 from steelyard.sandboxes.bubblewrap import orphans
 from steelyard.sandboxes.limits import cgroups
 from steelyard.sandboxes.limits.watch_usage import descendants
+from steelyard.study.verify_record import derived_report
 
 LOADED = (steelyard.study.engine, steelyard.study.protocol.run_study, Opened, GatewayServer, open_store)
 KINDS = ("launcher", "controller", "sandbox", "gateway", "agent", "group")
@@ -255,25 +258,24 @@ class Soak:
             shutil.rmtree(self._runs)
             self._next_study()
 
-    def _check_study(self, state: dict[str, object]) -> None:
+    def _check_study(self, state: dict[str, Any]) -> None:
         """The status agrees with the folders, and the money with what the model billed."""
         finals: Counter[str] = Counter()
         spent = 0.0
         runs = find_runs(self._runs)
         for run in runs:
-            report = run.read_json("report.json") if run.file("report.json").exists() else None
+            report = _report(run)
             if report is not None and report["termination"]["code"] not in NOT_FINAL:
                 finals[run.read_json("manifest.json")["trial"]["id"]] += 1
             if "noop" not in run.run_id:  # the others are given a gateway, and may spend
                 cost = None if report is None else report["cost"]["usd"]
                 spent += CAP if cost is None else cost
         trials = state["trials"]
-        assert isinstance(trials, dict)
         assert set(finals.values()) <= {1}, f"trials with two results: {finals}"
-        assert len(finals) == trials["finished"], (len(finals), state)
+        assert len(finals) == trials["finished"], f"{len(finals)} runs are results, the status has {trials}"
         if state["state"] == "complete":
-            assert trials["finished"] + trials["invalid"] == trials["planned"], state
-        charged = float(str(state["spent_usd"]))
+            assert trials["finished"] + trials["invalid"] == trials["planned"], trials
+        charged = state["spent_usd"]
         billed = (self._requests() - self._billed) * CALL_USD
         assert abs(charged - spent) < 1e-6, f"{charged} USD are charged, the folders have {spent}"
         assert billed <= charged + 1e-6, f"the model billed {billed} USD, {charged} are charged"
@@ -331,6 +333,13 @@ class Soak:
     def summary(self) -> str:
         counts = ", ".join(f"{count} {name}" for name, count in sorted(self.counts.items()))
         return f"{sum(self.killed.values())} kills; {counts or 'no study has ended yet'}"
+
+
+def _report(run: RunFolder) -> dict[str, Any] | None:
+    """Of a run that was graded; a kill between the grading and its report leaves the grading, which counts."""
+    if run.state != "sealed" or not grading_files(run):
+        return None
+    return derived_report(read_evidence(run), read_gradings(run)[0])
 
 
 def _check_sealed(run: RunFolder) -> None:

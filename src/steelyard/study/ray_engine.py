@@ -35,7 +35,8 @@ from steelyard.errors import (
     OperatorFault,
     SteelyardError,
 )
-from steelyard.evidence.folder.folder import MANIFEST, REPORT, RunFolder, find_runs
+from steelyard.evidence.folder.folder import MANIFEST, RunFolder, find_runs
+from steelyard.evidence.folder.gradings import grading_files
 from steelyard.evidence.live_state import started_at
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import installed_catalogue
@@ -217,7 +218,7 @@ class _Cluster:
             started = started_at(folder)
             if started is not None and (began - started).total_seconds() > 1:
                 break
-            if _is_of(folder, trial, attempt) and folder.state == "sealed" and folder.file(REPORT).exists():
+            if _is_of(folder, trial, attempt) and folder.state == "sealed" and grading_files(folder):
                 return Answer((folder.run_id,))
         text = str(error).strip().splitlines()
         return Answer(
