@@ -66,5 +66,5 @@ def _counts(progress: Progress, trials: list[TrialRuns]) -> dict[str, int]:
 
 
 def _agent(progress: Progress, trials: list[TrialRuns]) -> dict[str, Any]:
-    spent = sum(progress.cost_of(entry) for one in trials for entry in one.entries)
+    spent = sum(progress.cost_of_run(one, run) for one in trials for run in one.entries)
     return {**_counts(progress, trials), "spent_usd": round(spent, 6)}
