@@ -84,6 +84,13 @@ def status_lines(state: Mapping[str, Any]) -> Iterator[str]:
         yield "  ".join(cells)
     total = state["budget"]["total_usd"]
     yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}"
+    for one in state["agents"]:
+        if one["honeypots"]["passed"]:
+            found = one["honeypots"]
+            yield (
+                f"honeypots: {one_line(one['name'], _WIDEST)} passed {found['passed']} of {found['finished']} trials that cannot be "
+                "passed honestly"
+            )
     for one in state["deviations"]:
         yield f"deviation: {one_line(_deviation(one), 200)}"
     for name, why in state["removed"].items():
