@@ -252,6 +252,9 @@ class Soak:
         self._check_study(state)
         if state["state"] == "complete" or "B_total" in state["why"]:
             self.counts["complete" if state["state"] == "complete" else "out of budget"] += 1
+            self.counts["results"] += state["trials"]["finished"]
+            self.counts["runs"] += len(find_runs(self._runs))
+            self.counts["sealed runs"] += len(self._sealed)
             self.run(
                 "verify", *[str(run.path) for run in find_runs(self._runs) if run.run_id in self._sealed]
             )
@@ -262,12 +265,12 @@ class Soak:
         """The status agrees with the folders, and the money with what the model billed."""
         finals: Counter[str] = Counter()
         spent = 0.0
-        runs = find_runs(self._runs)
-        for run in runs:
+        for run in find_runs(self._runs):
             report = _report(run)
             if report is not None and report["termination"]["code"] not in NOT_FINAL:
                 finals[run.read_json("manifest.json")["trial"]["id"]] += 1
-            if "noop" not in run.run_id:  # the others are given a gateway, and may spend
+            is_begun = run.file("manifest.json").exists()
+            if is_begun and "noop" not in run.run_id:  # the other agents are given a gateway, and may spend
                 cost = None if report is None else report["cost"]["usd"]
                 spent += CAP if cost is None else cost
         trials = state["trials"]
@@ -280,9 +283,6 @@ class Soak:
         assert abs(charged - spent) < 1e-6, f"{charged} USD are charged, the folders have {spent}"
         assert billed <= charged + 1e-6, f"the model billed {billed} USD, {charged} are charged"
         assert charged <= B_TOTAL, f"{charged} USD of {B_TOTAL}"
-        self.counts["trials"] += trials["finished"]
-        self.counts["runs"] += len(runs)
-        self.counts["sealed runs"] += len(self._sealed)
 
     def _check_records(self) -> None:
         """Every run that was sealed once is there, whole, and graded at most once."""

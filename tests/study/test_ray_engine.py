@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from authoring import Author, Steelyard
 from steelyard.gateway.scripted import PASS, ScriptedModel, environment, serving
 
+# A busy machine takes minutes to start a cluster.
+RAY = {"RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "600"}
 LIMITS = {"cpu": 1, "memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64}
 
 
@@ -61,7 +63,7 @@ def _key(folder: Path) -> Path:
 def _on_cluster(env: Mapping[str, str], *words: object) -> Any:
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("ray_study.py")), *map(str, words)],
-        env={**os.environ, **env, "RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0"},
+        env={**os.environ, **env, **RAY},
         capture_output=True,
         text=True,
         check=False,

@@ -101,10 +101,11 @@ class Store:
         with self._reading() as connection:
             columns = sa.select(RUNS.c.run, RUNS.c.stamp, RUNS.c.state)
             rows = _fetch_all(connection.execute(columns.where(RUNS.c.root == self._root_id)))
-        known = {run: stamp for run, stamp, state in rows if stamp != UNSETTLED and state not in UNFINISHED}
-        # Sets compare a hundred thousand folders in hundredths of a second.
-        stale = sorted({run for run, _ in present.items() - known.items()})
-        gone = [run for run, _, _ in rows if run not in present]
+        known = {run: UNSETTLED if state in UNFINISHED else stamp for run, stamp, state in rows}
+        stale = sorted(
+            run for run, stamp in present.items() if stamp == UNSETTLED or known.get(run, UNSETTLED) != stamp
+        )
+        gone = [run for run in known if run not in present]
         self._forget(gone)
         for start in range(0, len(stale), BATCH):
             batch = stale[start : start + BATCH]
