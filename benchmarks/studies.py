@@ -163,7 +163,7 @@ def controller(workshop: Workshop) -> Iterator[Measured]:
 
     _simulate(workshop.folder / "simulated-runs", contract, trials, note)
     counted = len(resident)
-    early = counted // 4  # caches are full by then
+    early = counted // 2  # caches are full by then
     growth = (resident[-1] - resident[early]) / (counted - early)
     what = f"memory that a controller keeps for each trial, simulated sandbox, trial {early:,} to {counted:,}"
     rounds = [{"early (MB)": resident[early] / 1e6, "end (MB)": resident[-1] / 1e6}]
