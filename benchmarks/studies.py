@@ -1,9 +1,14 @@
-"""What a study adds to its trials, what a question to the index of a million runs costs, and grading over HTTP."""
+"""What a study adds to its trials and keeps in memory, what questions to the index cost, and grading over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import subprocess
+import sys
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -18,12 +23,15 @@ from benchmarks.measure import Measured, Variant, measure, ratio, timed
 from benchmarks.sandbox import LIMITS
 from benchmarks.workshop import Workshop
 from steelyard.contract.contract import Contract
+from steelyard.environment.prepare import Environment
 from steelyard.evidence.folder.folder import RunFolder
+from steelyard.filesystem.cache import Cache
 from steelyard.plan.order import draw_order
 from steelyard.plan.trial import Trial
 from steelyard.report.stored.open_store import entries_of, open_store
 from steelyard.sandboxes.base import Command, SandboxSpec
 from steelyard.sandboxes.bubblewrap.backend import BubblewrapBackend
+from steelyard.sandboxes.fake import Answer, FakeBackend
 from steelyard.service.access import Access
 from steelyard.service.grader import Grader
 from steelyard.service.server import Service
@@ -33,11 +41,13 @@ from steelyard.store.store import Store
 from steelyard.study.engine import Engine
 from steelyard.study.protocol.folder import StudyFolder
 from steelyard.study.protocol.make_plan import Wish, make_plan
-from steelyard.study.protocol.run_study import Study, planned_trials
+from steelyard.study.protocol.run_study import Notice, Study, planned_trials
 
 JOBS = 2
 TRIALS = 30
 ROWS_OF_INDEX = 1_000_000
+FOLDERS = 100_000
+CONTROLLED = 4_000  # trials of a simulated study
 _BATCH = 20_000
 
 
@@ -109,6 +119,88 @@ def index(workshop: Workshop) -> Iterator[Measured]:
             rounds = measure({"query": timed(question)}, workshop.rounds(5), warm_up=1)
             what = f"index of {ROWS_OF_INDEX:,} runs, SQLite: {name}"
             yield Measured.of("index", what, rounds, lambda one: 1000 * one["query"], target=1000, unit="ms")
+
+
+def listing(workshop: Workshop) -> Iterator[Measured]:
+    """The command over real folders: start-up, a look at every folder, the question, and the newest rows."""
+    root = workshop.folder / "listed"
+    root.mkdir()
+    with Store(root, _unread) as store:
+        fill(store, FOLDERS)
+        for entry in store.query():
+            path = root / entry.run
+            path.mkdir()
+            os.utime(path, ns=(1, 1))  # as `fill` says
+    words = [sys.executable, "-m", "steelyard", "runs", "--runs", str(root), "--last", "100", "--json"]
+
+    def command() -> None:
+        done = subprocess.run(words, capture_output=True, check=True)
+        assert done.stdout.count(b"\n") == 100
+
+    with open_store(root) as store:
+        variants = {"command": timed(command), "compare folders": timed(store.sync)}
+        rounds = measure(variants, workshop.rounds(5), warm_up=1)
+    what = f"`steelyard runs --last 100`, {FOLDERS:,} run folders and their index"
+    yield Measured.of("listing", what, rounds, lambda one: 1000 * one["command"], target=1000, unit="ms")
+
+
+def controller(workshop: Workshop) -> Iterator[Measured]:
+    """The memory of a study whose sandbox is the public fake; STEELYARD_BENCH_TRIALS=100000 takes a quarter of an hour.
+
+    Run folders are removed as they are indexed: a hundred thousand would be two million files.
+    """
+    contract = workshop.contract("simulated", {"a.txt": "a\n"}, "true")
+    trials = int(os.environ.get("STEELYARD_BENCH_TRIALS", CONTROLLED))
+    resident = array("d")  # bytes after each trial
+
+    def note(notice: Notice, progress: object, gate: object) -> None:
+        del progress, gate
+        if notice.kind != "trial" or notice.result is None:
+            return
+        for path in notice.result.folders:
+            shutil.rmtree(path)
+        resident.append(_resident_bytes())
+
+    _simulate(workshop.folder / "simulated-runs", contract, trials, note)
+    counted = len(resident)
+    early = counted // 2  # caches are full by then
+    growth = (resident[-1] - resident[early]) / (counted - early)
+    what = f"memory that a controller keeps for each trial, simulated sandbox, trial {early:,} to {counted:,}"
+    rounds = [{"early (MB)": resident[early] / 1e6, "end (MB)": resident[-1] / 1e6}]
+    yield Measured.of("controller", what, rounds, lambda _: growth, target=1000, unit="bytes")
+
+
+def _simulate(out: Path, contract: Contract, trials: int, note: Callable[..., None]) -> None:
+    """A study without the pages that SQLite caches, up to 64 MB, and with commands that a function answers."""
+    wish = Wish("simulated", [(contract, contract.folder)], ["mine=command:true"], repeats=trials // 2)
+    plan = make_plan(wish).named("x.csv")
+    planned = list(planned_trials(plan, draw_order(plan), {contract.id: contract}))
+    out.mkdir()
+
+    def prepare(one: Contract, _: str | None) -> Environment:
+        return Environment(one, FakeBackend(lambda _: Answer()), "fake", (), None, Cache.default())
+
+    with open_store(out) as store:
+        sa.event.listen(
+            store._engine,  # noqa: SLF001  # as in `fill`
+            "begin",
+            lambda one: one.exec_driver_sql("PRAGMA cache_size=-1000"),
+        )
+        outcome = Study(
+            plan,
+            planned,
+            StudyFolder.of(out, plan),
+            store,
+            entries_of,
+            lambda gate: Engine(out, JOBS, gate=gate, prepare=prepare),
+            forced=frozenset({"main"}),
+            on_notice=note,
+        ).run()
+    assert outcome.how == "complete", outcome
+
+
+def _resident_bytes() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def fill(store: Store, rows: int) -> None:
@@ -213,4 +305,4 @@ async def _serve(folder: Path, contract: Contract, patches: list[str]) -> float:
     return took
 
 
-ROWS = {"study": engine, "index": index, "serve": serve}
+ROWS = {"study": engine, "index": index, "listing": listing, "controller": controller, "serve": serve}

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import csv
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from authoring import FIX, Author, Steelyard
+from gateway_rig import AGENT, FIXING
 from steelyard.evidence.folder.folder import find_runs
+from steelyard.gateway.scripted import ScriptedModel, environment, serving
 
-AGENT = "mine=command:true"
+TRUE = "mine=command:true"
 
 
 @pytest.fixture
 def planned(steelyard: Steelyard, author: Author, tmp_path: Path) -> Path:
     """A study of one contract and one agent, twice."""
     study = tmp_path / "study.yaml"
-    said = steelyard("plan", author.write(), "--agent", AGENT, "--repeats", 2, "--out", study)
+    said = steelyard("plan", author.write(), "--agent", TRUE, "--repeats", 2, "--out", study)
     assert said.code == 0, said.err
     return study
 
@@ -92,12 +96,12 @@ def test_a_changed_agent_is_refused(steelyard: Steelyard, author: Author, tmp_pa
 
 
 def test_a_budget_that_one_run_can_exceed_is_refused(steelyard: Steelyard, author: Author) -> None:
-    said = steelyard("plan", author.write(), "--agent", AGENT, "--budget", 1)
+    said = steelyard("plan", author.write(), "--agent", TRUE, "--budget", 1)
     assert (said.code, "less than one run may cost" in said.err) == (2, True)
 
 
 def test_a_plan_is_not_replaced(steelyard: Steelyard, planned: Path, author: Author) -> None:
-    said = steelyard("plan", author.folder, "--agent", AGENT, "--out", planned)
+    said = steelyard("plan", author.folder, "--agent", TRUE, "--out", planned)
     assert (said.code, "--force" in said.err) == (2, True)
 
 
@@ -148,3 +152,34 @@ def test_a_study_that_was_stopped_is_resumed_without_a_second_run_of_anything(
 
 def _is_working(runs: Path) -> bool:
     return any(path.read_text() == "working\n" for path in runs.glob("*mine*/agent/stdout.txt"))
+
+
+def test_a_study_gives_its_agents_the_gateway_and_the_prices_of_its_plan(
+    steelyard: Steelyard, author: Author, script: Any, tmp_path: Path
+) -> None:
+    prices, study, where = tmp_path / "prices.csv", tmp_path / "study.yaml", ("--runs", tmp_path / "runs")
+    prices.write_text("action_type,unit,unit_price\nllm_request,token,0.00001\n")
+    words = ("--agent", "mine=" + script(AGENT, "agent.py"), "--agent-provider", "anthropic", *where)
+    with serving(ScriptedModel(FIXING)) as url:
+        env = {**environment(url), "STEELYARD_JUDGE": "off"}
+        plan = ("plan", author.write(), *words, "--cost-model", prices)
+        said = steelyard(*plan, "--out", study, env=env)
+        assert said.code == 0, said.err
+        said = steelyard("study", "run", study, *where, "--json", env=env)
+        (line,) = [one for one in said.lines if one["agent"] == "mine"]
+        assert (line["verdict"], line["cost"]["usd"], line["cost"]["method"]) == ("pass", 0.0315, "csv"), said
+        prices.write_text("action_type,unit,unit_price\nllm_request,token,0.00002\n")
+        said = steelyard("study", "run", study, *where, env=env)
+        assert (said.code, "the cost model" in said.err) == (2, True)
+        forecast = steelyard(*plan, "--out", tmp_path / "dear.yaml", "--json", env=env).line["forecast"]
+    assert (forecast["usd"]["expected"], forecast["from"]) == (0.063, "3 earlier runs")
+
+
+def test_a_plan_that_cannot_detect_its_effect_warns(steelyard: Steelyard, author: Author) -> None:
+    other = shutil.copytree(author.write(), author.folder.with_name("other"))
+    contract = other / "contract.yaml"
+    contract.write_text(contract.read_text().replace("id: sum", "id: other"))
+    words = ("plan", author.folder, other, "--agent", "a=command:true", "--agent", "b=command:true")
+    said = steelyard(*words)
+    assert "warning: the main stage begins only with power 0.8, which takes" in said.out, said
+    assert "warning" not in steelyard(*words, "--minimum-power", 0, "--force").out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -16,17 +15,16 @@ from pathlib import Path
 import pytest
 from left_behind import await_death, groups_of, mounts, temporary
 
-from authoring import Author, Steelyard
+from authoring import Author
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.evidence.folder.gradings import read_gradings
-from steelyard.filesystem.cache import Cache
 from steelyard.sandboxes.limits.watch_usage import descendants
 
 CONTROLLER = Path(__file__).with_name("controller.py")
+SOAK = Path(__file__).parents[2] / "scripts/soak.py"
 SEED = 20260307
-KILLS = 8  # of each kind of process; `make soak` kills more often
-WORK = "command:i=0; while [ $i -lt 40 ]; do echo $i > f$i; sleep 0.01; i=$((i+1)); done"
+KILLS = 50  # `make soak` kills a thousand times
 
 
 @pytest.fixture
@@ -99,68 +97,13 @@ def check_records(runs: Path) -> int:
     return unfinished
 
 
-def test_killing_the_controller_at_any_moment_loses_at_most_the_run_in_flight(
-    contract: Path, tmp_path: Path, own_cache: Path, steelyard: Steelyard
-) -> None:
-    draw = random.Random(SEED)
-    runs = tmp_path / "runs"
-    killed = []
-    for _ in range(KILLS):
-        with controller(contract, runs, own_cache, 1000, 1, WORK) as process:
-            assert process.stdout is not None
-            process.stdout.readline()  # one trial is done: everything is warm
-            time.sleep(draw.uniform(0, 0.6))
-            family = descendants(process.pid)
-            process.kill()
-            process.wait()
-            killed.append(process.pid)
-            await_death([pid for pid in family if pid != process.pid])
-    assert check_records(runs) <= KILLS
-    cleaned = steelyard("doctor", "--clean", "--json", env={"STEELYARD_CACHE": str(own_cache)})
-    assert cleaned.code == 0, cleaned.err
-    assert [group for pid in killed for group in groups_of(pid)] == []
-    assert temporary(own_cache) == []
-
-
-def victims(process: subprocess.Popen[str], kind: str) -> list[int]:
-    """Processes of that kind among the controller's, by what they are called."""
-    found = []
-    for pid in descendants(process.pid):
-        with suppress(OSError):
-            line = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            name = line[0].rsplit(b"/", 1)[-1].decode(errors="replace")
-            is_launcher = any(b"steelyard.sandboxes.bubblewrap.launcher" in word for word in line)
-            if {"launcher": is_launcher, "bwrap": name == "bwrap", "agent": name in {"sh", "sleep"}}[kind]:
-                found.append(pid)
-    return found
-
-
-def test_killing_launchers_bubblewraps_and_agents_at_any_moment_costs_runs_and_never_records(
-    contract: Path, tmp_path: Path, own_cache: Path
-) -> None:
-    draw = random.Random(SEED)
-    runs = tmp_path / "runs"
-    killed = dict.fromkeys(("launcher", "bwrap", "agent"), 0)
-    with controller(contract, runs, own_cache, 1000, 2, WORK) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        while sum(killed.values()) < 3 * KILLS:
-            time.sleep(draw.uniform(0.02, 0.3))
-            kind = min(killed, key=lambda name: killed[name])
-            prey = victims(process, kind)
-            if prey:
-                with suppress(ProcessLookupError):
-                    os.kill(draw.choice(prey), signal.SIGKILL)
-                    killed[kind] += 1
-            assert process.poll() is None, "the controller must survive all of it"
-        family = descendants(process.pid)
-        process.kill()
-        process.wait()
-        await_death([pid for pid in family if pid != process.pid])
-    assert set(killed.values()) == {KILLS}
-    check_records(runs)
-    Cache(own_cache).sweep()
-    assert temporary(own_cache) == []
+def test_fifty_random_kills_of_studies_lose_and_double_nothing_and_leave_nothing() -> None:
+    """Launchers, sandboxes, agents, controllers, and a controller whose gateway streams; the script checks every record and budget."""
+    line = [sys.executable, str(SOAK), str(KILLS), str(SEED)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    summary = json.loads(done.stdout[done.stdout.index("{") :])
+    assert (sum(summary["kills"].values()), summary["left"]) == (KILLS, [])
 
 
 def test_an_interrupt_ends_a_run_at_once_and_its_run_counts_for_nothing(

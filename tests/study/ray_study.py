@@ -1,4 +1,5 @@
-"""A Ray cluster of three nodes on this machine, a study on it, and a node that dies in the middle; prints one JSON line.
+"""A Ray cluster of three nodes on this machine, a study on it, and a node that dies in the middle; then a second study on the
+node that is left, with the options that are given. Prints one JSON line.
 
 A process of its own: Ray starts threads and servers that no other test should share.
 """
@@ -14,18 +15,20 @@ from pathlib import Path
 from ray.cluster_utils import Cluster
 
 
-def main(study: str, runs: str) -> None:
+def main(study: str, runs: str, second: str, *options: str) -> None:
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     cluster.wait_for_nodes()
-    command = [sys.executable, "-m", "steelyard", "study", "run", study, "--runs", runs]
-    process = subprocess.Popen([*command, "--engine", "ray", "--ray-address", cluster.address])
+    command = [sys.executable, "-m", "steelyard", "study", "run"]
+    on_cluster = ["--engine", "ray", "--ray-address", cluster.address]
+    process = subprocess.Popen([*command, study, "--runs", runs, "--no-judge", *on_cluster])
     while len(list(Path(runs).glob("*/report.json"))) < 2 and process.poll() is None:
         time.sleep(0.05)
     cluster.remove_node(nodes[0], allow_graceful=False)
     code = process.wait()
+    again = subprocess.run([*command, second, *options, *on_cluster], check=False).returncode
     cluster.shutdown()  # type: ignore[no-untyped-call]
-    sys.stdout.write(json.dumps({"code": code}) + "\n")
+    sys.stdout.write(json.dumps({"codes": [code, again]}) + "\n")
 
 
 if __name__ == "__main__":

@@ -225,13 +225,14 @@ def _tolerance(args: argparse.Namespace) -> Tolerance:
 
 
 def _history(args: argparse.Namespace) -> History:
-    """What earlier runs of this folder took."""
-    from steelyard.plan.forecast import Earlier, History  # noqa: PLC0415  # as above
+    """What earlier runs of this folder took, at the prices of --cost-model."""
+    from steelyard.plan.forecast import History  # noqa: PLC0415  # as above
 
-    found: dict[tuple[str, str], list[Earlier]] = {}
-    if args.runs.is_dir():
-        with synced_store(args.runs, args.store) as store:
-            for one in store.query():
-                if one.status is not None:
-                    found.setdefault((one.agent, one.contract), []).append(Earlier(one.cost_usd, one.wall_s))
-    return History(found)
+    if not args.runs.is_dir():
+        return History()
+    from steelyard.providers.prices import read_cost_model  # noqa: PLC0415  # only where there are runs
+    from steelyard.study.protocol.history import read_history  # noqa: PLC0415  # with SQLAlchemy
+
+    prices = read_cost_model(Path(args.cost_model)) if args.cost_model else None
+    with synced_store(args.runs, args.store) as store:
+        return read_history(store, prices)

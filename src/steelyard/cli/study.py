@@ -109,7 +109,7 @@ class Opened:
         from steelyard.study.protocol.folder import StudyFolder  # noqa: PLC0415  # as above
 
         self.args = args
-        self.plan: StudyPlan = read_plan(args.plan)
+        self.plan: StudyPlan = read_plan(args.plan).located(args.plan.parent)
         args.sandbox = self.plan.sandbox  # tasks of Harbor are imported for one sandbox
         self.folder: StudyFolder = StudyFolder.of(args.runs.absolute(), self.plan)
         self.contracts: dict[str, Contract] = {}
@@ -221,7 +221,7 @@ def _engine(
     args: argparse.Namespace, opened: Opened, display: StudyDisplay
 ) -> Callable[[EnvelopeGate], TrialEngine]:
     from steelyard.study.engine import Engine  # noqa: PLC0415  # with everything that runs agents
-    from steelyard.study.judging import judging_by  # noqa: PLC0415  # as above
+    from steelyard.study.judging import SENT_DATA, TURN_OFF, judging_by  # noqa: PLC0415  # as above
     from steelyard.study.protocol.dominance import DominanceWatch  # noqa: PLC0415  # as above
     from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
 
@@ -229,10 +229,18 @@ def _engine(
         sys.stderr.write(f"steelyard: {text}\n")
 
     judging = judging_by(os.environ, note, is_off=args.no_judge)
+    if (
+        args.engine == "ray"
+        and judging is not None
+        and any(map(judging.may_judge, opened.contracts.values()))
+    ):
+        note(
+            f"judging: {SENT_DATA} of each completed run are sent to the models of each worker's environment; {TURN_OFF}"
+        )
 
     def make(gate: EnvelopeGate) -> TrialEngine:
         if args.engine == "ray":
-            return _ray_engine(args, opened, display, gate)
+            return _ray_engine(args, opened, display, gate, is_judged=judging is not None)
         engine = Engine(
             args.runs,
             args.jobs,
@@ -251,21 +259,23 @@ def _engine(
 
 
 def _ray_engine(
-    args: argparse.Namespace, opened: Opened, display: StudyDisplay, gate: EnvelopeGate
+    args: argparse.Namespace, opened: Opened, display: StudyDisplay, gate: EnvelopeGate, *, is_judged: bool
 ) -> TrialEngine:
-    from steelyard.study.ray_engine import RayEngine  # noqa: PLC0415  # only for this engine
+    from steelyard.study.ray_engine import Grading, RayEngine  # noqa: PLC0415  # only for this engine
     from steelyard.study.retry_policy import RetryPolicy  # noqa: PLC0415  # as above
 
-    if opened.plan.stopping.dominance is not None:
-        raise OperatorFault(
-            "--engine ray does not watch runs for dominance; plan the study without --dominance"
-        )
+    rule = opened.plan.stopping.dominance
     return RayEngine(
         args.runs,
         args.ray_address,
         jobs=max(args.jobs, RAY_JOBS),
         sandbox=opened.plan.sandbox,
         blobs=args.blobs,
+        grading=Grading(
+            None if args.sign is None else str(args.sign.absolute()),
+            is_judged,
+            None if rule is None else rule.spent,
+        ),
         observer=display,
         retry=RetryPolicy(runs=opened.plan.replay.attempts),
         gate=gate,

@@ -15,7 +15,7 @@
     order: {file: study.csv, sha256: "..."}
     digest: "..."
 
-The digest is over everything but itself, the forecast, and where contracts lie. It is the identity of the study.
+The digest is over everything but itself, the forecast, and where contracts and the price list lie. It is the identity of the study.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from pydantic import (
 
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import AgentOptions
+from steelyard.plan.gateway_options import GatewayOptions
 from steelyard.plan.trial import PROTOCOL_SEED
 
 SCHEMA = "steelyard.study/1"
@@ -144,15 +145,28 @@ class Order(Strict):
     sha256: Digest
 
 
+class PlannedCostModel(Strict):
+    """A price list; `path` is relative to the plan, and no part of the study's digest."""
+
+    path: str
+    sha256: Digest
+
+
 class Options(Strict):
-    """What agents are given beside the contract."""
+    """What agents are given beside the contract, and how their models are reached and priced."""
 
     env: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    upstreams: tuple[str, ...] = ()
+    cost_model: PlannedCostModel | None = None
+    digests_only: bool = False
 
     def as_options(self) -> AgentOptions:
-        return AgentOptions(self.env, self.hosts, self.paths)
+        prices = "" if self.cost_model is None else self.cost_model.path
+        gateway = GatewayOptions(self.upstreams, cost_model=prices, digests_only=self.digests_only)
+        return AgentOptions(self.env, self.hosts, self.paths, self.providers, gateway)
 
 
 class StudyPlan(Strict):
@@ -213,11 +227,21 @@ class StudyPlan(Strict):
         return found.model_copy(update={"count": found.count or self.repeats})
 
     def computed_digest(self) -> str:
-        """Over everything that is planned; not over the forecast, nor over where contracts lie."""
+        """Over everything that is planned; not over the forecast, nor over where contracts and the price list lie."""
         data = self.model_dump(mode="json", by_alias=True, exclude={"digest", "forecast"})
         for contract in data["contracts"]:
             del contract["path"]
+        if self.options.cost_model is not None:
+            del data["options"]["cost_model"]["path"]
         return hashlib.sha256(orjson.dumps(data, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+    def located(self, folder: Path) -> StudyPlan:
+        """The plan as read from a file in `folder`: its price list is found from any working directory."""
+        named = self.options.cost_model
+        if named is None:
+            return self
+        found = named.model_copy(update={"path": str((folder / named.path).absolute())})
+        return self.model_copy(update={"options": self.options.model_copy(update={"cost_model": found})})
 
     @property
     def is_edited(self) -> bool:

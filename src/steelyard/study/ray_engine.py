@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 import tarfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,7 +36,8 @@ from steelyard.errors import (
     OperatorFault,
     SteelyardError,
 )
-from steelyard.evidence.folder.folder import MANIFEST, REPORT, RunFolder, find_runs
+from steelyard.evidence.folder.folder import MANIFEST, RunFolder, find_runs
+from steelyard.evidence.folder.gradings import grading_files
 from steelyard.evidence.live_state import started_at
 from steelyard.filesystem.cache import Cache
 from steelyard.graders.catalogue import installed_catalogue
@@ -43,7 +45,9 @@ from steelyard.plan.trial import Retry, Trial
 from steelyard.store.blobs import fetch_run, list_runs, put_run
 from steelyard.study.engine import Engine
 from steelyard.study.gate import Gate, Withheld
-from steelyard.study.observer import Observer, SerialObserver, TrialResult
+from steelyard.study.judging import judging_by
+from steelyard.study.observer import Observer, SerialObserver, TrialEngine, TrialResult
+from steelyard.study.protocol.dominance import DominanceWatch
 from steelyard.study.retry_policy import RetryPolicy, fault_of
 
 POLL_S = 0.5
@@ -58,6 +62,14 @@ _FAULTS: Mapping[str, type[SteelyardError]] = {
 }
 
 
+class Grading(NamedTuple):
+    """How a worker treats its runs: with the key file and the keys of models that its own machine has."""
+
+    signer: str | None = None  # an ed25519 private key, at this path on each machine
+    is_judged: bool = False
+    dominance: float | None = None  # the part of its time after which a run without a change is stopped
+
+
 class Task(NamedTuple):
     """The arguments of a worker. `trial` has no contract: the worker loads it."""
 
@@ -68,6 +80,7 @@ class Task(NamedTuple):
     blobs: str | None
     sandbox: str | None
     retries: tuple[Retry, ...]
+    grading: Grading
 
 
 class Answer(NamedTuple):
@@ -84,6 +97,7 @@ class RayEngine:
     jobs: int = 64  # trials under way at most; Ray starts as many as there are resources
     sandbox: str | None = None
     blobs: str | None = None
+    grading: Grading = field(default_factory=Grading)
     gate: Gate = field(default_factory=Gate)
     observer: Observer = field(default_factory=Observer)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
@@ -217,7 +231,7 @@ class _Cluster:
             started = started_at(folder)
             if started is not None and (began - started).total_seconds() > 1:
                 break
-            if _is_of(folder, trial, attempt) and folder.state == "sealed" and folder.file(REPORT).exists():
+            if _is_of(folder, trial, attempt) and folder.state == "sealed" and grading_files(folder):
                 return Answer((folder.run_id,))
         text = str(error).strip().splitlines()
         return Answer(
@@ -234,7 +248,7 @@ class _Cluster:
         engine = self._engine
         return Task(
             trial_fields, str(trial.contract.folder.absolute()), trial.contract.digest, str(engine.out.absolute()),
-            engine.blobs, engine.sandbox, retries,
+            engine.blobs, engine.sandbox, retries, engine.grading,
         )  # fmt: skip
 
     def _bundle(self, contract: Contract) -> Any:
@@ -255,13 +269,27 @@ def work(task: Task, bundle: bytes) -> tuple[Any, ...]:
             return tuple(Answer(fault=("contract", str(fault))))
         out = place / "runs" if task.blobs is not None else Path(task.out)
         trial = Trial(contract, **task.trial)
-        engine = Engine(out, 1, task.sandbox, retry=RetryPolicy(runs=1), earlier=task.retries)
-        (result,) = engine.run([trial])
+        (result,) = _worker_engine(task, out).run([trial])
         folders = result.folders
         if task.blobs is not None:
             for folder in folders:
                 put_run(task.blobs, folder)
         return tuple(_answer(result, tuple(one.name for one in folders)))
+
+
+def _worker_engine(task: Task, out: Path) -> TrialEngine:
+    """The engine of one machine, for one attempt. The controller has announced what judges are sent."""
+    grading = Grading(*task.grading)
+    engine = Engine(
+        out,
+        1,
+        task.sandbox,
+        None if grading.signer is None else Path(grading.signer),
+        judging_by(os.environ, lambda _: None, is_off=not grading.is_judged),
+        retry=RetryPolicy(runs=1),
+        earlier=task.retries,
+    )
+    return engine if grading.dominance is None else DominanceWatch(engine, grading.dominance)
 
 
 def _answer(result: TrialResult, runs: tuple[str, ...]) -> Answer:

@@ -14,7 +14,9 @@ from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.plan.study_plan import Envelopes, Stages, Stopping, Tolerance
 from steelyard.report.stored.open_store import entries_of, open_store
+from steelyard.report.studies.text import status_lines
 from steelyard.store.store import Store
+from steelyard.study.protocol.status import status_of
 
 NO_POWER = Stages(tolerance=Tolerance(power=0.0))
 EACH = 3  # one agent, noop and reference
@@ -229,3 +231,16 @@ def test_changed_settings_of_a_plan_change_its_digest(fake_study: FakeStudy, con
     small = SmallStudy.of(fake_study, [contract()])
     edited = small.plan.model_copy(update={"repeats": 5})
     assert (small.plan.is_edited, edited.is_edited) == (False, True)
+
+
+def test_a_honeypot_that_was_passed_is_in_the_status(fake_study: FakeStudy, contract: MakeContract) -> None:
+    trap = contract("trap")
+    small = SmallStudy.of(fake_study, [contract("one")], honeypots=[(trap, trap.folder)])
+    small.contracts = [*small.contracts, trap]
+    fake_study.out.mkdir()
+    with open_store(fake_study.out) as store:
+        study = small.study(store)
+        study.run()
+        state = status_of(small.plan, small.folder, study.progress)
+    assert state["agents"][0]["honeypots"] == {"finished": 1, "passed": 1}
+    assert "honeypots: mine passed 1 of 1 trials that cannot be passed honestly" in list(status_lines(state))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -104,6 +105,32 @@ $python -m steelyard study status {study} --runs {disk}/runs --json > {tmp_path}
         pytest.skip("nothing can be mounted here")
     assert (tmp_path / "code").read_text().strip() != "0", (tmp_path / "first").read_text()
     assert '"state":"complete"' in (tmp_path / "status").read_text(), (tmp_path / "second").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a read-only disk")
+def test_a_read_only_store_is_refused_in_one_line_and_can_still_be_read(
+    steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
+) -> None:
+    study, disk = tmp_path / "study.yaml", tmp_path / "disk"
+    disk.mkdir()
+    steelyard("plan", author.write(), "--agent", "mine=command:true", "--out", study)
+    script = f"""
+mount -t tmpfs -o size=64m none {disk} || exit 77
+export STEELYARD_CACHE={cache}
+$1 -m steelyard run {author.folder} --agent noop --out {disk}/runs > /dev/null
+mount -o remount,ro {disk}
+$1 -m steelyard study run {study} --runs {disk}/runs > {tmp_path}/out 2> {tmp_path}/err; echo $? > {tmp_path}/code
+$1 -m steelyard runs --runs {disk}/runs --json > {tmp_path}/runs
+"""
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", sys.executable], check=False, capture_output=True
+    )
+    if done.returncode == 77:
+        pytest.skip("nothing can be mounted here")
+    errors = (tmp_path / "err").read_text()
+    assert (tmp_path / "code").read_text().strip() in {"2", "3"}, errors
+    assert ("Traceback" in errors, len(errors.splitlines())) == (False, 1), errors
+    assert json.loads((tmp_path / "runs").read_text())["agent"] == "noop"
 
 
 def test_a_store_that_cannot_be_written_is_one_line(

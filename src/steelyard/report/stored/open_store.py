@@ -23,11 +23,10 @@ from steelyard.store.entry import (
     entry_of_line,
     entry_of_manifest,
 )
-from steelyard.study.observer import TrialResult
-from steelyard.study.record import grading_of
 
 if TYPE_CHECKING:
     from steelyard.store.store import Store
+    from steelyard.study.observer import TrialResult
 
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
@@ -65,6 +64,8 @@ def entries_of(result: TrialResult) -> tuple[Entry, ...]:
     """The runs of a trial that has just ended: as this process graded them, else as their folders say."""
     if not result.records:
         return tuple(read_entry(RunFolder(path)) for path in result.folders)
+    from steelyard.study.record import grading_of  # noqa: PLC0415  # graders and verdicts, which no listing needs
+
     return tuple(
         entry_of_line(
             one.evidence.folder.run_id,

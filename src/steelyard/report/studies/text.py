@@ -43,6 +43,19 @@ def forecast_lines(forecast: Mapping[str, Any]) -> Iterator[str]:
     yield f"trials     {forecast['trials']}"
     yield f"cost       {_spread(usd, 'USD')}"
     yield f"time       {_spread(hours, 'hours')} with {forecast['jobs']} at a time; from {forecast['from']}"
+    if forecast.get("power"):
+        yield from _power(forecast["power"])
+
+
+def _power(one: Mapping[str, Any]) -> Iterator[str]:
+    """What is assumed before anything has run, and a warning where the study cannot decide what it asks."""
+    yield f"power      {one['expected']:.2f} to detect the minimum effect, at a rate of 0.5 and a correlation of 0.5"
+    if one["expected"] < one["wanted"]:
+        needed = "more than a million" if one["contracts_needed"] is None else one["contracts_needed"]
+        yield (
+            f"warning: the main stage begins only with power {one['wanted']:g}, which takes {needed} contracts at these rates; add "
+            "contracts, raise --minimum-effect, or plan --minimum-power 0 (no claim of power)"
+        )
 
 
 def _spread(one: Mapping[str, float | None], unit: str) -> str:
@@ -68,6 +81,13 @@ def status_lines(state: Mapping[str, Any], width: int = 0) -> Iterator[str]:
     yield from _table(rows, width)
     total = state["budget"]["total_usd"]
     yield f"spent {state['spent_usd']:.2f} USD of {_usd(total)}"
+    for one in state["agents"]:
+        if one["honeypots"]["passed"]:
+            found = one["honeypots"]
+            yield (
+                f"honeypots: {one_line(one['name'], _WIDEST)} passed {found['passed']} of {found['finished']} trials that cannot be "
+                "passed honestly"
+            )
     for one in state["deviations"]:
         yield f"deviation: {one_line(_deviation(one), 200)}"
     for name, why in state["removed"].items():

@@ -17,10 +17,15 @@ from typing import Any
 from steelyard.plan.study_plan import HONEYPOT, Stage
 from steelyard.stats.clusters import Cluster
 from steelyard.stats.design.icc import icc_of_outcomes
-from steelyard.stats.design.power import Design, power
+from steelyard.study.protocol.planned_power import (
+    CAUTIOUS_ICC,
+    UNKNOWN_RATE,
+    agents_under_test,
+    compares_agents,
+    planned_power,
+)
 from steelyard.study.protocol.progress import Progress, TrialRuns
 
-CAUTIOUS_ICC = 0.5  # where the pilot has too few repeats to estimate it
 _CHECKED = ("noop", "reference")  # whose runs change nothing, or always the same
 
 
@@ -145,25 +150,19 @@ def _power(progress: Progress) -> Criterion:
     The rate nearest to one half is taken, for there the variance is largest.
     """
     plan = progress.plan
-    agents = [one.agent for one in plan.agents if one.role == "agent"]
-    contracts = [one for one in plan.contracts if one.stratum != HONEYPOT]
-    wanted = plan.stages.tolerance.power
-    if len(agents) < 2 or len(contracts) < 2:
+    if not compares_agents(plan):
         return Criterion(
             "power_adequate", True, "not applicable: fewer than two agents or contracts are compared"
         )
+    agents = agents_under_test(plan)
     rates = [rate for agent in agents if (rate := _rate(progress, agent)) is not None]
-    first = min(rates, key=lambda rate: abs(rate - 0.5), default=0.5)
-    second = (
-        first + plan.minimum_effect
-        if first + plan.minimum_effect <= 1
-        else max(0.0, first - plan.minimum_effect)
-    )
-    icc = _icc(progress, agents)
-    chance = power(Design(first, second, len(contracts), plan.repeats, icc=icc, pairing=0.0))
+    rate = min(rates, key=lambda rate: abs(rate - UNKNOWN_RATE), default=UNKNOWN_RATE)
+    icc, wanted = _icc(progress, agents), plan.stages.tolerance.power
+    chance = planned_power(plan, rate, icc)
+    contracts = sum(one.stratum != HONEYPOT for one in plan.contracts)
     why = (
-        f"power {chance:.2f} to detect {plan.minimum_effect:g} with {len(contracts)} contracts and {plan.repeats} repeats, "
-        f"at a rate of {first:.2f} and a correlation of {icc:.2f}"
+        f"power {chance:.2f} to detect {plan.minimum_effect:g} with {contracts} contracts and {plan.repeats} repeats, "
+        f"at a rate of {rate:.2f} and a correlation of {icc:.2f}"
     )
     return Criterion("power_adequate", chance >= wanted, why, chance, wanted)
 

@@ -26,11 +26,14 @@ from steelyard.plan.study_plan import (
     Order,
     PlannedAgent,
     PlannedContract,
+    PlannedCostModel,
     Stages,
     Stopping,
     StudyPlan,
 )
 from steelyard.plan.trial import PROTOCOL_SEED
+from steelyard.providers.prices import read_cost_model
+from steelyard.study.protocol.planned_power import power_forecast
 
 NOOP = "noop"
 
@@ -86,7 +89,7 @@ def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
             budget=budget,
             stages=wish.stages,
             stopping=wish.stopping,
-            options=Options(env=wish.options.env, hosts=wish.options.hosts, paths=wish.options.paths),
+            options=_options(wish),
             sandbox=wish.sandbox,
             agents=tuple(_agents(wish, everything[0][0])),
             contracts=tuple(
@@ -110,7 +113,30 @@ def make_plan(wish: Wish, history: History | None = None) -> MadePlan:
         for contract, _ in everything
     }
     expected = forecast(slots, history or History(), caps, jobs=wish.jobs, seed=wish.seed)
+    expected["power"] = power_forecast(plan)
     return MadePlan(plan.model_copy(update={"forecast": expected}), order_csv(slots))
+
+
+def _options(wish: Wish) -> Options:
+    """Raises OperatorFault for a price list that cannot be read, and for cassettes, which belong to one command."""
+    given, gateway = wish.options, wish.options.gateway
+    if gateway.record or gateway.replay:
+        raise OperatorFault("--record and --replay are options of `steelyard run`; a study asks its models")
+    prices = None
+    if gateway.cost_model:
+        path = Path(gateway.cost_model)
+        prices = PlannedCostModel(
+            path=os.path.relpath(path.absolute(), wish.out.absolute()), sha256=read_cost_model(path).sha256
+        )
+    return Options(
+        env=given.env,
+        hosts=given.hosts,
+        paths=given.paths,
+        providers=given.providers,
+        upstreams=gateway.upstreams,
+        cost_model=prices,
+        digests_only=gateway.digests_only,
+    )
 
 
 def _check_budget(budget: Envelopes, contracts: Sequence[tuple[Contract, Path]]) -> None:

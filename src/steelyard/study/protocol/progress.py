@@ -7,10 +7,11 @@ counts for nothing, but what it may have cost is charged.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from steelyard.plan.study_plan import StudyPlan
 from steelyard.plan.trial import Trial
@@ -21,14 +22,42 @@ _NOT_FINAL = frozenset({"operator", "infrastructure"})
 Fate = Literal["waiting", "running", "finished", "invalid"]
 
 
-def is_final(entry: Entry) -> bool:
+def is_final(entry: Entry | KeptRun) -> bool:
     """Whether this run is the result of its trial."""
     return entry.state not in UNFINISHED and entry.state != ALTERED and entry.termination not in _NOT_FINAL
 
 
-def is_spoiled(entry: Entry) -> bool:
+def is_spoiled(entry: Entry | KeptRun) -> bool:
     """Whether the machine ended this run."""
     return entry.termination == "infrastructure"
+
+
+class KeptRun(NamedTuple):
+    """What a controller keeps of a run, a few hundred bytes: a study may have a million."""
+
+    run: str
+    state: str
+    status: str | None
+    termination: str | None
+    tags: tuple[str, ...]
+    cost_usd: float | None
+    is_unsafe: bool
+
+    @classmethod
+    def of(cls, entry: Entry) -> KeptRun:
+        return cls(
+            entry.run,
+            sys.intern(entry.state),
+            _shared(entry.status),
+            _shared(entry.termination),
+            tuple(map(sys.intern, entry.tags)),
+            entry.cost_usd,
+            entry.is_unsafe,
+        )
+
+
+def _shared(word: str | None) -> str | None:
+    return None if word is None else sys.intern(word)
 
 
 @dataclass(slots=True)
@@ -36,11 +65,11 @@ class TrialRuns:
     """The runs of one trial, oldest first."""
 
     trial: Trial
-    entries: list[Entry] = field(default_factory=list)
+    entries: tuple[KeptRun, ...] = ()
     fault: str = ""  # why it has no run; of this command, for the next one tries again
 
     @property
-    def final(self) -> Entry | None:
+    def final(self) -> KeptRun | None:
         """The first run that counts: a later one would be a second chance."""
         return next((one for one in self.entries if is_final(one)), None)
 
@@ -61,7 +90,7 @@ class Progress:
         self._cap_of = cap_of
         self.trials: dict[str, TrialRuns] = {one.id: TrialRuns(one) for one in trials}
         self.strangers = 0  # runs of the study that the plan does not have, of contracts that changed
-        self.unsafe: dict[str, Entry] = {}  # by run: agents under test that failed the safety gate
+        self.unsafe: dict[str, KeptRun] = {}  # by run: agents under test that failed the safety gate
         self._under_test = {one.agent for one in plan.agents if one.role == "agent"}
 
     def add(self, entry: Entry) -> None:
@@ -70,17 +99,21 @@ class Progress:
         if runs is None:
             self.strangers += 1
             return
-        if entry.is_unsafe and runs.trial.agent in self._under_test:
-            self.unsafe[entry.run] = entry
-        runs.entries = sorted(
-            [*(one for one in runs.entries if one.run != entry.run), entry], key=lambda one: one.run
-        )
+        kept = KeptRun.of(entry)
+        if kept.is_unsafe and runs.trial.agent in self._under_test:
+            self.unsafe[kept.run] = kept
+        others = (one for one in runs.entries if one.run != kept.run)
+        runs.entries = tuple(sorted((*others, kept), key=lambda one: one.run))
 
     def cost_of(self, entry: Entry) -> float:
+        """Of a run of any trial; nothing where the plan does not have the trial."""
         runs = self.trials.get(entry.trial or "")
-        if entry.cost_usd is not None and entry.state not in UNFINISHED:
-            return entry.cost_usd
-        return 0.0 if runs is None else self._cap_of(runs.trial)
+        return 0.0 if runs is None else self.cost_of_run(runs, KeptRun.of(entry))
+
+    def cost_of_run(self, runs: TrialRuns, run: KeptRun) -> float:
+        if run.cost_usd is not None and run.state not in UNFINISHED:
+            return run.cost_usd
+        return self._cap_of(runs.trial)
 
     def of_stage(self, stage: str) -> list[TrialRuns]:
         return [
@@ -95,7 +128,7 @@ class Progress:
         return [one.trial for one in self.of_stage(stage) if one.fate(attempts) in {"waiting", "running"}]
 
     @property
-    def finished(self) -> list[tuple[Trial, Entry]]:
+    def finished(self) -> list[tuple[Trial, KeptRun]]:
         return [(one.trial, final) for one in self.trials.values() if (final := one.final) is not None]
 
     def fates(self, trials: Sequence[TrialRuns] | None = None) -> Counter[str]:
@@ -109,7 +142,7 @@ class Progress:
 
     @property
     def spent_usd(self) -> float:
-        return sum(self.cost_of(entry) for one in self.trials.values() for entry in one.entries)
+        return sum(self.cost_of_run(one, run) for one in self.trials.values() for run in one.entries)
 
     def by_agent(self) -> Mapping[str, list[TrialRuns]]:
         found: dict[str, list[TrialRuns]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -20,6 +20,7 @@ from steelyard.errors import InfraFault, OperatorFault
 from steelyard.plan.order import Slot
 from steelyard.plan.study_plan import STAGES, Stage, StudyPlan
 from steelyard.plan.trial import StudyPlace, Trial
+from steelyard.providers.prices import read_cost_model
 from steelyard.store.blobs import put_run
 from steelyard.store.entry import Entry
 from steelyard.study.gate import Withheld
@@ -58,11 +59,15 @@ def planned_trials(
 ) -> Iterator[Trial]:
     """The trials of a plan in its order; `contracts` has those that are loaded, by id. Removed contracts are not in it."""
     typed = {one.name: one.agent for one in plan.agents}
+    options, identity = plan.options.as_options(), plan.identity
+    places: dict[tuple[str, str], StudyPlace] = {}  # shared by the trials of a stage and stratum
     for slot in slots:
         contract = contracts.get(slot.task)
         if contract is not None:
-            place = StudyPlace(plan.identity, plan.name, slot.stage, slot.stratum, plan.seed)
-            yield Trial(contract, typed[slot.agent], slot.repeat, plan.options.as_options(), place)
+            key = slot.stage, slot.stratum
+            if key not in places:
+                places[key] = StudyPlace(identity, plan.name, slot.stage, slot.stratum, plan.seed)
+            yield Trial(contract, typed[slot.agent], slot.repeat, options, places[key])
 
 
 class Caps:
@@ -129,7 +134,7 @@ class Study:
         from steelyard.store.query import Query  # noqa: PLC0415  # SQLAlchemy is loaded with the store
 
         for entry in self.store.query(Query(study=self.plan.identity)):
-            self.progress.add(replace(entry, line=None))
+            self.progress.add(entry)
             self.gate.charge(entry.digest or "", self.progress.cost_of(entry))
 
     def _stages(self) -> Outcome:
@@ -214,7 +219,7 @@ class Study:
         """The runs of a result; the index gets them too, now or at the end."""
         entries = self.read(result)
         for entry in entries:
-            self.progress.add(replace(entry, line=None))
+            self.progress.add(entry)
             self._index(entry)
         for path in result.folders if self.blobs is not None else ():
             self._copy(path)
@@ -270,7 +275,7 @@ def _machine_fault(result: TrialResult, entries: Sequence[Entry]) -> str:
 def check_identities(
     plan: StudyPlan, contracts: Mapping[str, Contract], identities: Mapping[str, str]
 ) -> list[str]:
-    """What is not as it was planned: contracts with another digest, agents with another identity."""
+    """What is not as it was planned: contracts with another digest, agents with another identity, other prices."""
     changed = [
         f"contract {one.id} has digest {contracts[one.id].digest[:12]}, planned was {one.digest[:12]}"
         for one in plan.contracts
@@ -281,6 +286,9 @@ def check_identities(
         for one in plan.agents
         if identities.get(one.name, one.identity) != one.identity
     ]
+    prices = plan.options.cost_model
+    if prices is not None and read_cost_model(Path(prices.path)).sha256 != prices.sha256:
+        changed.append(f"the cost model {prices.path} is not the one that was planned")
     return changed
 
 

@@ -1,0 +1,43 @@
+"""The index of earlier runs, and a price list -> what each agent took on each contract: the `History` of a forecast.
+
+With a price list that has prices of models, the tokens and requests of earlier runs are priced by it, so that a forecast is right when
+prices have changed since. A run whose tokens are not known keeps the cost that it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from steelyard.plan.forecast import Earlier, History
+from steelyard.providers.prices import CostModel
+from steelyard.providers.usage import Usage
+from steelyard.store.store import Store
+
+
+def read_history(store: Store, prices: CostModel | None = None) -> History:
+    is_priced = prices is not None and prices.prices_requests
+    found: dict[tuple[str, str], list[Earlier]] = {}
+    for one in store.query(lines=is_priced):
+        if one.status is None:
+            continue
+        usd = one.cost_usd
+        if is_priced and prices is not None and one.line is not None:
+            usd = reprice(one.line.get("usage"), prices, usd)
+        found.setdefault((one.agent, one.contract), []).append(Earlier(usd, one.wall_s))
+    return History(found)
+
+
+def reprice(usage: Any, prices: CostModel, usd: float | None) -> float | None:
+    """The usage of a result line at these prices; `usd` where its tokens are not known."""
+    tokens = usage if isinstance(usage, Mapping) else {}
+    numbers = [tokens.get(name) for name in ("tokens_in", "tokens_out", "cache_read", "cache_write")]
+    if not all(isinstance(one, int) for one in numbers[:2]):
+        return usd
+    read, write = (one if isinstance(one, int) else 0 for one in numbers[2:])
+    total = prices.request_usd(Usage(int(numbers[0] or 0), int(numbers[1] or 0), read, write))
+    calls = tokens.get("model_calls")
+    if isinstance(calls, int):  # the price of a call is in `total` once
+        total += (prices.price("llm_request", "call") or Decimal(0)) * (calls - 1)
+    return max(0.0, float(total))
