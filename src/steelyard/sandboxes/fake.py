@@ -177,6 +177,9 @@ class FakeSandbox:
     def process_tree(self) -> None:
         """There are no processes."""
 
+    def attempts(self) -> dict[str, int]:
+        return {}
+
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         """There are none."""
 

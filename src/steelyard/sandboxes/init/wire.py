@@ -30,7 +30,7 @@ from steelyard.sandboxes.init.feed import Feed
 from steelyard.sandboxes.init.frames import Exit, Frame, Hello
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
-_ANSWERS = frozenset({b"D", b"P", b"M", b"l", b"u"})
+_ANSWERS = frozenset({b"D", b"P", b"M", b"W", b"n", b"l", b"u"})
 _GRACE_S = (
     0.2  # init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
 )
@@ -167,6 +167,7 @@ class Wire:
         self.on_stream: Callable[[Frame], None] | None = (
             None  # of connections to allowed hosts; must not wait for anything
         )
+        self.on_attempt: Callable[[bytes], None] | None = None  # of a frame N; must not wait for anything
         self._last_id = 0
         self.gone = False
         self.secrets = NO_SECRETS  # of every command that follows
@@ -368,6 +369,9 @@ class Wire:
                 self._hello = frames.unpack_hello(frame.payload)
             elif frame.type in _ANSWERS:
                 self._answers[frame.id] = frame.payload
+            elif frame.type == b"N":
+                if self.on_attempt is not None:
+                    self.on_attempt(frame.payload)
             elif frame.type in frames.OF_STREAMS:
                 if self.on_stream is not None:
                     self.on_stream(frame)
