@@ -22,6 +22,7 @@ from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.execution.kernel_attempts import AttemptLog
 from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
 from steelyard.execution.stages.requests import StageRequests
 from steelyard.execution.stages.stage_control import StageControl
@@ -80,10 +81,12 @@ class LiveRun:
     in_use: InUse = field(init=False)
     interventions: Interventions = field(init=False)
     stages: StageControl = field(init=False)
+    attempts: AttemptLog = field(init=False)
 
     def __post_init__(self) -> None:
         self.outputs = OutputStore(self.folder.blobs)
         self.in_use = InUse(self.folder.path)
+        self.attempts = AttemptLog(self.events)
         spec = self.trial.contract.spec
         watchdog = Watchdog.of(spec.policy, spec.budget)
         self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)

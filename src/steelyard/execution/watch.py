@@ -116,6 +116,8 @@ def conclude(run: LiveRun, ending: Ending) -> None:
     run.close_session()
     is_own_end = run.delivery is None and ending.code in {"completed", "agent_crash"}
     leftover = leftover_processes(run.sandbox) if is_own_end else 0
+    if run.delivery is None:
+        run.attempts.finish(run.sandbox)
     if run.is_graded_live(ending):
         run.sandbox.kill_processes()
         # What the agent may reach of its own is nothing for the checks that run where it worked.

@@ -15,6 +15,7 @@ from steelyard.contract.model import Action, Policy
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.alert import Alert, Severity
 from steelyard.monitors.context import Context
+from steelyard.monitors.kernel import meaning_of
 from steelyard.monitors.reading import Call, Install, texts_of
 from steelyard.monitors.rules.rule import EXCERPT_CHARS, Match, Rules
 from steelyard.sandbox_paths import WORKSPACE
@@ -56,6 +57,8 @@ class PolicyMonitor:
         call = context.call
         if call is not None:
             yield from self._call_alerts(call)
+        if event.type == "kernel.attempt" and context.is_agent_at_work:
+            yield from self._kernel(event)
         for format_, text in texts_of(event):
             for match in self.rules.find(text, format_):
                 yield from self._risky(match, event.seq)
@@ -87,6 +90,26 @@ class PolicyMonitor:
                 "class": rule.rule_class,
                 "format": match.format,
                 "excerpt": match.excerpt,
+            },
+        )
+
+    def _kernel(self, event: Event) -> Iterator[Alert]:
+        meaning = meaning_of(event.payload)
+        if meaning is None:
+            return
+        action = None if meaning.rule_class is None else self.policy.rules.get(meaning.rule_class)
+        yield from self._alert(
+            meaning.rule,
+            code=meaning.code,
+            why=meaning.why,
+            severity="advisory" if action is None else "violation",
+            action=action or "alert",
+            seq=event.seq,
+            more={
+                "rule": meaning.rule,
+                "class": meaning.code,
+                "format": "kernel",
+                "excerpt": meaning.excerpt,
             },
         )
 

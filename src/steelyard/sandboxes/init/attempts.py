@@ -13,6 +13,7 @@ import os
 import socket
 import struct
 from collections.abc import Callable, Mapping
+from posixpath import normpath
 from typing import Literal, NamedTuple
 
 Kind = Literal["call", "connect", "exec", "open"]
@@ -52,7 +53,7 @@ def unpack_attempt(payload: bytes, names: Mapping[int, str]) -> Attempt:
     name = names.get(number, str(number))
     kind = _KINDS.get(name, "call")
     detail = payload[_HEAD.size :]
-    target = _address(detail) if kind == "connect" else os.fsdecode(detail)
+    target = _address(detail) if kind == "connect" else _path(detail)
     return Attempt(
         kind,
         name,
@@ -62,6 +63,11 @@ def unpack_attempt(payload: bytes, names: Mapping[int, str]) -> Attempt:
         "" if length == _UNREAD else target,
         length == _UNREAD,
     )
+
+
+def _path(data: bytes) -> str:
+    path = os.fsdecode(data)
+    return f"/{normpath(path).lstrip('/')}" if path.startswith("/") else path
 
 
 def _address(data: bytes) -> str:

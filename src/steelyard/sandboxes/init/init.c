@@ -977,6 +977,22 @@ static bool look_at_address(const struct seccomp_notif *call, int at, struct att
     return got < 0 || !is_nearby(attempt);
 }
 
+/* A path that begins at a folder of the caller is shown from the root on. */
+static void show_path(char *resolved, const char *path, struct attempt *attempt) {
+    char *rest = strstr(resolved, path);
+    if (path[0] != '/' && rest) {
+        rest[-1] = 0; /* a link of /proc to the folder */
+        ssize_t length = readlink(resolved, attempt->detail, ATTEMPT_DETAIL - 2);
+        if (length > 0) {
+            attempt->detail[length++] = '/';
+            attempt->length = (uint32_t)length;
+        }
+    }
+    size_t room = ATTEMPT_DETAIL - attempt->length, rest_length = strnlen(path, room);
+    memcpy(attempt->detail + attempt->length, path, rest_length);
+    attempt->length += (uint32_t)rest_length;
+}
+
 static bool look_at_path(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
     static char path[4096], resolved[4096 + 64];
     const __u64 *args = call->data.args;
@@ -989,9 +1005,9 @@ static bool look_at_path(const struct seccomp_notif *call, uint32_t shown, struc
     resolve((pid_t)call->pid, second ? (int)args[0] : AT_FDCWD, path, resolved, sizeof resolved);
     uint64_t flags = shown == CREATE_0 ? O_CREAT : args[second ? 2 : 1];
     attempt->error = is_exec ? exec_error(resolved) : open_error(resolved, flags);
-    attempt->length = (uint32_t)strnlen(path, ATTEMPT_DETAIL);
-    memcpy(attempt->detail, path, attempt->length);
-    return attempt->error != 0;
+    if (attempt->error == 0) return false;
+    show_path(resolved, path, attempt);
+    return true;
 }
 
 static uint64_t digest_of(const struct attempt *attempt) {
