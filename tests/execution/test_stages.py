@@ -41,10 +41,12 @@ def test_the_workspace_is_read_only_until_the_agent_asks_to_write(
     in_order = [(word, stage) for stage in ("inspect", "write", "test") for word in ("enter", "leave")]
     assert steps(line) == in_order
     (alert,) = payloads(line, "monitor.alert")
+    (attempt,) = events(line, "kernel.attempt")
+    assert (attempt["payload"]["error"], attempt["payload"]["target"]) == ("EROFS", "/workspace/add.sh")
     assert (alert["code"], alert["stage"], alert["signals"]) == (
         "write_in_inspect",
         "inspect",
-        {"seen": "output"},
+        {"event": attempt["seq"], "seen": "kernel.attempt"},
     )
     (refused,) = payloads(line, "intervention")
     assert (refused["action"], refused["code"]) == ("refuse", "write_in_inspect")

@@ -152,7 +152,9 @@ class LiveRun:
         own = self.agent.resources
         models = {} if self.gateway is None else self.gateway.environment(own.providers)
         policy = self.trial.contract.spec.policy
-        return Workplace(self.sandbox, self.events, {**models, **own.env}, is_stopped, self.gateway, policy)
+        may_write = lambda: self.stages.allows_writes  # noqa: E731
+        env = {**models, **own.env}
+        return Workplace(self.sandbox, self.events, env, is_stopped, self.gateway, policy, may_write)
 
     def close_session(self) -> None:
         session, self.session = self.session, None

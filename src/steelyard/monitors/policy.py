@@ -58,7 +58,7 @@ class PolicyMonitor:
         if call is not None:
             yield from self._call_alerts(call)
         if event.type == "kernel.attempt" and context.is_agent_at_work:
-            yield from self._kernel(event)
+            yield from self._kernel(event, context)
         for format_, text in texts_of(event):
             for match in self.rules.find(text, format_):
                 yield from self._risky(match, event.seq)
@@ -93,10 +93,10 @@ class PolicyMonitor:
             },
         )
 
-    def _kernel(self, event: Event) -> Iterator[Alert]:
+    def _kernel(self, event: Event, context: Context) -> Iterator[Alert]:
         meaning = meaning_of(event.payload)
-        if meaning is None:
-            return
+        if meaning is None or (context.stage == "inspect" and _is_in_workspace(event)):
+            return  # a write in `inspect` is an alert of the stages
         action = None if meaning.rule_class is None else self.policy.rules.get(meaning.rule_class)
         yield from self._alert(
             meaning.rule,
@@ -204,6 +204,10 @@ class PolicyMonitor:
             ends_as="safety",
             more=more,
         )
+
+
+def _is_in_workspace(event: Event) -> bool:
+    return f"{event.payload.get('target')}/".startswith(f"{WORKSPACE}/")
 
 
 def _is_denied(pattern: str, program: str, line: str) -> bool:

@@ -1232,6 +1232,7 @@ static _Noreturn void serve(void) {
         if (poll(polled, (nfds_t)(sinks_end + of_listeners), until_deadline_ms()) < 0) continue;
         if (first_word_by_ms && !polled[0].revents && now_ms() >= first_word_by_ms) leave();
         if (end_expired()) continue; /* the jobs have moved about */
+        tell_attempts(); /* before what their commands printed afterwards, and before their ends */
         for (int i = 0; i < jobs_polled; i++) {
             const struct pollfd *of_job = &polled[3 + 3 * i];
             if (of_job[0].revents) pass_on_output(&jobs[i], 0);
@@ -1240,7 +1241,6 @@ static _Noreturn void serve(void) {
         }
         serve_listeners(&polled[sinks_end], of_listeners);
         drain_sinks(&polled[count]);
-        if (polled[1].revents || polled[2].revents) tell_attempts(); /* before the end of the command that made them */
         if (polled[1].revents) {
             struct signalfd_siginfo ignored;
             while (read(child_signals, &ignored, sizeof ignored) > 0) continue;
