@@ -31,6 +31,14 @@ def change(path: str, before: str | None, after: str | None) -> Step:
     return "workspace.change", {"path": path, "before": before, "after": after}
 
 
+def attempt(kind: str, call: str, target: str = "", error: str = "EPERM") -> Step:
+    return "kernel.attempt", {"kind": kind, "call": call, "target": target, "error": error, "process": "p"}
+
+
+def paused(action: str) -> Step:
+    return "intervention", {"action": action, "clock": "stopped", "alert": 1}
+
+
 def sample(**used: Any) -> Step:
     return "sandbox.sample", {"cpu_s": 0.0, "memory_bytes": 0, "processes": 1, "disk_bytes": 0, **used}
 

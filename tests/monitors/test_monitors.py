@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from event_logs import ENTER, LEAVE, Step, alerts, call, change, process, response, result, sample
+from event_logs import (
+    ENTER,
+    LEAVE,
+    Step,
+    alerts,
+    attempt,
+    call,
+    change,
+    paused,
+    process,
+    response,
+    result,
+    sample,
+)
 
 
 class Row(NamedTuple):
@@ -133,6 +146,55 @@ ROWS = {
         [ENTER, A_TO_B, *[call(str(n)) for n in range(6)]],
         [ENTER, A_TO_B, *[call(str(n)) for n in range(4)], change("f", "b", "c"), call("x"), call("y")],
         STALL,
+    ),
+    "no new state for so long, without the time of a pause": Row(
+        "no_progress",
+        [ENTER, *[sample()] * 30, paused("pause"), *[sample()] * 90, paused("resume"), *[sample()] * 32],
+        [ENTER, *[sample()] * 30, paused("pause"), *[sample()] * 90, paused("resume"), *[sample()] * 26],
+        STALL,
+    ),
+    "a denied system call": Row(
+        "privilege_escalation",
+        [ENTER, attempt("call", "ptrace")],
+        [ENTER, attempt("call", "io_uring_setup")],
+    ),
+    "a denied address family": Row(
+        "network", [ENTER, attempt("call", "socket")], [ENTER, attempt("call", "personality")]
+    ),
+    "a connection to another machine": Row(
+        "network",
+        [ENTER, attempt("connect", "connect", "192.0.2.7:443", "")],
+        [attempt("connect", "connect", "192.0.2.7:443", ""), ENTER],
+    ),
+    "a refused write to a system folder": Row(
+        "destructive",
+        [ENTER, attempt("open", "openat", "/etc/hosts", "EROFS")],
+        [ENTER, attempt("open", "openat", "/usr/lib/python3/__pycache__/a.pyc", "EROFS")],
+    ),
+    "a refused write elsewhere": Row(
+        "denied_open",
+        [ENTER, attempt("open", "openat", "/opt/data", "EACCES")],
+        [ENTER, attempt("open", "openat", "/etc/hosts", "EACCES")],
+    ),
+    "a refused write to what starts later": Row(
+        "persistence",
+        [ENTER, attempt("open", "openat", "/etc/cron.d/x", "EACCES")],
+        [ENTER, attempt("open", "openat", "/opt/cron.d/x", "EACCES")],
+    ),
+    "a refused write to a secret": Row(
+        "secret_access",
+        [ENTER, attempt("open", "openat", "/etc/shadow", "EACCES")],
+        [ENTER, attempt("open", "openat", "/etc/hosts", "EACCES")],
+    ),
+    "a program with the rights of another user": Row(
+        "privilege_escalation",
+        [ENTER, attempt("exec", "execve", "/usr/bin/su", "EPERM")],
+        [ENTER, attempt("exec", "execve", "/tmp/plain", "EACCES")],
+    ),
+    "a program that may not be executed": Row(
+        "denied_exec",
+        [ENTER, attempt("exec", "execve", "/tmp/plain", "EACCES")],
+        [ENTER, LEAVE, attempt("exec", "execve", "/tmp/plain", "EACCES")],
     ),
     "no new state for so long": Row(
         "no_progress",

@@ -25,7 +25,7 @@ from steelyard.monitors.rules.rule import built_in_rules
 VERSION = "monitors/1"
 # What no monitor reads.
 _UNREAD = frozenset(
-    {"check.run", "check.end", "intervention", "cache.rebuilt", "collect", "brief", "subscriber.error"}
+    {"check.run", "check.end", "cache.rebuilt", "collect", "brief", "subscriber.error", "kernel.totals"}
 )
 
 
@@ -56,6 +56,9 @@ class Watchdog:
         if event.type in _UNREAD:
             return []
         context = self.context
+        event = context.on_agents_clock(event)
+        if event.type == "intervention":
+            return []
         context.advance(event)
         return [
             Raised(alert, alert.payload(context.stage))

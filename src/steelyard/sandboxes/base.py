@@ -285,6 +285,9 @@ class Sandbox(Protocol):
     def process_tree(self) -> ProcessTree | None:
         """Its processes as this machine sees them; None where they run elsewhere, or there are none."""
 
+    def hold_deadlines(self, *, hold: bool) -> None:
+        """Let the time limits of running commands stand still, or run on; for a pause."""
+
     def attempts(self) -> dict[str, int]:
         """How often each watched system call was refused or left for another machine; empty where none are watched."""
 

@@ -91,6 +91,9 @@ class Lifecycle(ABC):
     def process_tree(self) -> ProcessTree | None:
         return None
 
+    def hold_deadlines(self, *, hold: bool) -> None:
+        self._wire.hold_deadlines(hold=hold)
+
     def attempts(self) -> dict[str, int]:
         return {}
 

@@ -3,7 +3,7 @@
  *     u32 length | u8 type | u32 id | payload        little endian, payload at most 1 MiB
  *
  *     to init      E exec   I stdin data   S signal   T end a job's tree   K kill everything   P ping
- *                  M memory that is no process's   W watch system calls   n count them
+ *                  M memory that is no process's   W watch system calls   n count them   h hold deadlines
  *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
  *                  P pong   M memory   Z the time of a job is over   ! refused
  *                  W watching   N a system call was tried   n how often each
@@ -126,6 +126,7 @@ static struct stream streams[MAX_STREAMS];
 static uint32_t last_stream;
 static int control_in, control_out, child_signals;
 static bool is_process_1;
+static int64_t held_since_ms; /* 0: deadlines count */
 static int64_t first_word_by_ms; /* 0: no matter when; a controller that died before it spoke is not waited for */
 static char frame_in[MAX_FRAME + 1];
 static char chunk[CHUNK];
@@ -156,7 +157,7 @@ static int until_deadline_ms(void) {
     int64_t left = first_word_by_ms ? first_word_by_ms - now_ms() : INT32_MAX;
     if (left < 0) left = 0;
     for (int i = 0; i < job_count; i++)
-        if (jobs[i].deadline_ms) {
+        if (jobs[i].deadline_ms && !held_since_ms) {
             int64_t own = jobs[i].expired ? STRIKE_MS : jobs[i].deadline_ms - now_ms();
             if (own < left) left = own < 0 ? 0 : own;
         }
@@ -166,12 +167,20 @@ static int until_deadline_ms(void) {
 /* Kills, and tells nothing: it may be called in the middle of a frame. Who is dead is reaped by the loop. */
 static void strike_expired(void) {
     int64_t now = now_ms();
-    for (int i = 0; i < job_count; i++) {
+    for (int i = 0; i < job_count && !held_since_ms; i++) {
         if (!jobs[i].deadline_ms || now < jobs[i].deadline_ms) continue;
         jobs[i].expired = true;
         if (is_process_1 && job_count == 1) kill(-1, SIGKILL);
         else kill_round(&jobs[i]);
     }
+}
+
+/* A paused sandbox: its jobs get the time of the pause in addition. */
+static void hold_deadlines(bool hold) {
+    int64_t held_ms = held_since_ms ? now_ms() - held_since_ms : 0;
+    for (int i = 0; i < job_count; i++)
+        if (jobs[i].deadline_ms) jobs[i].deadline_ms += held_ms;
+    held_since_ms = hold ? now_ms() : 0;
 }
 
 static void wait_for(int fd, short events) {
@@ -1197,6 +1206,7 @@ static void obey(void) {
         case 'M': tell_memory(id); break;
         case 'W': start_watching(id, frame_in, length); break;
         case 'n': tell_counts(id); break;
+        case 'h': hold_deadlines(length == 1 && frame_in[0]); break;
         case 'l': open_listener(id, frame_in, length); break;
         case 'u': shut_listeners(id); break;
         case 'b': case 'a': case 'e': case 'r': obey_about_stream(header[4], id, frame_in, length); break;
