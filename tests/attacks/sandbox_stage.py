@@ -59,7 +59,9 @@ class Stage:
     kind: str = ""
     allowed_hosts: tuple[AllowedHost, ...] = ()
     told: list[Connection] = field(default_factory=list)  # of what went through them
-    attempts: list[Attempt] = field(default_factory=list)  # refused system calls: an agent's sandbox is watched
+    attempts: list[Attempt] = field(
+        default_factory=list
+    )  # refused system calls: an agent's sandbox is watched
     sandbox: Sandbox = field(init=False)
 
     def __enter__(self) -> Self:

@@ -60,13 +60,14 @@ def watched(
     policy: Mapping[str, Any] | None = None,
     budget: Mapping[str, Any] | None = None,
     every_s: float = 1.0,
+    has_secrets: bool = True,
 ) -> tuple[dict[str, Any], list[Event]]:
     """The manifest and the log that a run would have: each alert stands after the event that it follows from."""
     chosen, caps = (
         Policy.model_validate(policy or {}, strict=False),
         Budget.model_validate(budget or {}, strict=False),
     )
-    watchdog = Watchdog.of(chosen, caps)
+    watchdog = Watchdog.of(chosen, caps, has_secrets=has_secrets)
     waiting = [(int(event.seq * every_s * S), event.type, event.payload) for event in log_of(steps, every_s)]
     log: list[Event] = []
     while waiting:

@@ -20,6 +20,8 @@ from event_logs import (
     sample,
 )
 
+from steelyard.monitors.watchdog import has_secrets
+
 
 class Row(NamedTuple):
     code: str
@@ -342,3 +344,44 @@ def test_files_that_a_build_makes_and_removes_are_no_oscillation() -> None:
     assert not alerts(steps)
     sampled = {"breakers": {"sampled": True}}
     assert "oscillation" in {one["code"] for one in alerts(steps, policy=sampled)}
+
+
+@pytest.mark.parametrize("words", [("env",), ("sh", "-c", "env"), ("printenv",), ("bash", "-lc", "set")])
+def test_a_client_that_lists_its_environment_is_no_alert_where_it_is_given_no_secret(
+    words: tuple[str, ...],
+) -> None:
+    steps = [ENTER, process(*words)]
+    assert not alerts(steps, has_secrets=False)
+    assert [one["code"] for one in alerts(steps, has_secrets=True)] == ["secret_access"]
+
+
+@pytest.mark.parametrize("line", ["env | grep -i token", "env > /tmp/a", "echo $API_KEY", "cat ~/.ssh/id_rsa"])
+def test_a_search_for_secrets_is_an_alert_where_there_are_none(line: str) -> None:
+    found = alerts([ENTER, process("sh", "-c", line)], has_secrets=False)
+    assert "secret_access" in [one["code"] for one in found]
+
+
+def test_an_environment_that_an_agent_asks_for_by_a_tool_is_an_alert() -> None:
+    assert [one["code"] for one in alerts([ENTER, call("env")], has_secrets=False)] == ["secret_access"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        ({}, True),
+        ({"agent": {"env": {}}, "environment": {"declared_absent": ["secrets"], "declared_env": {}}}, False),
+        ({"agent": {"env": {"KEY": "redacted"}}, "environment": {"declared_absent": ["secrets"]}}, True),
+        ({"agent": {"env": {}}, "environment": {"declared_absent": []}}, True),
+        (
+            {
+                "agent": {"env": {}},
+                "environment": {"declared_absent": ["secrets"], "declared_env": {"A": "${A}"}},
+            },
+            True,
+        ),
+    ],
+)
+def test_the_manifest_says_whether_the_agent_is_given_a_secret(
+    manifest: dict[str, Any], expected: bool
+) -> None:
+    assert has_secrets(manifest) is expected

@@ -17,7 +17,7 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.folder import MANIFEST, RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import Actor, EventLog
@@ -30,7 +30,7 @@ from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.execution.supervision.interventions import Interventions
 from steelyard.filesystem.contents import Checked
 from steelyard.gateway.address import GatewayAddress
-from steelyard.monitors.watchdog import Watchdog
+from steelyard.monitors.watchdog import Watchdog, has_secrets
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
@@ -88,7 +88,8 @@ class LiveRun:
         self.in_use = InUse(self.folder.path)
         self.attempts = AttemptLog(self.events)
         spec = self.trial.contract.spec
-        watchdog = Watchdog.of(spec.policy, spec.budget)
+        secret = has_secrets(self.folder.read_json(MANIFEST))
+        watchdog = Watchdog.of(spec.policy, spec.budget, has_secrets=secret)
         self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)
         is_required = "enforced_stages" in spec.policy.require
         self.stages = StageControl(self.events, spec.policy.stages, "enforced" if is_required else "observed")

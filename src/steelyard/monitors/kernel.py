@@ -18,7 +18,14 @@ ORDINARY = frozenset(
 )
 _SYSTEM = ("/etc/", "/boot/", "/bin/", "/sbin/", "/lib", "/usr/bin/", "/usr/sbin/", "/usr/lib", "/root/")
 _SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/.ssh/", "/.aws/", "/.netrc")
-_STARTS_LATER = ("/etc/cron", "/var/spool/cron", "/etc/systemd/", "/etc/init.d/", "/etc/rc.local", "/etc/profile")
+_STARTS_LATER = (
+    "/etc/cron",
+    "/var/spool/cron",
+    "/etc/systemd/",
+    "/etc/init.d/",
+    "/etc/rc.local",
+    "/etc/profile",
+)
 
 
 class Meaning(NamedTuple):

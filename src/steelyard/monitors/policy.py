@@ -51,6 +51,7 @@ _SYSTEM = ("/usr/", "/bin/", "/lib", "/sbin/", "/opt/", "/dev/", "/tmp/", "/proc
 class PolicyMonitor:
     policy: Policy
     rules: Rules
+    has_secrets: bool = True  # values of the agent's environment that no record shows
     _alerted: dict[str, int] = field(default_factory=dict)
 
     def observe(self, event: Event, context: Context) -> Iterator[Alert]:
@@ -69,7 +70,13 @@ class PolicyMonitor:
         yield from self._reads(call)
         for install in call.installs:
             yield from self._dependencies(install, call)
-        for match in self.rules.find_argv(call.argv) if call.argv else self.rules.find(call.line, "shell"):
+        is_exempt = call.sampled and not self.has_secrets
+        found = (
+            self.rules.find_argv(call.argv, has_secrets=not is_exempt)
+            if call.argv
+            else self.rules.find(call.line, "shell")
+        )
+        for match in found:
             yield from self._risky(match, call.seq)
         for format_, text in call.texts:
             for match in self.rules.find(text, format_):

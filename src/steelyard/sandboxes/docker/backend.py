@@ -135,7 +135,11 @@ def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratc
 
 
 def _watch_calls(found: Engine, wire: Wire, spec: SandboxSpec, facts: Facts) -> None:
-    if facts.kernel_evidence and spec.on_attempt is not None and (why := start_watching(wire, spec.on_attempt)):
+    if (
+        facts.kernel_evidence
+        and spec.on_attempt is not None
+        and (why := start_watching(wire, spec.on_attempt))
+    ):
         _unwatched[found.path] = why
 
 
