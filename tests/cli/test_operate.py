@@ -130,7 +130,9 @@ def _processes_with(words: bytes) -> list[str]:
     return found
 
 
-def test_a_run_in_quarantine_is_scored_after_a_review_and_a_regrade(start: Start, steelyard: Steelyard) -> None:
+def test_a_run_in_quarantine_is_scored_after_a_review_and_a_regrade(
+    start: Start, steelyard: Steelyard
+) -> None:
     running = start("pause")
     waiting(steelyard)
     reason = ("--reason", "look at it first", "--by", "Ada", "--category", "unsafe")

@@ -355,7 +355,9 @@ def test_a_client_that_lists_its_environment_is_no_alert_where_it_is_given_no_se
     assert [one["code"] for one in alerts(steps, has_secrets=True)] == ["secret_access"]
 
 
-@pytest.mark.parametrize("line", ["env | grep -i token", "env > /tmp/a", "echo $API_KEY", "cat ~/.ssh/id_rsa"])
+@pytest.mark.parametrize(
+    "line", ["env | grep -i token", "env > /tmp/a", "echo $API_KEY", "cat ~/.ssh/id_rsa"]
+)
 def test_a_search_for_secrets_is_an_alert_where_there_are_none(line: str) -> None:
     found = alerts([ENTER, process("sh", "-c", line)], has_secrets=False)
     assert "secret_access" in [one["code"] for one in found]
@@ -382,6 +384,6 @@ def test_an_environment_that_an_agent_asks_for_by_a_tool_is_an_alert() -> None:
     ],
 )
 def test_the_manifest_says_whether_the_agent_is_given_a_secret(
-    manifest: dict[str, Any], expected: bool
+    manifest: dict[str, Any], *, expected: bool
 ) -> None:
     assert has_secrets(manifest) is expected

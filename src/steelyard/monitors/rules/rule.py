@@ -49,7 +49,9 @@ class Rule:
     sources: Mapping[str, tuple[str, ...]]
     match: Mapping[str, tuple[str, ...]]
     no_match: Mapping[str, tuple[str, ...]]
-    without_secrets: frozenset[str] = frozenset()  # processes that are harmless where the agent is given no secret
+    without_secrets: frozenset[str] = (
+        frozenset()
+    )  # processes that are harmless where the agent is given no secret
 
 
 class Match(NamedTuple):

@@ -44,7 +44,7 @@ def with_evidence(facts: Facts, *, is_asked: bool, why_not: str | None = None) -
     return replace(facts, kernel_evidence=() if why else SEEN, no_kernel_evidence=why)
 
 
-def start_watching(wire: Wire, on_attempt: OnAttempt) -> str:
+def start_watching(wire: Wire, on_attempt: OnAttempt, timeout_s: float = _ANSWER_S) -> str:
     """Why init could not, or nothing. Raises InfraFault where the sandbox would be without its filter."""
     table = watching()
     names = {call.number: call.name for call in table.calls}
@@ -54,7 +54,7 @@ def start_watching(wire: Wire, on_attempt: OnAttempt) -> str:
             on_attempt(unpack_attempt(payload, names))
 
     wire.on_attempt = take
-    answer = wire.ask(b"W", table.payload(), _ANSWER_S)
+    answer = wire.ask(b"W", table.payload(), timeout_s)
     if answer is None:
         raise InfraFault("init did not load its system call filter; run `steelyard doctor`")
     listener, plain = frames.unpack_watching(answer)
