@@ -137,6 +137,12 @@ ROWS = {
         TURNS,
     ),
     "tests without an edit": Row("idle_tests", [ENTER, TEST, TEST], [ENTER, TEST, A_TO_B, TEST], IDLE),
+    "tests that fail one after the other": Row(
+        "failed_tests",
+        [ENTER, TEST, result(1), A_TO_B, TEST, result(1), B_TO_A, TEST, result(2)],
+        [ENTER, TEST, result(1), A_TO_B, TEST, result(1), TEST, result(0), A_TO_B, TEST, result(1)],
+        breakers(failed_tests={"times": 3, "action": "suspend_writes"}),
+    ),
     "the same dependency again": Row(
         "reinstall",
         [ENTER, call("pip install x==1"), call("pip install -q x")],
