@@ -197,7 +197,7 @@ ROWS = {
     "a program with the rights of another user": Row(
         "privilege_escalation",
         [ENTER, attempt("exec", "execve", "/usr/bin/su", "EPERM")],
-        [ENTER, attempt("exec", "execve", "/tmp/plain", "EACCES")],
+        [ENTER, attempt("exec", "execve", "/usr/bin/mount", "EPERM")],
     ),
     "a program that may not be executed": Row(
         "denied_exec",

@@ -16,6 +16,8 @@ from steelyard.monitors.rules.rule import EXCERPT_CHARS
 ORDINARY = frozenset(
     {"io_uring_setup", "io_uring_enter", "io_uring_register", "process_madvise", "personality", "kcmp"}
 )
+# Set-user-id programs that exist to act as another user; `mount` and `ping` also list and measure.
+_ESCALATING = frozenset({"sudo", "sudoedit", "su", "doas", "pkexec", "newgrp", "sg"})
 _SYSTEM = ("/etc/", "/boot/", "/bin/", "/sbin/", "/lib", "/usr/bin/", "/usr/sbin/", "/usr/lib", "/root/")
 _SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/.ssh/", "/.aws/", "/.netrc")
 _STARTS_LATER = (
@@ -52,7 +54,8 @@ def meaning_of(payload: Mapping[str, Any]) -> Meaning | None:
         return Meaning(found or "denied_open", found, "kernel open", why, shown)
     if kind == "exec":
         is_set_user = payload.get("error") == "EPERM"
-        found = "privilege_escalation" if is_set_user else None
+        is_escalating = is_set_user and target.rpartition("/")[2] in _ESCALATING
+        found = "privilege_escalation" if is_escalating else None
         why = f"{process} started {target}, which asks for the rights of another user"
         why = why if is_set_user else f"{process} tried to start {target}: {payload.get('error')}"
         return Meaning(found or "denied_exec", found, "kernel exec", why, shown)

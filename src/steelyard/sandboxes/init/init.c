@@ -903,7 +903,10 @@ static int attempts_in = -1, attempts_out = -1;
 static uint64_t attempts_known[MAX_ATTEMPTS]; /* digests of those that were reported */
 static int attempts_sent;
 
-/* The field at `offset` of the caller's memory. Not process_vm_readv: the filter of the sandbox refuses it. */
+/* Whether this machine lets init read the memory of what it runs: a security module may forbid it. */
+static bool memory_is_readable;
+
+/* Not process_vm_readv: the filter of the sandbox refuses it. */
 static ssize_t read_caller(pid_t pid, uint64_t address, void *into, size_t size) {
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/mem", pid);
@@ -911,7 +914,16 @@ static ssize_t read_caller(pid_t pid, uint64_t address, void *into, size_t size)
     if (fd < 0) return -1;
     ssize_t got = pread(fd, into, size, (off_t)address);
     close(fd);
+    memory_is_readable |= got > 0;
     return got;
+}
+
+/* Whether it is the caller that keeps its memory to itself, and not this machine. Such a process belongs to root in /proc. */
+static bool hides_memory(pid_t pid) {
+    char path[32];
+    struct stat found;
+    snprintf(path, sizeof path, "/proc/%d", pid);
+    return memory_is_readable || (stat(path, &found) == 0 && found.st_uid != geteuid());
 }
 
 /* A path may end just before a page that is not there: no read crosses a page. */
@@ -983,7 +995,7 @@ static bool look_at_address(const struct seccomp_notif *call, int at, struct att
     if (size > sizeof(struct sockaddr_in6)) size = sizeof(struct sockaddr_in6);
     ssize_t got = read_caller((pid_t)call->pid, call->data.args[at], attempt->detail, size);
     attempt->length = got < 0 ? UINT32_MAX : (uint32_t)got;
-    return got < 0 || !is_nearby(attempt);
+    return got < 0 ? hides_memory((pid_t)call->pid) : !is_nearby(attempt);
 }
 
 /* A path that begins at a folder of the caller is shown from the root on. */
@@ -1008,7 +1020,7 @@ static bool look_at_path(const struct seccomp_notif *call, uint32_t shown, struc
     bool second = shown == EXEC_1 || shown == OPEN_1, is_exec = shown == EXEC_0 || shown == EXEC_1;
     if (!read_path((pid_t)call->pid, args[second ? 1 : 0], path, sizeof path)) {
         attempt->length = UINT32_MAX;
-        return !is_exec; /* the child that init itself is starting has init's memory */
+        return !is_exec && hides_memory((pid_t)call->pid); /* the child that init itself is starting has init's memory */
     }
     if (!path[0]) return false;
     resolve((pid_t)call->pid, second ? (int)args[0] : AT_FDCWD, path, resolved, sizeof resolved);
