@@ -918,11 +918,11 @@ static ssize_t read_caller(pid_t pid, uint64_t address, void *into, size_t size)
     return got;
 }
 
-/* Whether it is the caller that keeps its memory to itself, and not this machine. Such a process belongs to root in /proc. */
+/* Whether it is the caller that keeps its memory to itself, and not this machine. The files of such a process in /proc are not its own. */
 static bool hides_memory(pid_t pid) {
     char path[32];
     struct stat found;
-    snprintf(path, sizeof path, "/proc/%d", pid);
+    snprintf(path, sizeof path, "/proc/%d/mem", pid);
     return memory_is_readable || (stat(path, &found) == 0 && found.st_uid != geteuid());
 }
 
