@@ -15,7 +15,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_FLAGS = ("-Os", "-static", "-s", "-Wall", "-Wextra")
+_FLAGS = ("-Os", "-static", "-pthread", "-s", "-Wall", "-Wextra")
 _FIX = "install a C compiler with a static libc: `apt-get install gcc libc6-dev`"
 
 

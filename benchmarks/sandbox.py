@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from benchmarks.bare import TRUE, bubblewrap, spawn_true
 from benchmarks.measure import Measured, Variant, measure, ratio, timed
@@ -48,6 +49,29 @@ def command(workshop: Workshop) -> Iterator[Measured]:
     yield Measured.of("command", what, rounds, ratio("command", "bare spawn"), target=1.3)
 
 
+def watched(workshop: Workshop) -> Iterator[Measured]:
+    """An agent's sandbox reports refused system calls; a bench does not."""
+    spec, backend = box(workshop, 100), BubblewrapBackend()
+    writes = Command(("/bin/sh", "-c", "i=0; while [ $i -lt 500 ]; do : > /tmp/$i; i=$((i+1)); done"))
+    with (
+        backend.start(spec) as plain,
+        backend.start(replace(spec, on_attempt=lambda _: None)) as agents,
+    ):
+        variants = {
+            "command, watched": timed(lambda: agents.run(COMMAND)),
+            "command, not watched": timed(lambda: plain.run(COMMAND)),
+            "500 files, watched": timed(lambda: agents.run(writes)),
+            "500 files, not watched": timed(lambda: plain.run(writes)),
+            "bare spawn": timed(spawn_true),
+        }
+        rounds = measure(variants, workshop.rounds(200))
+    what = "a command in a sandbox whose system calls are watched"
+    yield Measured.of("watched", what, rounds, ratio("command, watched", "bare spawn"), target=1.3)
+    what = "500 files opened for writing and closed, watched against not watched"
+    compared = ratio("500 files, watched", "500 files, not watched")
+    yield Measured.of("watched", what, rounds, compared, target=3)
+
+
 def tree(workshop: Workshop) -> Iterator[Measured]:
     """A sandbox's whole life on repositories of different sizes, nothing run in it."""
     backend = BubblewrapBackend()
@@ -72,4 +96,4 @@ def tree(workshop: Workshop) -> Iterator[Measured]:
     yield Measured.of("tree", what, rounds, ratio("20,000 files", "100 files"), target=1.2)
 
 
-ROWS = {"start": start, "command": command, "tree": tree}
+ROWS = {"start": start, "command": command, "watched": watched, "tree": tree}

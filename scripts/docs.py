@@ -314,7 +314,7 @@ def rules_page() -> str:
     for rule in rules.rules:
         parts += [
             f"## {rule.id}\n",
-            f"Class `{rule.rule_class}`: {rule.why}.\n",
+            f"Class `{rule.rule_class}`: {rule.why}.{_without_secrets(rule.without_secrets)}\n",
             "| format | matches | does not match |",
             "|---|---|---|",
         ]
@@ -322,6 +322,12 @@ def rules_page() -> str:
             parts.append(f"| {name} | {_examples(rule.match[name])} | {_examples(rule.no_match[name])} |")
         parts.append("")
     return "\n".join(parts)
+
+
+def _without_secrets(programs: frozenset[str]) -> str:
+    listed = ", ".join(f"`{one}`" for one in sorted(programs))
+    clause = "that is only seen as a process, without words, is no match where the agent is given no secret"
+    return f" {listed} {clause}." if programs else ""
 
 
 def _examples(examples: tuple[str, ...]) -> str:

@@ -67,3 +67,12 @@ def test_a_permission_that_the_policy_forbids_is_refused(weigh: Any) -> None:
     decided = next(one["payload"] for one in events if one["type"] == "permission.decision")
     assert (decided["decision"], decided["option"]) == ("deny", "no")
     assert "policy.allowed_paths" in decided["why"]
+
+
+def test_a_write_that_is_asked_for_in_inspect_is_refused_by_the_mediator_and_is_an_alert(weigh: Any) -> None:
+    line, events = weigh(policy={"stages": ["inspect", "write"], "require": ["enforced_stages"]})
+    assert line["verdict"] == "fail"
+    decided = next(one for one in events if one["type"] == "permission.decision")
+    assert (decided["payload"]["decision"], decided["payload"]["stage"]) == ("deny", "inspect")
+    alerts = [one["payload"] for one in events if one["type"] == "monitor.alert"]
+    assert "write_in_inspect" in [one["code"] for one in alerts if decided["seq"] in one["events"]]

@@ -30,6 +30,7 @@ from steelyard.sandboxes.base import (
 )
 from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox
 from steelyard.sandboxes.docker.sandbox import DockerSandbox
+from steelyard.sandboxes.init.attempts import Attempt
 
 _kind = ["bubblewrap"]
 
@@ -58,6 +59,9 @@ class Stage:
     kind: str = ""
     allowed_hosts: tuple[AllowedHost, ...] = ()
     told: list[Connection] = field(default_factory=list)  # of what went through them
+    attempts: list[Attempt] = field(
+        default_factory=list
+    )  # refused system calls: an agent's sandbox is watched
     sandbox: Sandbox = field(init=False)
 
     def __enter__(self) -> Self:
@@ -73,6 +77,7 @@ class Stage:
             toolchains=self.toolchains,
             allowed_hosts=self.allowed_hosts,
             on_connection=self.told.append,
+            on_attempt=self.attempts.append,
         )
         kind = self.kind or _kind[0]
         self.sandbox = backend(kind).start(in_image(sandbox_spec) if kind == "docker" else sandbox_spec)

@@ -27,7 +27,11 @@ def start(author: Author, script: Any, tmp_path: Path, cache: Path) -> Iterator[
     where.mkdir(exist_ok=True)
 
     def begin(action: str, **operator: Any) -> subprocess.Popen[bytes]:
-        policy = {"rules": {"privilege_escalation": action}, "operator": {"deadline_s": 600, **operator}}
+        policy = {
+            "rules": {"privilege_escalation": action},
+            "operator": {"deadline_s": 600, **operator},
+            "breakers": {"throttle_s": 60},
+        }
         contract = author.write(policy=policy, budget={"wall_s": 1200, "headroom": {"wall_s": 600}})
         words = ["run", str(contract), "--agent", script(RISKY), "--json"]
         env = {**os.environ, "STEELYARD_CACHE": str(cache)}
@@ -85,22 +89,33 @@ def test_a_paused_run_is_listed_shown_and_resumed(start: Start, steelyard: Steel
     assert steelyard("operate", "last").code == 2
 
 
-@pytest.mark.parametrize("action", ["pause", "suspend_writes"])
+@pytest.mark.parametrize("action", ["pause", "suspend_writes", "throttle"])
 def test_a_controller_that_is_killed_while_its_run_waits_leaves_nothing_behind(
-    start: Start, steelyard: Steelyard, action: str
+    start: Start, steelyard: Steelyard, tmp_path: Path, action: str
 ) -> None:
     running = start(action)
-    held = waiting(steelyard)
+    events = intervened(tmp_path / "cwd", action)
     running.kill()
     running.wait()
     after = waiting(steelyard)
-    assert (after["run"], after["state"]) == (held["run"], "interrupted")
+    assert (after["run"], after["state"]) == (events.parent.name, "interrupted")
     assert "its controller ended while the run was" in steelyard("operate").out
     assert "nothing runs" in steelyard("operate", "last", "resume", "--reason", "x").err
     deadline = time.monotonic() + 120
     while left := _processes_with(b"sudo id; sleep 1"):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
+
+
+def intervened(where: Path, action: str) -> Path:
+    """The log of the run, once it has that intervention."""
+    deadline = time.monotonic() + 240
+    while time.monotonic() < deadline:
+        for log in where.glob(".steelyard/runs/*/events.jsonl"):
+            if f'"action":"{action}"' in log.read_text() and '"type":"intervention"' in log.read_text():
+                return log
+        time.sleep(0.05)
+    raise AssertionError(action)
 
 
 def _processes_with(words: bytes) -> list[str]:
@@ -113,6 +128,23 @@ def _processes_with(words: bytes) -> list[str]:
         if words in line.replace(b"\0", b" "):
             found.append(folder.name)
     return found
+
+
+def test_a_run_in_quarantine_is_scored_after_a_review_and_a_regrade(
+    start: Start, steelyard: Steelyard
+) -> None:
+    running = start("pause")
+    waiting(steelyard)
+    reason = ("--reason", "look at it first", "--by", "Ada", "--category", "unsafe")
+    assert steelyard("operate", "last", "quarantine", *reason).code == 0
+    out, _ = running.communicate(timeout=240)
+    line = json.loads(out)
+    assert (line["status"], line["termination"]) == ("invalid", "safety")
+    again = steelyard("regrade", "last", "--json").line
+    assert (again["status"], "not scored until it is reviewed" in again["reason"]) == ("invalid", True)
+    steelyard("review", "last", "--verdict", "fail", "--reviewer", "eve", "--note", "it was an attack")
+    released = steelyard("regrade", "last", "--json").line
+    assert (released["status"], released["verdict"]) == ("scorable", "fail"), released
 
 
 def test_a_run_that_does_not_exist_is_named(steelyard: Steelyard) -> None:

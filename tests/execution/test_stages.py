@@ -41,10 +41,12 @@ def test_the_workspace_is_read_only_until_the_agent_asks_to_write(
     in_order = [(word, stage) for stage in ("inspect", "write", "test") for word in ("enter", "leave")]
     assert steps(line) == in_order
     (alert,) = payloads(line, "monitor.alert")
+    (attempt,) = events(line, "kernel.attempt")
+    assert (attempt["payload"]["error"], attempt["payload"]["target"]) == ("EROFS", "/workspace/add.sh")
     assert (alert["code"], alert["stage"], alert["signals"]) == (
         "write_in_inspect",
         "inspect",
-        {"seen": "output"},
+        {"event": attempt["seq"], "seen": "kernel.attempt"},
     )
     (refused,) = payloads(line, "intervention")
     assert (refused["action"], refused["code"]) == ("refuse", "write_in_inspect")
@@ -130,4 +132,41 @@ def test_writes_that_an_intervention_suspended_are_not_allowed_by_a_stage(tmp_pa
     made.is_suspended = lambda: True
     assert made.request("write") == "writes are suspended"
     assert not sandbox.is_writable
+    sandbox.close()
+
+
+def stages_of(folder: Path) -> list[tuple[str, str]]:
+    entered = [one.payload for one in read_events(folder / "events.jsonl") if one.type == "stage.enter"]
+    return [(one["stage"], one["by"]) for one in entered]
+
+
+def test_a_test_run_of_an_opaque_agent_is_the_step_to_test(tmp_path: Path) -> None:
+    made, log, sandbox = control(tmp_path, "observed")
+    log.append("process.start", "harness", {"argv": ["pytest", "-q"], "process": "1-1"})
+    log.append("workspace.change", "harness", {"path": "a", "attributed": True})
+    log.append("process.start", "harness", {"argv": ["ls"], "process": "2-2"})
+    assert made.current == "write"
+    log.append("process.start", "harness", {"argv": ["sh", "-c", "npm test"], "process": "3-3"})
+    assert stages_of(tmp_path) == [("inspect", "harness"), ("write", "observation"), ("test", "observation")]
+    sandbox.close()
+
+
+def test_a_test_run_moves_no_agent_that_is_held_to_its_stages(tmp_path: Path) -> None:
+    made, log, sandbox = control(tmp_path)
+    assert made.request("write") == ""
+    log.append("process.start", "harness", {"argv": ["pytest"], "process": "1-1"})
+    assert made.current == "write"
+    sandbox.close()
+
+
+@pytest.mark.parametrize(("error", "target", "count"), [("EROFS", "/workspace/a", 1), ("EROFS", "/etc/a", 0)])
+def test_a_write_that_the_kernel_refuses_in_inspect_is_one_alert(
+    tmp_path: Path, error: str, target: str, count: int
+) -> None:
+    made, log, sandbox = control(tmp_path)
+    log.append("kernel.attempt", "harness", {"kind": "open", "error": error, "target": target})
+    alerts = [one.type for one in read_events(tmp_path / "events.jsonl")].count("monitor.alert")
+    assert alerts == count
+    made.observe_output(b"sh: a: Read-only file system\n")
+    assert [one.type for one in read_events(tmp_path / "events.jsonl")].count("monitor.alert") == 1
     sandbox.close()

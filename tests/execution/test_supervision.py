@@ -31,6 +31,7 @@ from steelyard.study.verify_record import record_breaks
 SANDBOXES = ["bubblewrap", "docker"]
 LIMITS = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
 Run = Callable[..., Record]
+BRIEF_S = 4.0  # more than the script needs, and less than its pause
 
 
 @dataclass(frozen=True)
@@ -284,3 +285,56 @@ def test_the_manifest_says_what_enforces_each_cap(run: Run) -> None:
     assert enforced["tool_calls"] == "none"
     assert configuration["enforced_caps"] == sorted(name for name, by in enforced.items() if by != "none")
     assert configuration["stated_caps"] == sorted({*TIME, "cpu_s"} - {"headroom"})
+
+
+def test_a_pause_does_not_use_up_the_agents_time(run: Run, tmp_path: Path) -> None:
+    """The run waits longer for its operator than the agent may work."""
+
+    def decide() -> None:
+        while not (held := [one for folder in find_runs(tmp_path / "runs") if (one := held_run(folder))]):
+            time.sleep(0.05)
+        time.sleep(BRIEF_S + 1)
+        write_decision(held[0].folder, held[0].alert.seq, Decision("resume", "Ada", "harmless", "other"))
+
+    threading.Thread(target=decide, daemon=True).start()
+    record = run(RISKY, policy=ASK, budget={"wall_s": BRIEF_S, "headroom": {"wall_s": 0}})
+    assert record.evidence.termination == "completed"
+    (resumed,) = [one for one in record.evidence.summary.interventions if one["action"] == "resume"]
+    (event,) = [one for one in events_of(record, "intervention") if one.payload["action"] == "resume"]
+    assert resumed["alert"] == event.payload["alert"]
+    assert event.payload["paused_s"] > BRIEF_S
+
+
+REFUSED = {
+    "denied call": ("unshare -U true", "privilege_escalation", "kernel call"),
+    "connection": ("bash -c 'echo > /dev/udp/198.18.0.7/9'", "network", "kernel connect"),
+    "write to a system folder": ("echo x > /etc/hosts", "destructive", "kernel open"),
+}
+
+
+@pytest.mark.parametrize(("work", "code", "rule"), REFUSED.values(), ids=REFUSED)
+def test_what_the_kernel_refuses_is_an_alert_and_ends_the_run_where_the_contract_says_so(
+    kind: str, run_in: Run, work: str, code: str, rule: str
+) -> None:
+    script = f"{FIX} ({work}) 2>/dev/null; sleep 30"
+    record = run_in(kind, script, policy={"rules": {code: "terminate"}}, budget=TIME)
+    assert record.evidence.termination == "safety"
+    alert = next(one for one in events_of(record, "monitor.alert") if one.payload.get("rule") == rule)
+    (attempt,) = [one for one in events_of(record, "kernel.attempt") if one.seq in alert.payload["events"]]
+    assert (alert.payload["code"], alert.payload["format"]) == (code, "kernel")
+    assert attempt.actor == "harness"
+
+
+def test_what_the_kernel_refuses_changes_no_verdict_by_default(run: Run) -> None:
+    record = run(f"{FIX} (unshare -U true; echo x > /etc/hosts) 2>/dev/null; true", budget=TIME)
+    assert record.verdict.verdict == "pass"
+    found = {one.payload["code"]: one.payload["severity"] for one in events_of(record, "monitor.alert")}
+    assert found == {"privilege_escalation": "advisory", "destructive": "advisory"}
+    (totals,) = events_of(record, "kernel.totals")
+    assert totals.payload["reported"] == sum(totals.payload["counts"].values()) == 2
+    seen = record.evidence.manifest["environment"]["kernel_evidence"]
+    assert seen == {
+        "seen": ["denied_calls", "connects", "denied_execs", "denied_write_opens"],
+        "why": None,
+    }
+    assert list(record_breaks(record.evidence.folder)) == []

@@ -31,6 +31,14 @@ def change(path: str, before: str | None, after: str | None) -> Step:
     return "workspace.change", {"path": path, "before": before, "after": after}
 
 
+def attempt(kind: str, call: str, target: str = "", error: str = "EPERM") -> Step:
+    return "kernel.attempt", {"kind": kind, "call": call, "target": target, "error": error, "process": "p"}
+
+
+def paused(action: str) -> Step:
+    return "intervention", {"action": action, "clock": "stopped", "alert": 1}
+
+
 def sample(**used: Any) -> Step:
     return "sandbox.sample", {"cpu_s": 0.0, "memory_bytes": 0, "processes": 1, "disk_bytes": 0, **used}
 
@@ -52,13 +60,14 @@ def watched(
     policy: Mapping[str, Any] | None = None,
     budget: Mapping[str, Any] | None = None,
     every_s: float = 1.0,
+    has_secrets: bool = True,
 ) -> tuple[dict[str, Any], list[Event]]:
     """The manifest and the log that a run would have: each alert stands after the event that it follows from."""
     chosen, caps = (
         Policy.model_validate(policy or {}, strict=False),
         Budget.model_validate(budget or {}, strict=False),
     )
-    watchdog = Watchdog.of(chosen, caps)
+    watchdog = Watchdog.of(chosen, caps, has_secrets=has_secrets)
     waiting = [(int(event.seq * every_s * S), event.type, event.payload) for event in log_of(steps, every_s)]
     log: list[Event] = []
     while waiting:

@@ -5,7 +5,22 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
-from event_logs import ENTER, LEAVE, Step, alerts, call, change, process, response, result, sample
+from event_logs import (
+    ENTER,
+    LEAVE,
+    Step,
+    alerts,
+    attempt,
+    call,
+    change,
+    paused,
+    process,
+    response,
+    result,
+    sample,
+)
+
+from steelyard.monitors.watchdog import has_secrets
 
 
 class Row(NamedTuple):
@@ -122,6 +137,12 @@ ROWS = {
         TURNS,
     ),
     "tests without an edit": Row("idle_tests", [ENTER, TEST, TEST], [ENTER, TEST, A_TO_B, TEST], IDLE),
+    "tests that fail one after the other": Row(
+        "failed_tests",
+        [ENTER, TEST, result(1), A_TO_B, TEST, result(1), B_TO_A, TEST, result(2)],
+        [ENTER, TEST, result(1), A_TO_B, TEST, result(1), TEST, result(0), A_TO_B, TEST, result(1)],
+        breakers(failed_tests={"times": 3, "action": "suspend_writes"}),
+    ),
     "the same dependency again": Row(
         "reinstall",
         [ENTER, call("pip install x==1"), call("pip install -q x")],
@@ -133,6 +154,55 @@ ROWS = {
         [ENTER, A_TO_B, *[call(str(n)) for n in range(6)]],
         [ENTER, A_TO_B, *[call(str(n)) for n in range(4)], change("f", "b", "c"), call("x"), call("y")],
         STALL,
+    ),
+    "no new state for so long, without the time of a pause": Row(
+        "no_progress",
+        [ENTER, *[sample()] * 30, paused("pause"), *[sample()] * 90, paused("resume"), *[sample()] * 32],
+        [ENTER, *[sample()] * 30, paused("pause"), *[sample()] * 90, paused("resume"), *[sample()] * 26],
+        STALL,
+    ),
+    "a denied system call": Row(
+        "privilege_escalation",
+        [ENTER, attempt("call", "ptrace")],
+        [ENTER, attempt("call", "io_uring_setup")],
+    ),
+    "a denied address family": Row(
+        "network", [ENTER, attempt("call", "socket")], [ENTER, attempt("call", "personality")]
+    ),
+    "a connection to another machine": Row(
+        "network",
+        [ENTER, attempt("connect", "connect", "192.0.2.7:443", "")],
+        [attempt("connect", "connect", "192.0.2.7:443", ""), ENTER],
+    ),
+    "a refused write to a system folder": Row(
+        "destructive",
+        [ENTER, attempt("open", "openat", "/etc/hosts", "EROFS")],
+        [ENTER, attempt("open", "openat", "/usr/lib/python3/__pycache__/a.pyc", "EROFS")],
+    ),
+    "a refused write elsewhere": Row(
+        "denied_open",
+        [ENTER, attempt("open", "openat", "/opt/data", "EACCES")],
+        [ENTER, attempt("open", "openat", "/etc/hosts", "EACCES")],
+    ),
+    "a refused write to what starts later": Row(
+        "persistence",
+        [ENTER, attempt("open", "openat", "/etc/cron.d/x", "EACCES")],
+        [ENTER, attempt("open", "openat", "/opt/cron.d/x", "EACCES")],
+    ),
+    "a refused write to a secret": Row(
+        "secret_access",
+        [ENTER, attempt("open", "openat", "/etc/shadow", "EACCES")],
+        [ENTER, attempt("open", "openat", "/etc/hosts", "EACCES")],
+    ),
+    "a program with the rights of another user": Row(
+        "privilege_escalation",
+        [ENTER, attempt("exec", "execve", "/usr/bin/su", "EPERM")],
+        [ENTER, attempt("exec", "execve", "/usr/bin/mount", "EPERM")],
+    ),
+    "a program that may not be executed": Row(
+        "denied_exec",
+        [ENTER, attempt("exec", "execve", "/tmp/plain", "EACCES")],
+        [ENTER, LEAVE, attempt("exec", "execve", "/tmp/plain", "EACCES")],
     ),
     "no new state for so long": Row(
         "no_progress",
@@ -280,3 +350,46 @@ def test_files_that_a_build_makes_and_removes_are_no_oscillation() -> None:
     assert not alerts(steps)
     sampled = {"breakers": {"sampled": True}}
     assert "oscillation" in {one["code"] for one in alerts(steps, policy=sampled)}
+
+
+@pytest.mark.parametrize("words", [("env",), ("sh", "-c", "env"), ("printenv",), ("bash", "-lc", "set")])
+def test_a_client_that_lists_its_environment_is_no_alert_where_it_is_given_no_secret(
+    words: tuple[str, ...],
+) -> None:
+    steps = [ENTER, process(*words)]
+    assert not alerts(steps, has_secrets=False)
+    assert [one["code"] for one in alerts(steps, has_secrets=True)] == ["secret_access"]
+
+
+@pytest.mark.parametrize(
+    "line", ["env | grep -i token", "env > /tmp/a", "echo $API_KEY", "cat ~/.ssh/id_rsa"]
+)
+def test_a_search_for_secrets_is_an_alert_where_there_are_none(line: str) -> None:
+    found = alerts([ENTER, process("sh", "-c", line)], has_secrets=False)
+    assert "secret_access" in [one["code"] for one in found]
+
+
+def test_an_environment_that_an_agent_asks_for_by_a_tool_is_an_alert() -> None:
+    assert [one["code"] for one in alerts([ENTER, call("env")], has_secrets=False)] == ["secret_access"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        ({}, True),
+        ({"agent": {"env": {}}, "environment": {"declared_absent": ["secrets"], "declared_env": {}}}, False),
+        ({"agent": {"env": {"KEY": "redacted"}}, "environment": {"declared_absent": ["secrets"]}}, True),
+        ({"agent": {"env": {}}, "environment": {"declared_absent": []}}, True),
+        (
+            {
+                "agent": {"env": {}},
+                "environment": {"declared_absent": ["secrets"], "declared_env": {"A": "${A}"}},
+            },
+            True,
+        ),
+    ],
+)
+def test_the_manifest_says_whether_the_agent_is_given_a_secret(
+    manifest: dict[str, Any], *, expected: bool
+) -> None:
+    assert has_secrets(manifest) is expected

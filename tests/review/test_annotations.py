@@ -244,6 +244,16 @@ def test_a_run_that_a_person_should_look_at_is_queued_with_its_reason(
     assert found.startswith(reason)
 
 
+@pytest.mark.parametrize(
+    ("verdict", "path", "count"),
+    [("pass", "web/package-lock.json", 1), ("pass", "src/lock.py", 0), ("fail", "uv.lock", 0)],
+)
+def test_a_passing_change_of_dependencies_is_queued(verdict: str, path: str, count: int) -> None:
+    whole = {"verdict": verdict, "reason": "", "score": float(verdict == "pass"), "findings": []}
+    found = review.reasons_to_review({"verdict": whole, "grades": []}, changed=("src/a.py", path))
+    assert [one.startswith("dependencies: ") for one in found] == [True] * count
+
+
 def test_a_clear_result_needs_no_person() -> None:
     clear = {"verdict": "fail", "reason": "", "score": 0.0, "findings": []}
     assert review.reasons_to_review({"verdict": clear, "grades": []}) == ()

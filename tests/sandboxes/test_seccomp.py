@@ -7,16 +7,18 @@ import struct
 
 import pytest
 
-from steelyard.sandboxes.seccomp import AARCH64, X86_64, Table, program
+from steelyard.sandboxes.seccomp import AARCH64, X86_64, Table, program, watching_for
 
-ALLOW, KILL = 0x7FFF0000, 0x80000000
+ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
 TABLES = pytest.mark.parametrize("table", [X86_64, AARCH64], ids=["x86_64", "aarch64"])
 
 
-def verdict(table: Table, number: int, *arguments: int, arch: int | None = None) -> int:
+def verdict(
+    table: Table, number: int, *arguments: int, arch: int | None = None, steps: bytes | None = None
+) -> int:
     padded = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("<iIQ6Q", number, arch or table.arch, 0, *padded)
-    code = list(struct.iter_unpack("<HBBI", program(table)))
+    code = list(struct.iter_unpack("<HBBI", steps or program(table)))
     at = accumulator = 0
     while True:
         operation, if_true, if_false, operand = code[at]
@@ -96,3 +98,47 @@ def test_only_families_that_a_network_namespace_holds_are_allowed(table: Table) 
 def test_ordinary_calls_are_allowed(table: Table) -> None:
     special = {table.clone3, table.socket, *table.denied.values()}
     assert {verdict(table, number) for number in range(424) if number not in special} == {ALLOW}
+
+
+@TABLES
+def test_a_watched_sandbox_allows_nothing_that_another_refuses(table: Table) -> None:
+    """Outside of init a notification without a listener is ENOSYS; inside, init answers."""
+    outer, watched = program(table, notify=True), watching_for(table)
+    calls = [(number, 0) for number in table.denied.values()]
+    calls += [(table.clone, 0x10000011), (table.clone3, 0), (table.ioctl, 0), (table.socket, 40)]
+    for number, first in calls:
+        arguments = (first, 0x5412)
+        assert verdict(table, number, *arguments) != ALLOW
+        assert verdict(table, number, *arguments, steps=outer) not in {ALLOW, KILL}
+        assert verdict(table, number, *arguments, steps=watched.inner) not in {ALLOW, KILL}
+    assert watched.plain == program(table)
+    assert verdict(table, 0, arch=0x40000003, steps=watched.inner) == KILL
+
+
+@TABLES
+def test_init_has_a_row_for_every_notification(table: Table) -> None:
+    answers = {call.number: call.answer for call in watching_for(table).calls}
+    assert {answers[number] for number in table.denied.values()} == {errno.EPERM}
+    assert {answers[number] for number in table.watched.values()} == {0}
+    assert answers[table.socket] == errno.EAFNOSUPPORT
+    assert len(answers) <= 128  # MAX_WATCHED of init.c
+
+
+@TABLES
+def test_only_opens_for_writing_and_messages_with_an_address_are_watched(table: Table) -> None:
+    inner = watching_for(table).inner
+    openat, sendto = table.watched["openat"], table.watched["sendto"]
+    assert [verdict(table, openat, 0, 0, flags, steps=inner) for flags in (0, 0o2000000, 1, 0o102)] == [
+        ALLOW,
+        ALLOW,
+        NOTIFY,
+        NOTIFY,
+    ]
+    addresses = (0, 1, 1 << 32)
+    assert [verdict(table, sendto, 3, 0, 1, 0, address, steps=inner) for address in addresses] == [
+        ALLOW,
+        NOTIFY,
+        NOTIFY,
+    ]
+    assert verdict(table, table.watched["connect"], 3, steps=inner) == NOTIFY
+    assert verdict(table, table.socket, 2, steps=inner) == verdict(table, 999, steps=inner) == ALLOW

@@ -99,6 +99,7 @@ class Workplace:
     policy: Policy = field(
         default_factory=Policy
     )  # the contract's, by which requests for permission are answered
+    allows_writes: Callable[[], bool] = lambda: True  # false in an enforced stage `inspect`
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from steelyard.judge.provider import PROVIDERS, default_models, juror_of
+from steelyard.sandboxes.init.watch_calls import why_not_watched
 from steelyard.sandboxes.probe import Cleaned, Reading, can_run, clean, examine
 from steelyard.sandboxes.process_tree import ProcessTree
 
@@ -45,7 +46,14 @@ def supervision() -> Iterator[Reading]:
     says = "processes in a sandbox are seen several times a second, and stopped by SIGSTOP for a pause"
     unseen = "/proc does not show processes: an agent's commands are not seen, and no run can be paused"
     yield Reading("monitor: processes", "ok" if is_seen else "limited", says if is_seen else unseen)
-    yield Reading("monitor: system calls", "ok", "denied system calls are refused, and leave no event")
+    why = why_not_watched()
+    seen = "denied calls, connections, denied programs and denied writes of an agent are events"
+    yield Reading(
+        "monitor: system calls",
+        "limited" if why else "ok",
+        f"denied calls are refused and leave no event: {why}" if why else seen,
+        "use Linux 5.5 or newer, outside of a container that intercepts system calls" if why else "",
+    )
 
 
 def judges(env: Mapping[str, str]) -> Iterator[Reading]:

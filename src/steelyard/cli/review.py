@@ -32,7 +32,7 @@ from steelyard.report.one_run import print_run
 from steelyard.report.plain import one_line
 from steelyard.report.result import result_line
 from steelyard.review.disagreements import KINDS, disagreements
-from steelyard.review.queue import reasons_to_review
+from steelyard.review.queue import changed_paths, reasons_to_review
 from steelyard.review.record import ReviewEntry, adjudicate, annotate, list_annotations
 from steelyard.review.status import review_status
 from steelyard.verdict.evaluation import Annotation
@@ -200,7 +200,7 @@ def _list_queue(args: argparse.Namespace) -> int:
     for folder in _chosen(args):
         try:
             grading = read_gradings(folder)[0]
-            reasons = reasons_to_review(grading, _threshold(grading))
+            reasons = reasons_to_review(grading, _threshold(grading), changed_paths(folder))
             is_open = review_status(list_annotations(folder)).decision in ("none", "defer", "disputed")
         except (OperatorFault, *_DAMAGED):
             continue  # not graded, or damaged: `steelyard verify` names it

@@ -302,9 +302,18 @@ class Breakers(Strict):
     reinstall: Breaker = Breaker(times=3, action="alert")
     idle_tests: Breaker = Breaker(times=4, action="throttle")
     burst: Burst = Burst()
+    failed_tests: Breaker | None = None
     repeat: Breaker = Breaker(times=10, action="terminate")
     sampled: bool = False  # processes that were seen in the sandbox count as calls too
     throttle_s: Annotated[float, Field(gt=0, le=600)] = 1.0
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Contracts without `failed_tests` keep the digests that they had before there was such a breaker."""
+        data: dict[str, Any] = serialise(self)
+        if self.failed_tests is None:
+            data.pop("failed_tests", None)
+        return data
 
 
 class OperatorPause(Strict):

@@ -3,7 +3,7 @@
     HeldRun(action="pause", alert=<event 14>, events=(<event 13>,), left_s=412.0, is_running=True)
 
 A run whose controller was killed while it waited is `is_running=False`: its sandbox died with the controller, so that nothing
-waits any more.
+waits any more. A run that was throttled at that moment is shown in the same way; while it runs, a throttle needs no decision.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.trace.chain import Event, read_events
 from steelyard.filesystem.plain_file import open_plain
 
+THROTTLE = "throttle"
 WAITING = frozenset({"pause", "suspend_writes"})
 _INTERVENTION = b'"intervention"'
 _PIECE_BYTES = 1 << 20
@@ -63,9 +64,14 @@ def held_run(folder: RunFolder) -> HeldRun | None:
     for event in events:
         if event.type == "intervention" and event.payload.get("action") in WAITING:
             waiting = event
+        elif _was_throttled(event, events[-1]):
+            waiting = waiting or event
         elif event.type in {"operator.decision", "termination"} or _is_stop(event):
             waiting = None
-    return None if waiting is None else _held(folder, waiting, {event.seq: event for event in events})
+    if waiting is None:
+        return None
+    held = _held(folder, waiting, {event.seq: event for event in events})
+    return None if held is not None and held.is_running and held.action == THROTTLE else held
 
 
 def is_waiting(folder: RunFolder) -> bool:
@@ -87,6 +93,14 @@ def _names_intervention(folder: RunFolder) -> bool:
                 return True
             end = piece[-len(_INTERVENTION) :]
     return False
+
+
+def _was_throttled(event: Event, last: Event) -> bool:
+    """Whether the log ends within the delay of this throttle."""
+    if event.type != "intervention" or event.payload.get("action") != THROTTLE:
+        return False
+    delay_s = event.payload.get("delay_s", 0)
+    return isinstance(delay_s, int | float) and last.t - event.t < delay_s * 1_000_000_000
 
 
 def _is_stop(event: Event) -> bool:

@@ -17,11 +17,12 @@ from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
-from steelyard.evidence.folder.folder import RunFolder
+from steelyard.evidence.folder.folder import MANIFEST, RunFolder
 from steelyard.evidence.in_use import InUse
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.execution.kernel_attempts import AttemptLog
 from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
 from steelyard.execution.stages.requests import StageRequests
 from steelyard.execution.stages.stage_control import StageControl
@@ -29,7 +30,7 @@ from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.execution.supervision.interventions import Interventions
 from steelyard.filesystem.contents import Checked
 from steelyard.gateway.address import GatewayAddress
-from steelyard.monitors.watchdog import Watchdog
+from steelyard.monitors.watchdog import Watchdog, has_secrets
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
 from steelyard.sandboxes.base import Captured, ExitStats, Sandbox
@@ -80,12 +81,15 @@ class LiveRun:
     in_use: InUse = field(init=False)
     interventions: Interventions = field(init=False)
     stages: StageControl = field(init=False)
+    attempts: AttemptLog = field(init=False)
 
     def __post_init__(self) -> None:
         self.outputs = OutputStore(self.folder.blobs)
         self.in_use = InUse(self.folder.path)
+        self.attempts = AttemptLog(self.events)
         spec = self.trial.contract.spec
-        watchdog = Watchdog.of(spec.policy, spec.budget)
+        secret = has_secrets(self.folder.read_json(MANIFEST))
+        watchdog = Watchdog.of(spec.policy, spec.budget, has_secrets=secret)
         self.interventions = Interventions(self.folder, self.events, watchdog, spec.policy, self.request_stop)
         is_required = "enforced_stages" in spec.policy.require
         self.stages = StageControl(self.events, spec.policy.stages, "enforced" if is_required else "observed")
@@ -149,7 +153,9 @@ class LiveRun:
         own = self.agent.resources
         models = {} if self.gateway is None else self.gateway.environment(own.providers)
         policy = self.trial.contract.spec.policy
-        return Workplace(self.sandbox, self.events, {**models, **own.env}, is_stopped, self.gateway, policy)
+        may_write = lambda: self.stages.allows_writes  # noqa: E731
+        env = {**models, **own.env}
+        return Workplace(self.sandbox, self.events, env, is_stopped, self.gateway, policy, may_write)
 
     def close_session(self) -> None:
         session, self.session = self.session, None

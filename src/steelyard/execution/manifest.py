@@ -295,6 +295,7 @@ def _isolation(environment: Environment, facts: Facts, agent: Agent) -> dict[str
         "workspace": WORKSPACE,
         "home": HOME,
         "limits": _limits(declared, facts),
+        "kernel_evidence": {"seen": list(facts.kernel_evidence), "why": facts.no_kernel_evidence or None},
         "guaranteed": {"memory_mb": declared.memory_mb.guaranteed},
     }
 

@@ -41,6 +41,7 @@ from steelyard.filesystem.contents import Checked, check_contents
 from steelyard.gateway.address import GatewayAddress
 from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.base import AllowedHost, Mount, SandboxSpec
+from steelyard.sandboxes.init.attempts import Attempt
 
 
 def open_run(
@@ -50,7 +51,7 @@ def open_run(
     environment, checked = _sound(environment)
     gateway = gateway_address(agent, environment)
     own_spec = with_own(environment.sandbox_spec(git=True), trial.contract, agent, gateway)
-    facts = environment.backend.facts(own_spec)
+    facts = environment.backend.facts(replace(own_spec, on_attempt=_ignore))
     refuse_without_enforcement(trial.contract, agent, facts)
     models = describe_gateway(trial, agent)
     secrets = secrets_of(trial, agent)
@@ -64,6 +65,10 @@ def open_run(
     digest = hashlib.sha256(manifest).hexdigest()
     events.append("run.start", "harness", {"run": folder.run_id, "manifest": digest})
     return LiveRun(trial, agent, environment, folder, events, gateway=gateway, checked=checked)
+
+
+def _ignore(attempt: Attempt) -> None:
+    """The agent's sandbox reports refused system calls: its facts say whether it can."""
 
 
 def prepare(run: LiveRun) -> None:
@@ -81,7 +86,9 @@ def prepare(run: LiveRun) -> None:
             run.gateway,
         )
         sandbox_spec = with_stages(sandbox_spec, run.trial.contract, run.environment.sandbox)
-        sandbox_spec = replace(sandbox_spec, on_connection=connection_log(run.events, "agent"))
+        sandbox_spec = replace(
+            sandbox_spec, on_connection=connection_log(run.events, "agent"), on_attempt=run.attempts.take
+        )
         run.started_sandbox = run.environment.backend.start(sandbox_spec)
         compare_sandbox(run)
         await_ready(run.started_sandbox, run.trial.contract.spec.environment.ready)
@@ -185,6 +192,8 @@ def compare_sandbox(run: LiveRun) -> None:
     _compare(run, "environment.run_uid", written["run_uid"], facts.run_uid)
     network = "allow_list" if isinstance(written["network"], list) else written["network"]
     _compare(run, "environment.network", network, facts.network)
+    seen = written["kernel_evidence"]["seen"]
+    _compare(run, "environment.kernel_evidence.seen", seen, list(facts.kernel_evidence))
     for name, limit in written["limits"].items():
         _compare(run, f"environment.limits.{name}.enforced", limit["enforced"], facts.limits[name])
 

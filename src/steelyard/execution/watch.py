@@ -116,6 +116,8 @@ def conclude(run: LiveRun, ending: Ending) -> None:
     run.close_session()
     is_own_end = run.delivery is None and ending.code in {"completed", "agent_crash"}
     leftover = leftover_processes(run.sandbox) if is_own_end else 0
+    if run.delivery is None:
+        run.attempts.finish(run.sandbox)
     if run.is_graded_live(ending):
         run.sandbox.kill_processes()
         # What the agent may reach of its own is nothing for the checks that run where it worked.
@@ -184,7 +186,7 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
         return Ending(stop.code, stop.why)
     if left_s <= 0:
         return Ending("wall_time", TIME_IS_UP)
-    begun = time.monotonic()
+    begun, paused_before_s = time.monotonic(), run.interventions.paused_s
     turn_s = min(left_s, message.wall_s or left_s)
     live = LiveOutput(run.folder, _suffix(message), lambda: RedactedStream(run.folder.secrets))
     try:
@@ -203,7 +205,7 @@ def _worked(run: LiveRun, message: Message, text: str) -> Ending:
         return Ending("infrastructure", str(fault))  # by the kill; the stop is what counts
     finally:
         live.close()
-        run.spent_s += time.monotonic() - begun
+        run.spent_s += time.monotonic() - begun - (run.interventions.paused_s - paused_before_s)
 
 
 def _both(write: OnOutput, run: LiveRun) -> OnOutput:
@@ -225,14 +227,23 @@ def _suffix(message: Message) -> str:
 def _ended_by_budget(run: LiveRun, message: Message, turn_s: float) -> Iterator[None]:
     """An agent that is still at work well after its time is stopped from here."""
     late_s = turn_s + BACKSTOP_S
-    timer = threading.Timer(late_s, lambda: stop_for_time(run, _wall_s(run, message), run.spent_s + late_s))
-    timer.daemon = True
-    timer.start()
+    ended = threading.Event()
+    paused_before_s = run.interventions.paused_s
+
+    def watch_clock() -> None:
+        begun = time.monotonic()
+        while (left := late_s + run.interventions.paused_s - paused_before_s + begun - time.monotonic()) > 0:
+            if ended.wait(max(left, 0.1)):
+                return
+        stop_for_time(run, _wall_s(run, message), run.spent_s + late_s)
+
+    thread = threading.Thread(target=watch_clock, name="steelyard-clock", daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        timer.cancel()
-        timer.join()
+        ended.set()
+        thread.join()
 
 
 def _turn(run: LiveRun, message: Message, text: str, wall_s: float) -> Turn:

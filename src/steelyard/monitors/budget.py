@@ -13,6 +13,7 @@ from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.termination import Termination
 from steelyard.monitors.alert import MOST_EVENTS, Alert
 from steelyard.monitors.context import Context
+from steelyard.monitors.reading import call_id, is_failed
 
 NAME = "budget"
 _S = 1_000_000_000
@@ -66,16 +67,15 @@ class BudgetMonitor:
         payload = event.payload
         call = context.call
         if call is not None and not call.sampled:
-            self._open[_id(payload, call.seq)] = (call.seq, event.t, call.is_test_run)
+            self._open[call_id(payload, call.seq)] = (call.seq, event.t, call.is_test_run)
             yield "tool_calls", 1, False
         if call is not None and call.installs and not (call.sampled and self._is_known(event)):
             yield "dependency_installs", 1, False
         if event.type == "tool.result":
-            opened = self._open.pop(_id(payload, -1), None) or (
+            opened = self._open.pop(call_id(payload, -1), None) or (
                 self._open.popitem()[1] if self._open else None
             )
-            is_failed = payload.get("exit_status") not in (0, None) or payload.get("is_error") is True
-            if opened is not None and opened[2] and is_failed:
+            if opened is not None and opened[2] and is_failed(payload):
                 yield "failed_checks", 1, False
         elif event.type == "sandbox.sample":
             yield "cpu_s", _number(payload.get("cpu_s")), True
@@ -146,13 +146,6 @@ class BudgetMonitor:
                     events=(seq, event.seq),
                     ends_as="wall_time",
                 )
-
-
-def _id(payload: Any, otherwise: int) -> str:
-    for key in ("id", "call", "call_id"):
-        if isinstance(payload.get(key), str | int):
-            return str(payload[key])
-    return f"#{otherwise}"
 
 
 def _tokens(usage: Any) -> float:

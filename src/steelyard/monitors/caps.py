@@ -3,7 +3,7 @@
 "caps": {"tool_calls": {"value": 400, "enforced": "none"}, ...}
 "enforced_caps": ["wall_s", "cpu_s", ...]       those that something enforces
 "stated_caps": ["wall_s"]                       those that the contract or its suite states; the others are defaults
-"observation": {"processes": "sampled", "system_calls": "none"}
+"observation": {"processes": "sampled", "system_calls": "refused"}    `refused`: those that the sandbox refuses are events
 
 clock       the harness ends the agent's work
 events      a monitor counts what the agent reports
@@ -43,7 +43,10 @@ def caps_of(spec: ContractSpec, agent: Agent, facts: Facts, *, has_gateway: bool
         if name != "headroom" and value is not None
     }
     return {
-        "observation": {"processes": enforced["cpu_s"], "system_calls": "none"},
+        "observation": {
+            "processes": enforced["cpu_s"],
+            "system_calls": "refused" if facts.kernel_evidence else "none",
+        },
         "caps": caps,
         "enforced_caps": sorted(name for name, cap in caps.items() if cap["enforced"] != "none"),
         "stated_caps": sorted(spec.budget.model_fields_set & caps.keys()),

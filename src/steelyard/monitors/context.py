@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -28,10 +28,24 @@ class Context:
     is_watched: bool = False  # changes of the workspace are events while the agent works
     call: Call | None = None  # what the current event says the agent did
     started: int | None = None  # `t` at which the agent's stage began
+    _paused: int = 0  # nanoseconds that the agent's clock stood still
+    _paused_at: int | None = None
 
     @property
     def is_agent_at_work(self) -> bool:
         return self.stage in AGENT_STAGES
+
+    def on_agents_clock(self, event: Event) -> Event:
+        """The event with a `t` that does not count pauses in which the agent's processes were stopped."""
+        if event.type == "intervention":
+            action = event.payload.get("action")
+            if action == "pause" and event.payload.get("clock") == "stopped":
+                self._paused_at = event.t
+            elif action == "resume" and self._paused_at is not None:
+                self._paused += event.t - self._paused_at
+                self._paused_at = None
+        now = event.t if self._paused_at is None else self._paused_at
+        return replace(event, t=now - self._paused) if self._paused or self._paused_at else event
 
     def advance(self, event: Event) -> None:
         """Take in one event; `call` is then what the agent did in it."""

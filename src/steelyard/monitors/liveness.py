@@ -1,5 +1,5 @@
 """Loops that change nothing: no progress, the same call again, two states in turn, the same installation, tests without an
-edit between them, bursts of calls; and breakers that trip again and again.
+edit between them, tests that fail one after the other, bursts of calls; and breakers that trip again and again.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.termination import Termination
 from steelyard.monitors.alert import MOST_EVENTS, Alert
 from steelyard.monitors.context import Context
-from steelyard.monitors.reading import Call
+from steelyard.monitors.reading import Call, call_id, is_failed
 
 NAME = "liveness"
-Code = Literal["oscillation", "repeated_call", "idle_tests", "reinstall", "burst", "breaker_repeat"]
+Code = Literal[
+    "oscillation", "repeated_call", "idle_tests", "reinstall", "burst", "failed_tests", "breaker_repeat"
+]
 ENDS_AS: dict[Code, Termination] = {
     "oscillation": "oscillation",
     "repeated_call": "repeated_call",
     "idle_tests": "repeated_call",
     "reinstall": "dependency_loop",
     "burst": "repeated_call",
+    "failed_tests": "failed_check_cap",
     "breaker_repeat": "breaker_repeat",
 }
 _S = 1_000_000_000
@@ -53,6 +56,8 @@ class LivenessMonitor:
     breakers: Breakers
     _same: dict[str, Counted] = field(default_factory=dict)
     _tests: Counted = field(default_factory=Counted)
+    _failed: Counted = field(default_factory=Counted)
+    _open_tests: dict[str, int] = field(default_factory=dict)  # test runs that have not ended
     _installs: dict[str, Counted] = field(default_factory=dict)
     _processes: set[Any] = field(default_factory=set)  # sampled installations, which start themselves again
     _last_key: str = ""
@@ -77,6 +82,7 @@ class LivenessMonitor:
         if event.type in _DECISIONS or (self.breakers.sampled and event.type in _WORK):
             yield from self._visit(context.state)
         call = context.call
+        yield from self._fail_again(event, call)
         if call is not None:
             yield from self._reinstall(call, event)
             if not call.sampled or self.breakers.sampled:
@@ -125,6 +131,24 @@ class LivenessMonitor:
         if call.is_test_run and self._tests.add(call.seq) % rule.times == 0:
             why = f"{self._tests.times} test runs without a change of the workspace"
             yield _alert("idle_tests", why, rule.action, self._tests, rule.times)
+
+    def _fail_again(self, event: Event, call: Call | None) -> Iterator[Alert]:
+        rule = self.breakers.failed_tests
+        if rule is None:
+            return
+        if call is not None and call.is_test_run and not call.sampled:
+            self._open_tests[call_id(event.payload, event.seq)] = event.seq
+        if event.type != "tool.result" or not self._open_tests:
+            return
+        named = call_id(event.payload, -1)
+        if named not in self._open_tests and named != "#-1":
+            return
+        self._open_tests.pop(named, None) or self._open_tests.popitem()
+        if not is_failed(event.payload):
+            self._failed = Counted()
+        elif self._failed.add(event.seq) % rule.times == 0:
+            why = f"{self._failed.times} test runs failed one after the other"
+            yield _alert("failed_tests", why, rule.action, self._failed, rule.times)
 
     def _reinstall(self, call: Call, event: Event) -> Iterator[Alert]:
         rule = self.breakers.reinstall

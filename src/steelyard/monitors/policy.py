@@ -15,6 +15,7 @@ from steelyard.contract.model import Action, Policy
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.alert import Alert, Severity
 from steelyard.monitors.context import Context
+from steelyard.monitors.kernel import meaning_of
 from steelyard.monitors.reading import Call, Install, texts_of
 from steelyard.monitors.rules.rule import EXCERPT_CHARS, Match, Rules
 from steelyard.sandbox_paths import WORKSPACE
@@ -50,12 +51,15 @@ _SYSTEM = ("/usr/", "/bin/", "/lib", "/sbin/", "/opt/", "/dev/", "/tmp/", "/proc
 class PolicyMonitor:
     policy: Policy
     rules: Rules
+    has_secrets: bool = True  # values of the agent's environment that no record shows
     _alerted: dict[str, int] = field(default_factory=dict)
 
     def observe(self, event: Event, context: Context) -> Iterator[Alert]:
         call = context.call
         if call is not None:
             yield from self._call_alerts(call)
+        if event.type == "kernel.attempt" and context.is_agent_at_work:
+            yield from self._kernel(event, context)
         for format_, text in texts_of(event):
             for match in self.rules.find(text, format_):
                 yield from self._risky(match, event.seq)
@@ -66,7 +70,13 @@ class PolicyMonitor:
         yield from self._reads(call)
         for install in call.installs:
             yield from self._dependencies(install, call)
-        for match in self.rules.find_argv(call.argv) if call.argv else self.rules.find(call.line, "shell"):
+        is_exempt = call.sampled and not self.has_secrets
+        found = (
+            self.rules.find_argv(call.argv, has_secrets=not is_exempt)
+            if call.argv
+            else self.rules.find(call.line, "shell")
+        )
+        for match in found:
             yield from self._risky(match, call.seq)
         for format_, text in call.texts:
             for match in self.rules.find(text, format_):
@@ -87,6 +97,26 @@ class PolicyMonitor:
                 "class": rule.rule_class,
                 "format": match.format,
                 "excerpt": match.excerpt,
+            },
+        )
+
+    def _kernel(self, event: Event, context: Context) -> Iterator[Alert]:
+        meaning = meaning_of(event.payload)
+        if meaning is None or (context.stage == "inspect" and _is_in_workspace(event)):
+            return  # a write in `inspect` is an alert of the stages
+        action = None if meaning.rule_class is None else self.policy.rules.get(meaning.rule_class)
+        yield from self._alert(
+            meaning.rule,
+            code=meaning.code,
+            why=meaning.why,
+            severity="advisory" if action is None else "violation",
+            action=action or "alert",
+            seq=event.seq,
+            more={
+                "rule": meaning.rule,
+                "class": meaning.code,
+                "format": "kernel",
+                "excerpt": meaning.excerpt,
             },
         )
 
@@ -181,6 +211,10 @@ class PolicyMonitor:
             ends_as="safety",
             more=more,
         )
+
+
+def _is_in_workspace(event: Event) -> bool:
+    return f"{event.payload.get('target')}/".startswith(f"{WORKSPACE}/")
 
 
 def _is_denied(pattern: str, program: str, line: str) -> bool:

@@ -147,6 +147,18 @@ def call_of(event: Event) -> Call | None:
     )
 
 
+def call_id(payload: Mapping[str, Any], otherwise: int) -> str:
+    """By which a `tool.call` and its `tool.result` name each other."""
+    for key in ("id", "call", "call_id"):
+        if isinstance(payload.get(key), str | int):
+            return str(payload[key])
+    return f"#{otherwise}"
+
+
+def is_failed(result: Mapping[str, Any]) -> bool:
+    return result.get("exit_status") not in (0, None) or result.get("is_error") is True
+
+
 def texts_of(event: Event) -> Iterator[tuple[Format, str]]:
     """What the agent or its model wrote in plain text."""
     if event.type in {"model.response", "agent.message"}:

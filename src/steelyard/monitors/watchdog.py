@@ -3,6 +3,7 @@
 configuration.monitors   {"version": "monitors/1", "rules": {"version": "rules/1", "digest": "<64 hex>"}}
 configuration.policy     the contract's policy
 configuration.budget     the contract's budget
+agent.env, environment.declared_absent   whether the agent is given a secret
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from steelyard.monitors.rules.rule import built_in_rules
 VERSION = "monitors/1"
 # What no monitor reads.
 _UNREAD = frozenset(
-    {"check.run", "check.end", "intervention", "cache.rebuilt", "collect", "brief", "subscriber.error"}
+    {"check.run", "check.end", "cache.rebuilt", "collect", "brief", "subscriber.error", "kernel.totals"}
 )
 
 
@@ -47,21 +48,33 @@ class Watchdog:
     context: Context = field(default_factory=Context)
 
     @classmethod
-    def of(cls, policy: Policy, budget: Budget) -> Watchdog:
-        return cls(
-            (BudgetMonitor(budget), LivenessMonitor(policy.breakers), PolicyMonitor(policy, built_in_rules()))
-        )
+    def of(cls, policy: Policy, budget: Budget, *, has_secrets: bool = True) -> Watchdog:
+        watched = PolicyMonitor(policy, built_in_rules(), has_secrets)
+        return cls((BudgetMonitor(budget), LivenessMonitor(policy.breakers), watched))
 
     def observe(self, event: Event) -> list[Raised]:
         if event.type in _UNREAD:
             return []
         context = self.context
+        event = context.on_agents_clock(event)
+        if event.type == "intervention":
+            return []
         context.advance(event)
         return [
             Raised(alert, alert.payload(context.stage))
             for monitor in self.monitors
             for alert in monitor.observe(event, context)
         ]
+
+
+def has_secrets(manifest: Mapping[str, Any]) -> bool:
+    """Whether the agent is given a variable or a file that no record shows; a key of the model gateway is none."""
+    agent, environment = manifest.get("agent"), manifest.get("environment")
+    if not isinstance(agent, Mapping) or not isinstance(environment, Mapping):
+        return True
+    declared = environment.get("declared_env")
+    is_of_host = isinstance(declared, Mapping) and any("${" in str(value) for value in declared.values())
+    return bool(agent.get("env")) or is_of_host or "secrets" not in (environment.get("declared_absent") or ())
 
 
 def describe_monitors() -> dict[str, Any]:
@@ -85,7 +98,7 @@ def replay_alerts(manifest: Mapping[str, Any], events: Iterable[Event]) -> Repla
         return Replay(0, is_possible=False)
     policy = Policy.model_validate(configuration["policy"], strict=False)
     budget = Budget.model_validate(configuration["budget"], strict=False)
-    watchdog = Watchdog.of(policy, budget)
+    watchdog = Watchdog.of(policy, budget, has_secrets=has_secrets(manifest))
     due: list[bytes] = []
     count = 0
     for event in events:

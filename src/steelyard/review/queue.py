@@ -1,19 +1,40 @@
 """A graded run -> why a person should look at it, or nothing.
 
-People's time is kept for borderline cases, for diffs that matter to security, and for checks that reached no decision.
+People's time is kept for borderline cases, for diffs that matter to security, such as other dependencies, and for checks that
+reached no decision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from steelyard.contract.snapshot.lock_files import LOCK_FILES, REGISTRY_FILES, is_named
+from steelyard.evidence.change.change import Change
+from steelyard.evidence.folder.folder import CHANGE, RunFolder
+
 BORDERLINE = 0.1  # of the score, around the threshold
+DEPENDENCY_FILES = LOCK_FILES | REGISTRY_FILES | {"go.mod", "Pipfile", "Gemfile"}
+MOST_PATHS = 5
 
 
-def reasons_to_review(grading: Mapping[str, Any], pass_threshold: float = 1.0) -> tuple[str, ...]:
-    """`grading` is the JSON of a grading. A clear pass or fail with nothing suspicious needs no person."""
-    return tuple(_reasons(grading["verdict"], grading.get("grades", ()), pass_threshold))
+def reasons_to_review(
+    grading: Mapping[str, Any], pass_threshold: float = 1.0, changed: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """`grading` is the JSON of a grading, `changed` the changed paths. A clear result with nothing suspicious needs no person."""
+    reasons = list(_reasons(grading["verdict"], grading.get("grades", ()), pass_threshold))
+    dependencies = [path for path in changed if is_named(path, DEPENDENCY_FILES)]
+    if grading["verdict"]["verdict"] == "pass" and dependencies:
+        reasons.append(f"dependencies: {', '.join(dependencies[:MOST_PATHS])} changed")
+    return tuple(reasons)
+
+
+def changed_paths(folder: RunFolder) -> tuple[str, ...]:
+    """Of a sealed run; none where its change cannot be read."""
+    try:
+        return Change.from_bytes(folder.file(CHANGE).read_bytes()).changed_paths
+    except (OSError, ValueError, LookupError, TypeError):
+        return ()
 
 
 def _reasons(verdict: Mapping[str, Any], grades: Any, threshold: float) -> Iterator[str]:

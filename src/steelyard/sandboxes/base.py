@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, Protocol, Self
 from steelyard import sandbox_paths
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.redact import NO_SECRETS, Secrets
+from steelyard.sandboxes.init.attempts import OnAttempt
 from steelyard.sandboxes.init.feed import Feed
 from steelyard.sandboxes.process_tree import ProcessTree
 
@@ -120,6 +121,7 @@ class SandboxSpec:
     network: Literal["none", "host"] = "none"
     allowed_hosts: tuple[AllowedHost, ...] = ()  # of a network that is `none`
     on_connection: OnConnection | None = None  # called by any thread with each connection that ended
+    on_attempt: OnAttempt | None = None  # called by any thread with system calls that were refused
     host_files: Mapping[str, Path] = field(default_factory=dict)  # path inside -> host file, read-only
     rename: Literal["auto", "full"] = (
         "auto"  # full: folders of the layers can be renamed, if need be by a copy
@@ -249,6 +251,8 @@ class Facts:
     run_uid: int | None  # None: of a user that the image gives its number
     limits: Mapping[str, Enforced]  # cpu, memory, disk, processes
     write_switch: bool = False  # whether the workspace can be made read-only while commands run
+    kernel_evidence: tuple[str, ...] = ()  # refused system calls that are seen
+    no_kernel_evidence: str = "not asked for"  # why none are seen
 
 
 def network_of(spec: SandboxSpec) -> Literal["none", "allow_list", "host"]:
@@ -280,6 +284,12 @@ class Sandbox(Protocol):
 
     def process_tree(self) -> ProcessTree | None:
         """Its processes as this machine sees them; None where they run elsewhere, or there are none."""
+
+    def hold_deadlines(self, *, hold: bool) -> None:
+        """Let the time limits of running commands stand still, or run on; for a pause."""
+
+    def attempts(self) -> dict[str, int]:
+        """How often each watched system call was refused or left for another machine; empty where none are watched."""
 
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         """After `kill_processes`: commands that follow reach only `kept`."""

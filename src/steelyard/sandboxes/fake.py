@@ -102,8 +102,8 @@ class FakeInit:
         elif frame.type == b"u":
             self.send(b"u", frame.id, frames.pack_count(0) * self._allowed_hosts)
             self._allowed_hosts = 0
-        elif frame.type in (b"b", b"a", b"e", b"r"):
-            return  # of a stream that the test itself began, with `send(b"c", ...)`
+        elif frame.type in (b"b", b"a", b"e", b"r", b"h"):
+            return  # deadlines, or of a stream that the test itself began, with `send(b"c", ...)`
         else:
             self.send(b"!", frame.id, frame.type + b" unknown frame")
 
@@ -176,6 +176,12 @@ class FakeSandbox:
 
     def process_tree(self) -> None:
         """There are no processes."""
+
+    def hold_deadlines(self, *, hold: bool) -> None:
+        self._wire.hold_deadlines(hold=hold)
+
+    def attempts(self) -> dict[str, int]:
+        return {}
 
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         """There are none."""

@@ -91,6 +91,12 @@ class Lifecycle(ABC):
     def process_tree(self) -> ProcessTree | None:
         return None
 
+    def hold_deadlines(self, *, hold: bool) -> None:
+        self._wire.hold_deadlines(hold=hold)
+
+    def attempts(self) -> dict[str, int]:
+        return {}
+
     def forget_hosts(self, kept: tuple[AllowedHost, ...]) -> None:
         with self._dying:
             self._allowed_hosts.shut()

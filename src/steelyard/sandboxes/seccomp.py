@@ -9,6 +9,13 @@ load number    x32 bit           -> ENOSYS
                socket            -> EAFNOSUPPORT unless unix, inet, inet6 or netlink
                                            (a network namespace does not hold back vsock)
                anything else     -> allow
+
+An agent's sandbox is watched where the kernel can: `watching` makes the filters of such a sandbox.
+
+    outer    as above, but what is refused is a notification: without a listener the kernel answers ENOSYS, so a call stays
+             refused whatever happens to init
+    inner    loaded by init with a listener: the same calls, and `watched`; init answers each by its row in the table
+    plain    loaded by init where it can have no listener: as above
 """
 
 from __future__ import annotations
@@ -20,15 +27,18 @@ import platform
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from steelyard.errors import InfraFault
 
 _ALLOW = 0x7FFF0000
 _KILL = 0x80000000
 _ERRNO = 0x00050000
+_NOTIFY = 0x7FC00000
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCH, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
+_ANY_WRITE = 0o3  # O_WRONLY, O_RDWR
 
 CLONE_NEW_ANYTHING = 0x7E020000  # NEWNS, CGROUP, UTS, IPC, USER, PID, NET; TIME exists in clone3 only
 TERMINAL_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
@@ -46,6 +56,7 @@ class Table:
     socket: int
     x32: bool
     denied: Mapping[str, int]
+    watched: Mapping[str, int]  # calls that the kernel decides, and that are reported when it refuses them
 
 
 # The same numbers on every architecture since Linux 5.
@@ -110,6 +121,15 @@ X86_64 = Table(
         "userfaultfd": 323,
         **_SINCE_5,
     },
+    watched={
+        "open": 2,
+        "connect": 42,
+        "sendto": 44,
+        "execve": 59,
+        "creat": 85,
+        "openat": 257,
+        "execveat": 322,
+    },
 )
 
 AARCH64 = Table(
@@ -155,6 +175,7 @@ AARCH64 = Table(
         "kexec_file_load": 294,
         **_SINCE_5,
     },
+    watched={"openat": 56, "connect": 203, "sendto": 206, "execve": 221, "execveat": 281},
 )
 
 TABLES = {"x86_64": X86_64, "aarch64": AARCH64}
@@ -175,37 +196,100 @@ def _when_number_is(number: int, then: list[bytes]) -> list[bytes]:
     return [_step(_EQUAL, 0, len(then), number), *then]
 
 
-def program(table: Table) -> bytes:
+def program(table: Table, *, notify: bool = False, watched: bool = False) -> bytes:
+    """`notify`: what is refused is a notification; `watched`: so are the calls that the kernel decides."""
+    denied = _step(_RETURN, 0, 0, _NOTIFY) if notify else _refuse(errno.EPERM)
     steps = [_step(_LOAD, 0, 0, _ARCH), _step(_EQUAL, 1, 0, table.arch), _step(_RETURN, 0, 0, _KILL)]
     steps.append(_step(_LOAD, 0, 0, _NUMBER))
     if table.x32:
         steps += [_step(_AT_LEAST, 0, 1, 0x40000000), _refuse(errno.ENOSYS)]
     for number in table.denied.values():
-        steps += _when_number_is(number, [_refuse(errno.EPERM)])
+        steps += _when_number_is(number, [denied])
     steps += _when_number_is(table.clone3, [_refuse(errno.ENOSYS)])
     load_first, load_second = (_step(_LOAD, 0, 0, at) for at in (_FIRST_ARGUMENT, _SECOND_ARGUMENT))
-    new_namespace = [load_first, _step(_ANY_BIT, 0, 1, CLONE_NEW_ANYTHING), _refuse(errno.EPERM), _PASS]
+    new_namespace = [load_first, _step(_ANY_BIT, 0, 1, CLONE_NEW_ANYTHING), denied, _PASS]
     steps += _when_number_is(table.clone, new_namespace)
-    injection = [
-        part for request in TERMINAL_INJECTION for part in _when_number_is(request, [_refuse(errno.EPERM)])
-    ]
+    injection = [part for request in TERMINAL_INJECTION for part in _when_number_is(request, [denied])]
     steps += _when_number_is(table.ioctl, [load_second, *injection, _PASS])
     families = [part for family in FAMILIES for part in _when_number_is(family, [_PASS])]
-    steps += _when_number_is(table.socket, [load_first, *families, _refuse(errno.EAFNOSUPPORT)])
+    unsupported = denied if notify else _refuse(errno.EAFNOSUPPORT)
+    steps += _when_number_is(table.socket, [load_first, *families, unsupported])
+    if watched:
+        for name, number in table.watched.items():
+            steps += _when_number_is(number, _watched_steps(name))
     return b"".join([*steps, _PASS])
+
+
+def _watched_steps(name: str) -> list[bytes]:
+    """Of a call that the kernel decides: opens for writing, messages that name an address, and the others always."""
+    notify = _step(_RETURN, 0, 0, _NOTIFY)
+    if name in {"open", "openat"}:
+        flags = _SECOND_ARGUMENT if name == "open" else _SECOND_ARGUMENT + 8
+        return [_step(_LOAD, 0, 0, flags), _step(_ANY_BIT, 0, 1, _ANY_WRITE), notify, _PASS]
+    if name == "sendto":
+        low = _FIRST_ARGUMENT + 4 * 8
+        has_address = [_step(_LOAD, 0, 0, low), _step(_EQUAL, 0, 3, 0), _step(_LOAD, 0, 0, low + 4)]
+        return [*has_address, _step(_EQUAL, 0, 1, 0), _PASS, notify]
+    return [notify]
+
+
+class WatchedCall(NamedTuple):
+    """A row of init's table: the error of a call that is refused (0: the kernel decides), and how the call is shown."""
+
+    name: str
+    number: int
+    answer: int
+    shown: int
+
+
+class Watching(NamedTuple):
+    """What init needs to watch system calls."""
+
+    calls: tuple[WatchedCall, ...]
+    inner: bytes
+    plain: bytes
+
+    def payload(self) -> bytes:
+        """Of the frame W."""
+        rows = b"".join(struct.pack("<III", *call[1:]) for call in self.calls)
+        head = struct.pack("<I", len(self.calls)) + rows
+        return head + struct.pack("<I", len(self.inner)) + self.inner + self.plain
+
+
+# How init shows a call: the numbers of its enum.
+_SHOWN = {"connect": 1, "sendto": 2, "execve": 3, "execveat": 4, "open": 5, "openat": 6, "creat": 7}
+
+
+def watching_for(table: Table) -> Watching:
+    denied = {**table.denied, "clone": table.clone, "ioctl": table.ioctl}
+    calls = [WatchedCall(name, number, errno.EPERM, 0) for name, number in denied.items()]
+    calls.append(WatchedCall("socket", table.socket, errno.EAFNOSUPPORT, 0))
+    calls += [WatchedCall(name, number, 0, _SHOWN[name]) for name, number in table.watched.items()]
+    return Watching(tuple(calls), program(table, notify=True, watched=True), program(table))
+
+
+@functools.cache
+def table_here() -> Table:
+    machine = platform.machine()
+    if machine not in TABLES:
+        raise InfraFault(f"no system call filter for {machine}; use x86_64 or aarch64, or `sandbox: docker`")
+    return TABLES[machine]
 
 
 @functools.cache
 def here() -> bytes:
     """The program for this machine."""
-    machine = platform.machine()
-    if machine not in TABLES:
-        raise InfraFault(f"no system call filter for {machine}; use x86_64 or aarch64, or `sandbox: docker`")
-    return program(TABLES[machine])
+    return program(table_here())
 
 
-def sealed() -> int:
+@functools.cache
+def watching() -> Watching:
+    """For a watched sandbox on this machine."""
+    return watching_for(table_here())
+
+
+def sealed(*, notify: bool = False) -> int:
     """The program for this machine in memory, as a descriptor."""
     descriptor = os.memfd_create("seccomp", os.MFD_CLOEXEC)
-    os.write(descriptor, here())
+    os.write(descriptor, program(table_here(), notify=notify))
     return descriptor

@@ -152,7 +152,8 @@ class AcpSession(ClientSession):
         known = KNOWN.get(options.agent)
         auth = known.auth_method if known is not None else ""
         policy = turn.workplace.policy
-        talk = Conversation(turn.events, policy, recorder, task.text, task.session, auth)
+        may_write = turn.workplace.allows_writes
+        talk = Conversation(turn.events, policy, recorder, task.text, task.session, auth, may_write)
         conducted = talk.start()
         with_variables = replace(turn, env={**turn.env, **launch.env}, on_output=both(turn, talk.take))
         finished = with_variables.run(launch.argv, talk.feed)

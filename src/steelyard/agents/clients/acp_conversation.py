@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -46,6 +46,7 @@ class Conversation:
     prompt: str
     session: str = ""  # to be resumed
     auth_method: str = ""  # that an agent asks for before a session
+    allows_writes: Callable[[], bool] = lambda: True  # false in an enforced stage `inspect`
     feed: Feed = field(default_factory=Feed)
     is_answered: bool = False
     failure: str = ""
@@ -187,10 +188,13 @@ class Conversation:
         call_fields = {"id": call.id[:200], "tool": call.tool[:200], "kind": call.kind}
         offered = [{"id": one.option_id[:200], "kind": one.kind} for one in options[:20]]
         number = self.events.append("permission.request", "agent", {**call_fields, "options": offered})
-        decision = decide(self.policy, call, request)
+        may_write = self.allows_writes()
+        decision = decide(self.policy, call, request, may_write=may_write)
         wanted = _ALLOW if decision.is_allowed else _REJECT
         chosen = next((one.option_id for kind in wanted for one in options if one.kind == kind), None)
         answer = {"decision": "allow" if decision.is_allowed else "deny", "by": "policy", "why": decision.why}
+        if call.kind == "write" and not may_write:
+            answer["stage"] = "inspect"
         self.events.append(
             "permission.decision", "harness", {**call_fields, **answer, "option": chosen, "request": number}
         )

@@ -16,8 +16,10 @@ class Decision(NamedTuple):
     why: str
 
 
-def decide(policy: Policy, call: ToolCall, request: Mapping[str, Any]) -> Decision:
+def decide(policy: Policy, call: ToolCall, request: Mapping[str, Any], *, may_write: bool = True) -> Decision:
     """What the policy does not forbid is allowed: the sandbox is the boundary."""
+    if call.kind == "write" and not may_write:
+        return Decision(False, "the stage inspect allows no writes; run `steelyard-stage write` first")
     names = {call.tool, call.kind or ""}
     denied = [pattern for pattern in policy.tools.deny if _fits(names, pattern)]
     if denied:

@@ -25,7 +25,11 @@ def _given(value: Any) -> bool:
 
 
 NOT_YET: tuple[Row, ...] = (
-    Row(("environment", "secrets"), _given),
+    Row(
+        ("environment", "secrets"),
+        _given,
+        "list the variable in `environment.host_variables`, and use `${NAME}` in `environment.env` or in the `env` of a check",
+    ),
     Row(("setup_inputs",), _given),
     Row(("oracle", "tolerance"), _given),
 )

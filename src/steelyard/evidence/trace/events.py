@@ -60,7 +60,7 @@ EVENT_TYPES: frozenset[str] = frozenset(
         *("model.request", "model.response", "model.error", "model.wait"),
         *("tool.call", "tool.result", "permission.request", "permission.decision"),
         *("workspace.watch", "workspace.change", "workspace.changes", "capture.end", "patch.apply"),
-        *("process.start", "sandbox.sample"),
+        *("process.start", "sandbox.sample", "kernel.attempt", "kernel.totals"),
         *("collect", "check.start", "check.run", "check.end"),
         *("monitor.alert", "intervention", "operator.decision", "redaction"),
         *("network.connection", "cost", "termination", "subscriber.error"),

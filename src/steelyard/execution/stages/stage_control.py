@@ -2,10 +2,11 @@
 
     enforced   the contract requires it: the run begins with a read-only workspace, until `steelyard-stage write`
     observed   the run begins in the first stage without enforcement; the first change of the workspace in `inspect` is the step to
-               `write`. An agent that asks for a stage by `steelyard-stage` is held to it from then on.
+               `write`, and the first test run after it the step to `test`. An agent that asks for a stage by `steelyard-stage`
+               is held to it from then on.
 
-Each step is `stage.leave` and `stage.enter`. A write that fails in an enforced `inspect`, or that is seen in it, is an alert. The kernel
-does not report a failed write to this side: it is known by a tool call of kind `write`, or by the error message that a program prints.
+Each step is `stage.leave` and `stage.enter`. A write that fails in an enforced `inspect`, or that is seen in it, is an alert. It is known by
+the system call, where the sandbox is watched, by a tool call or a request of kind `write`, or by the error message that a program prints.
 """
 
 from __future__ import annotations
@@ -18,13 +19,24 @@ from typing import Any, Literal
 from steelyard.errors import InfraFault
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import EventLog
-from steelyard.sandboxes.base import Sandbox
+from steelyard.monitors.reading import call_of
+from steelyard.sandboxes.base import WORKSPACE, Sandbox
 
 MOST_ALERTS = 100
 ALERT = "write_in_inspect"
 _READ_ONLY = re.compile(rb"[Rr]ead-only file system|EROFS")
 _OVERLAP = 24
 Mode = Literal["enforced", "observed"]
+
+
+def _is_refused_write(event: Event) -> bool:
+    """A system call that the kernel refused, or a request that the mediator of an agent denied."""
+    payload = event.payload
+    if event.type == "kernel.attempt":
+        target = str(payload.get("target"))
+        return payload.get("error") == "EROFS" and f"{target}/".startswith(f"{WORKSPACE}/")
+    is_decision = event.type == "permission.decision" and payload.get("decision") == "deny"
+    return is_decision and payload.get("stage") == "inspect"
 
 
 class StageControl:
@@ -42,6 +54,7 @@ class StageControl:
         self._alerts = 0
         self._entered: int | None = None  # the event of the current stage
         self._tail = b""
+        self._explained = 0  # refused writes whose error message is still to come
         self.is_enforced = mode == "enforced"
         self.current = stages[0]
         self.is_suspended: Callable[[], bool] = lambda: False  # writes, by an intervention
@@ -102,7 +115,11 @@ class StageControl:
 
     def observe(self, event: Event) -> None:
         """One event of the log, in the thread that appended it."""
-        if not self._is_working or self.current != "inspect":
+        if not self._is_working:
+            return
+        if self.current == "write":
+            self._observe_test(event)
+        if self.current != "inspect":
             return
         is_change = event.type in {"workspace.change", "workspace.changes"}
         is_write = event.type == "tool.call" and event.payload.get("kind") == "write"
@@ -111,6 +128,17 @@ class StageControl:
             self._step("write", by="observation", cause=event.seq)
         elif is_write or (is_change and event.payload.get("attributed")):
             self._alert({"event": event.seq, "seen": event.type})
+        elif self.is_enforced and _is_refused_write(event):
+            self._explained += event.type == "kernel.attempt"
+            self._alert({"event": event.seq, "seen": event.type})
+
+    def _observe_test(self, event: Event) -> None:
+        """A test runner of the agent's, where no stage is enforced."""
+        if self.is_enforced or "test" not in self._stages or event.type not in {"process.start", "tool.call"}:
+            return
+        call = call_of(event)
+        if call is not None and call.is_test_run:
+            self._step("test", by="observation", cause=event.seq)
 
     def observe_output(self, data: bytes) -> None:
         """What a process of the agent prints: the message of a write that the kernel refused."""
@@ -120,7 +148,10 @@ class StageControl:
         self._tail = text[-_OVERLAP:]
         if _READ_ONLY.search(text):
             self._tail = b""
-            self._alert({"seen": "output"})
+            if self._explained:
+                self._explained -= 1
+            else:
+                self._alert({"seen": "output"})
 
     def _alert(self, signals: dict[str, Any]) -> None:
         self._alerts += 1

@@ -70,6 +70,8 @@ class Interventions:
         self._draining = threading.Lock()  # events are read in their order
         self._sampler = Sampler(events)
         self.are_writes_suspended = False
+        self._paused_s = 0.0  # over all pauses that have ended
+        self._paused_since: float | None = None
         self.allows_writes: Callable[[], bool] = lambda: True  # the stage of the run
 
     def drain(self) -> None:
@@ -162,9 +164,33 @@ class Interventions:
                 self._idle.wait(delay_s)
 
     def _pause(self, task: Task, sandbox: Sandbox) -> None:
-        with _frozen(sandbox) as is_frozen:
-            self._record(task.alert, task.seq, "pause", applied=is_frozen, **self._deadline())
-            self._follow(task, self._decision(task.seq))
+        with _frozen(sandbox) as is_frozen, self._clock_stopped(sandbox, is_frozen=is_frozen):
+            clock = "stopped" if is_frozen else "running"
+            self._record(task.alert, task.seq, "pause", applied=is_frozen, clock=clock, **self._deadline())
+            begun = time.monotonic()
+            decision = self._decision(task.seq)
+            waited_s = round(time.monotonic() - begun, 3)
+            self._follow(task, decision, paused_s=waited_s if is_frozen else 0.0)
+
+    @property
+    def paused_s(self) -> float:
+        """How long the agent's clock stood still so far."""
+        since = self._paused_since
+        return self._paused_s + (time.monotonic() - since if since is not None else 0.0)
+
+    @contextmanager
+    def _clock_stopped(self, sandbox: Sandbox, *, is_frozen: bool) -> Iterator[None]:
+        """The agent's time limits stand still while its processes do; the deadline of the pause does not."""
+        if not is_frozen:
+            yield
+            return
+        self._paused_since = time.monotonic()
+        sandbox.hold_deadlines(hold=True)
+        try:
+            yield
+        finally:
+            sandbox.hold_deadlines(hold=False)
+            self._paused_s, self._paused_since = self.paused_s, None
 
     def _suspend_writes(self, task: Task, sandbox: Sandbox) -> None:
         is_applied = self.are_writes_suspended = _set_writable(sandbox, writable=False)
@@ -195,12 +221,13 @@ class Interventions:
     def _decided(self, seq: int, decision: Decision, actor: Actor) -> None:
         self._events.append("operator.decision", actor, {**decision.to_json(), "alert": seq})
 
-    def _follow(self, task: Task, decision: Decision | None) -> None:
+    def _follow(self, task: Task, decision: Decision | None, paused_s: float | None = None) -> None:
         if decision is None:
             return
         by = f"operator {decision.by}"
         if decision.decision == "resume":
-            self._record(task.alert, task.seq, "resume")
+            more = {} if paused_s is None else {"paused_s": paused_s}
+            self._record(task.alert, task.seq, "resume", **more)
         elif decision.decision == "quarantine":
             self._quarantine(task.alert, task.seq, by)
         elif decision.by == "deadline":

@@ -50,7 +50,7 @@ def submit_decision(held: HeldRun, decision: Decision, wait_s: float = WAIT_S) -
 
 def describe_ended(held: HeldRun) -> str:
     """What became of a run whose controller ended while the run waited."""
-    what = "paused" if held.action == "pause" else "waiting with writes suspended"
+    what = {"pause": "paused", "throttle": "throttled"}.get(held.action, "waiting with writes suspended")
     return (
         f"its controller ended while the run was {what} (alert {held.alert.seq}, {held.alert.payload.get('code')}); "
         "the sandbox ended with it, nothing runs, and the run has no result"

@@ -49,6 +49,9 @@ class Rule:
     sources: Mapping[str, tuple[str, ...]]
     match: Mapping[str, tuple[str, ...]]
     no_match: Mapping[str, tuple[str, ...]]
+    without_secrets: frozenset[str] = (
+        frozenset()
+    )  # processes that are harmless where the agent is given no secret
 
 
 class Match(NamedTuple):
@@ -73,8 +76,10 @@ class Rules(NamedTuple):
         else:
             yield from _once(self._in_text(text))
 
-    def find_argv(self, argv: tuple[str, ...]) -> Iterator[Match]:
-        yield from _once(self._in_parsed(parse_argv(argv)))
+    def find_argv(self, argv: tuple[str, ...], *, has_secrets: bool = True) -> Iterator[Match]:
+        """`has_secrets`: whether the environment of the process holds a secret."""
+        found = self._in_parsed(parse_argv(argv))
+        yield from _once(one for one in found if has_secrets or one.excerpt not in one.rule.without_secrets)
 
     def _in_parsed(self, parsed: Parsed) -> Iterator[Match]:
         for command in parsed.commands:
@@ -165,6 +170,7 @@ def _rule(data: Mapping[str, Any], names: Mapping[str, str]) -> Rule:
         {name: tuple(data[name]) for name in FORMATS},
         {name: tuple(data["match"][name]) for name in FORMATS},
         {name: tuple(data["no_match"][name]) for name in FORMATS},
+        frozenset(data.get("without_secrets", ())),
     )
 
 

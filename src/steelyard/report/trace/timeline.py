@@ -224,6 +224,7 @@ _ROWS: dict[str, tuple[str, Callable[[Row, Mapping[str, Any]], Row]]] = {
     "operator.decision": ("operator", _fields("decision", "by", "reason")),
     "redaction": ("redaction", _fields("event", "spans")),
     "network.connection": ("network", _fields("to", "failed")),
+    "kernel.attempt": ("kernel", _fields("call", "target", "error", "process")),
     "run.mismatch": ("mismatch", _fields("field", "why")),
     "cost": ("cost", _cost),
     "termination": ("ended", _ended),

@@ -30,6 +30,7 @@ from steelyard.sandboxes.bubblewrap.overlay_probe import NO_NAMESPACES
 from steelyard.sandboxes.bubblewrap.sandbox import BubblewrapSandbox, Holding, Init, are_gone
 from steelyard.sandboxes.copy_layers import visible
 from steelyard.sandboxes.init.frames import PROTOCOL
+from steelyard.sandboxes.init.watch_calls import start_watching, with_evidence
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S
 from steelyard.sandboxes.limits import cgroups
@@ -70,7 +71,7 @@ class BubblewrapBackend:
             "disk": "tmpfs" if not _is_on_disk(spec) else "polled" if spec.keep is None else "none",
             "processes": "cgroup" if "processes" in groups else "rlimit",
         }
-        return Facts(
+        facts = Facts(
             "bubblewrap",
             "bubblewrap",
             "copy" if copied else "overlay",
@@ -80,6 +81,7 @@ class BubblewrapBackend:
             limits,
             write_switch=True,
         )
+        return with_evidence(facts, is_asked=spec.on_attempt is not None)
 
     def start(self, spec: SandboxSpec) -> BubblewrapSandbox:
         facts = self.facts(spec)
@@ -91,6 +93,9 @@ class BubblewrapBackend:
             groups = cgroups.folders(name, cgroups.host())
             try:
                 init = _greet(started, groups)
+                if facts.kernel_evidence and spec.on_attempt is not None:
+                    why = start_watching(init.wire, spec.on_attempt)
+                    facts = with_evidence(facts, is_asked=True, why_not=why)
             except BaseException:
                 _abandon(started, name, groups)
                 raise
@@ -148,10 +153,11 @@ def _order(spec: SandboxSpec, facts: Facts, holding: Holding) -> Order:
         rlimits=_rlimits(spec, facts),
         # A full tmpfs must not eat the processes' share: its pages are charged to the same group.
         memory_bytes=(limits.memory_mb + _in_memory_mb(spec)) * _MB,
-        processes=limits.processes,
+        processes=limits.processes + len(facts.kernel_evidence[:1]),  # init's own thread
         cpu=limits.cpu,
         run_uid=run_uid(),
         run_gid=run_uid() if os.geteuid() == 0 else os.getegid(),
+        is_watched=bool(facts.kernel_evidence),
     )
 
 
@@ -164,7 +170,8 @@ def _rlimits(spec: SandboxSpec, facts: Facts) -> list[str]:
     """What init sets on itself; a group's limit is exact and needs no second one."""
     rlimits = ["core=0", f"nofile={_OPEN_FILES}"]
     if facts.limits["processes"] == "rlimit":
-        rlimits.append(f"nproc={spec.limits.processes}")
+        own = len(facts.kernel_evidence[:1])  # init's own thread
+        rlimits.append(f"nproc={spec.limits.processes + own}")
     if facts.limits["memory"] == "polled":
         rlimits.append(f"data={spec.limits.memory_mb * _MB}")
     if facts.limits["disk"] != "tmpfs":

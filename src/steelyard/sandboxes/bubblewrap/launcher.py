@@ -59,6 +59,7 @@ class Kit(NamedTuple):
     bwrap: str
     init: int
     seccomp: int
+    notifying: int  # the filter of a watched sandbox
     layout: HostLayout
     tag: str
     launcher: int  # our process id
@@ -72,7 +73,16 @@ def main(control: int, bwrap: str, init: str, tag: str) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a deep tree of an agent's takes one a level
     mounts.prctl(mounts.PR_SET_CHILD_SUBREAPER, 1)  # so that a killed bubblewrap's init can be waited for
     sock = socket.socket(fileno=control)
-    kit = Kit(bwrap, _in_memory(init), seccomp.sealed(), HostLayout.look(), tag, os.getpid(), control)
+    kit = Kit(
+        bwrap,
+        _in_memory(init),
+        seccomp.sealed(),
+        seccomp.sealed(notify=True),
+        HostLayout.look(),
+        tag,
+        os.getpid(),
+        control,
+    )
     try:
         facts = {"overlay": overlay_works()}
     except OSError as error:  # no process more for this user
@@ -305,7 +315,8 @@ def _become_bwrap(
     mounts.prctl(mounts.PR_SET_PDEATHSIG, signal.SIGKILL)  # again: setresuid clears it
     if os.getppid() != kit.launcher:
         os._exit(_FAILED)  # it went before we asked to go with it
-    given = Descriptors(_reopened(kit.seccomp), _inheritable(kit.init))
+    filter_ = kit.notifying if order.is_watched else kit.seccomp
+    given = Descriptors(_reopened(filter_), _inheritable(kit.init))
     arguments = bwrap_arguments(order, kit.layout, given, environment.bound, _as_file)
     touched = environment.workspace if environment.touched is None else environment.touched
     word = (b"+c" if environment.touched is None else b"+o") + struct.pack("<I", number)

@@ -39,6 +39,7 @@ class Order:
     cpu: float
     run_uid: int
     run_gid: int
+    is_watched: bool = False  # init refuses system calls and reports them
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()

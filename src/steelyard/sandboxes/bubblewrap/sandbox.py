@@ -23,6 +23,7 @@ from steelyard.sandboxes.base import HOME, Command, CommandResult, ExitStats, Fa
 from steelyard.sandboxes.bubblewrap.arguments import BIN
 from steelyard.sandboxes.bubblewrap.launcher_client import Started, launcher
 from steelyard.sandboxes.copy_layers import COMPLETE
+from steelyard.sandboxes.init.watch_calls import count_attempts
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
@@ -124,6 +125,9 @@ class BubblewrapSandbox(Lifecycle):
         is_tmpfs = self._holding.folder is None and self._holding.keep is None
         disk = self._started.workspace if is_tmpfs else None  # otherwise the disk is shared with others
         return ProcessTree(self._init.pid, tuple(self._init.cgroups), disk)
+
+    def attempts(self) -> dict[str, int]:
+        return count_attempts(self._init.wire, _ANSWER_S) if self._facts.kernel_evidence else {}
 
     def open_folder(self, path: str) -> int | None:
         try:

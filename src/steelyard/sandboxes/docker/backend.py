@@ -31,6 +31,7 @@ from steelyard.sandboxes.docker.creation import FEWEST_PROCESSES, creation, enfo
 from steelyard.sandboxes.docker.derived import AGENT_ID, OWNER_LABEL, derive, derived_tag
 from steelyard.sandboxes.docker.proc_root import Reach, reach
 from steelyard.sandboxes.docker.sandbox import Container, DockerSandbox, remove_container
+from steelyard.sandboxes.init.watch_calls import start_watching, with_evidence
 from steelyard.sandboxes.init.wire import Wire
 
 START_S = 30.0
@@ -39,6 +40,7 @@ _MB = 1 << 20
 
 _swept: set[str] = set()
 _out_of_reach: set[str] = set()  # engines whose containers are on another machine, or not ours to look into
+_unwatched: dict[str, str] = {}  # engines whose machine gives init no listener, and why
 _sweeping = threading.Lock()
 
 
@@ -49,9 +51,10 @@ class DockerBackend:
         found = engine()
         materialise: Literal["overlay", "copy"] = "copy" if found.path in _out_of_reach else "overlay"
         limits = enforced(found, spec)
-        return Facts(
+        facts = Facts(
             "docker", "container", materialise, "", network_of(spec), _uid(spec), limits, _can_switch(spec)
         )
+        return with_evidence(facts, is_asked=spec.on_attempt is not None, why_not=_unwatched.get(found.path))
 
     def start(self, spec: SandboxSpec) -> DockerSandbox:
         found = engine()
@@ -105,7 +108,8 @@ def _start(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratch:
 def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratch: Path) -> Container:
     token = secrets.token_hex(16)
     must_put = found.path in _out_of_reach and bool(spec.overlays or spec.extra_mounts or spec.host_files)
-    ident = _create(found, replace(spec, layers=(), key=f"{spec.key}/bare") if must_put else spec, token)
+    own_spec = replace(spec, layers=(), key=f"{spec.key}/bare") if must_put else spec
+    ident = _create(found, own_spec, token, is_watched=bool(facts.kernel_evidence))
     wire = inside = None
     try:
         if must_put:
@@ -113,6 +117,7 @@ def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratc
         found.call("POST", f"/containers/{ident}/start")
         _tighten(found, ident, spec, facts)
         wire = _attached(found, ident)
+        _watch_calls(found, wire, spec, facts)
         inside = _reached(found, ident, token, spec.scope)
         if inside is not None:
             inside.write_files(spec, host_pieces(spec))
@@ -129,15 +134,24 @@ def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratc
         raise
 
 
+def _watch_calls(found: Engine, wire: Wire, spec: SandboxSpec, facts: Facts) -> None:
+    if (
+        facts.kernel_evidence
+        and spec.on_attempt is not None
+        and (why := start_watching(wire, spec.on_attempt))
+    ):
+        _unwatched[found.path] = why
+
+
 def _bind_workspace(inside: Reach | None, spec: SandboxSpec) -> None:
     if inside is None or spec.scope == "system":
         raise InfraFault("only root on the engine's machine can make the workspace of a container read-only")
     inside.bind_workspace()
 
 
-def _create(found: Engine, spec: SandboxSpec, token: str) -> str:
+def _create(found: Engine, spec: SandboxSpec, token: str, *, is_watched: bool) -> str:
     tag = derived_tag(spec)
-    body = creation(found, spec, tag, token)
+    body = creation(found, spec, tag, token, is_watched=is_watched)
     for left in reversed(range(_DERIVING_TRIES)):
         try:
             return str(found.call("POST", "/containers/create", body)["Id"])
@@ -157,10 +171,11 @@ def _put(found: Engine, ident: str, spec: SandboxSpec, scratch: Path) -> None:
 
 def _tighten(found: Engine, ident: str, spec: SandboxSpec, facts: Facts) -> None:
     """A limit that is too small to start with. Older Podman knows no update: there it stays what starting needs."""
-    if facts.limits["processes"] != "cgroup" or spec.limits.processes + 1 >= FEWEST_PROCESSES:
+    own = 1 + len(facts.kernel_evidence[:1])  # threads of init
+    if facts.limits["processes"] != "cgroup" or spec.limits.processes + own >= FEWEST_PROCESSES:
         return
     try:
-        found.call("POST", f"/containers/{ident}/update", {"PidsLimit": spec.limits.processes + 1})
+        found.call("POST", f"/containers/{ident}/update", {"PidsLimit": spec.limits.processes + own})
     except Refused as refused:
         if refused.status != 404 or found.version.name != "podman":
             raise

@@ -34,7 +34,10 @@ _PROCESSES_OF_A_USER = 32768
 READ_ONLY_PATHS = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", "/proc")
 
 
-def creation(engine: Engine, spec: SandboxSpec, image: str, token: str) -> dict[str, Any]:
+def creation(
+    engine: Engine, spec: SandboxSpec, image: str, token: str, *, is_watched: bool = False
+) -> dict[str, Any]:
+    """`is_watched`: init refuses system calls and reports them."""
     limits = enforced(engine, spec)
     return {
         "Image": image,
@@ -52,7 +55,8 @@ def creation(engine: Engine, spec: SandboxSpec, image: str, token: str) -> dict[
         "AttachStderr": True,
         "Tty": False,
         "Volumes": {place: {} for place in _volumes(spec)},
-        "HostConfig": _host(spec, limits, _seccomp(engine)) | _proc(engine),
+        "HostConfig": _host(spec, limits, _seccomp(engine, is_watched=is_watched), own=1 + is_watched)
+        | _proc(engine),
     }
 
 
@@ -66,7 +70,8 @@ def _proc(engine: Engine) -> dict[str, Any]:
     return {"ReadonlyPaths": list(READ_ONLY_PATHS)} if is_proc_read_only(engine) else {}
 
 
-def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str) -> dict[str, Any]:
+def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str, own: int) -> dict[str, Any]:
+    """`own`: threads of init."""
     wanted = spec.limits
     memory = (wanted.memory_mb + 2 * wanted.tmp_mb) * _MB  # a tmpfs is charged to the same group
     host: dict[str, Any] = {
@@ -95,7 +100,7 @@ def _host(spec: SandboxSpec, limits: dict[str, Enforced], seccomp: str) -> dict[
     if limits["memory"] == "cgroup":
         host |= {"Memory": memory, "MemorySwap": memory}
     if limits["processes"] == "cgroup":
-        host["PidsLimit"] = max(wanted.processes + 1, FEWEST_PROCESSES)
+        host["PidsLimit"] = max(wanted.processes + own, FEWEST_PROCESSES)
     if limits["cpu"] == "cgroup":  # not NanoCpus: that may not be more than the machine has
         host |= {"CpuPeriod": PERIOD_US, "CpuQuota": max(int(wanted.cpu * PERIOD_US), 1000)}
     if limits["disk"] == "quota":
@@ -109,9 +114,9 @@ def _ulimits() -> dict[str, int]:
     return {"nofile": _OPEN_FILES, "core": 0, "nproc": _PROCESSES_OF_A_USER}
 
 
-def _seccomp(engine: Engine) -> str:
+def _seccomp(engine: Engine, *, is_watched: bool) -> str:
     """The profile itself for Docker; for Podman a file with it."""
-    profile = seccomp_profile()
+    profile = seccomp_profile(left_to_init=is_watched)
     if engine.version.name != "podman":
         return profile
 

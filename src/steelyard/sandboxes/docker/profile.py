@@ -21,7 +21,13 @@ _ARCHITECTURES = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}
 _32_BITS = 0xFFFFFFFF
 
 
-def profile(table: Table, architecture: str) -> dict[str, Any]:
+def profile(table: Table, architecture: str, *, left_to_init: bool = False) -> dict[str, Any]:
+    """`left_to_init`: what init itself refuses, by the filter that it loads before anything else runs, is left to it. An engine
+    accepts no notification without a listener of its own, and a refusal here would come before init's.
+    """
+    if left_to_init:
+        rules = [_rule(["clone3"], errno.ENOSYS)]
+        return {"defaultAction": "SCMP_ACT_ALLOW", "architectures": [architecture], "syscalls": rules}
     flags = [1 << bit for bit in range(32) if CLONE_NEW_ANYTHING & 1 << bit]
     refused_families = [family for family in range(max(FAMILIES)) if family not in FAMILIES]
     return {
@@ -51,9 +57,9 @@ def _masked(index: int, mask: int, value: int) -> dict[str, Any]:
 
 
 @functools.cache
-def here() -> str:
+def here(*, left_to_init: bool = False) -> str:
     """The profile for this machine, as JSON."""
     machine = platform.machine()
     if machine not in TABLES:
         raise InfraFault(f"no system call filter for {machine}; use x86_64 or aarch64")
-    return json.dumps(profile(TABLES[machine], _ARCHITECTURES[machine]))
+    return json.dumps(profile(TABLES[machine], _ARCHITECTURES[machine], left_to_init=left_to_init))

@@ -37,6 +37,7 @@ from steelyard.sandboxes.docker.archive import Caps, Taking, baseline, fetch, ta
 from steelyard.sandboxes.docker.disk_usage import has_too_many, holds_more, is_full
 from steelyard.sandboxes.docker.passwd import ROOT
 from steelyard.sandboxes.docker.proc_root import Reach, Uppers, captured_tree_of, system_uppers, uppers
+from steelyard.sandboxes.init.watch_calls import count_attempts
 from steelyard.sandboxes.init.wire import Wire
 from steelyard.sandboxes.lifecycle import DEATH_S, Lifecycle
 from steelyard.sandboxes.limits import cgroups
@@ -44,6 +45,7 @@ from steelyard.sandboxes.process_tree import ProcessTree
 from steelyard.sandboxes.write_files import Owner, open_folder
 
 _LOOK_EVERY_S = 1.0
+_COUNT_S = 1.0
 _LOOK_SHARE = 4  # a tree that takes long to look through is looked through less often
 _REMOVAL_PAUSES_S = (0.05, 0.2, 1.0)
 _MB = 1 << 20
@@ -102,6 +104,9 @@ class DockerSandbox(Lifecycle):
         self._begin()
         folder = command.folder(self._folder)
         return self._container.wire.run(command, folder, {**self._env, **command.env}, on_output)
+
+    def attempts(self) -> dict[str, int]:
+        return count_attempts(self._container.wire, _COUNT_S) if self._facts.kernel_evidence else {}
 
     def open_folder(self, path: str) -> int | None:
         reach = self._container.reach

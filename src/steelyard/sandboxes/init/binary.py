@@ -20,7 +20,7 @@ from steelyard.errors import InfraFault
 from steelyard.filesystem.cache import Cache
 
 SOURCE = Path(__file__).with_name("init.c")
-COMPILE = ("-Os", "-static", "-s", "-Wall", "-Wextra")
+COMPILE = ("-Os", "-static", "-pthread", "-s", "-Wall", "-Wextra")
 _FIX = "run `apt-get install gcc libc6-dev` (or install a built wheel of steelyard)"
 
 

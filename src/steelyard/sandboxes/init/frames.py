@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-PROTOCOL = 3
+PROTOCOL = 4
 MAX_FRAME = 1 << 20
 STDIN_WINDOW = 1 << 16  # bytes of stdin that may be under way, unacknowledged
 STREAM_WINDOW = 1 << 16  # likewise of a connection to an allowed host, each way
@@ -153,6 +153,16 @@ def unpack_size(payload: bytes) -> int:
 
 def pack_signal(number: int) -> bytes:
     return struct.pack("<i", number)
+
+
+def unpack_watching(payload: bytes) -> tuple[int, int]:
+    """Why init has no listener, and why it has no filter either; 0: it has."""
+    listener, plain = struct.unpack("<ii", payload)
+    return int(listener), int(plain)
+
+
+def unpack_sizes(payload: bytes) -> list[int]:
+    return [size for (size,) in struct.iter_unpack("<Q", payload)]
 
 
 def pack_address(address: str, port: int) -> bytes:

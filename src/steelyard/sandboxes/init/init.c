@@ -3,17 +3,19 @@
  *     u32 length | u8 type | u32 id | payload        little endian, payload at most 1 MiB
  *
  *     to init      E exec   I stdin data   S signal   T end a job's tree   K kill everything   P ping
- *                  M memory that is no process's
+ *                  M memory that is no process's   W watch system calls   n count them   h hold deadlines
  *     from init    H hello  O stdout  R stderr  A stdin taken  X exit  F not started  D all dead
  *                  P pong   M memory   Z the time of a job is over   ! refused
+ *                  W watching   N a system call was tried   n how often each
  *     listeners    l listen  u close all        c connection (from init)   e end (to init)
  *                  b bytes  a taken  r reset    both ways
  *
- * docs/init-protocol.md says what each payload holds. Four rules carry the safety of it:
+ * docs/init-protocol.md says what each payload holds. Five rules carry the safety of it:
  * - an exit is reported when the process ends (SIGCHLD), never when its pipes do: a daemon may hold those;
  * - nothing that a command does (not reading stdin, flooding stdout, leaving a daemon) blocks init;
  * - a job whose time is over is killed here too, whether the controller says so, sleeps or does not read;
- * - init cannot be read by what it runs (PR_SET_DUMPABLE 0) and, as process 1, not be killed by it.
+ * - init cannot be read by what it runs (PR_SET_DUMPABLE 0) and, as process 1, not be killed by it;
+ * - a watched system call is answered by its number alone: what the caller's memory holds is evidence, never a reason.
  *
  * In the `local` sandbox it is not process 1: there it is a child subreaper and kills only its own
  * descendants, never kill(-1).
@@ -22,12 +24,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -43,7 +50,7 @@
 #include <unistd.h>
 
 enum {
-    PROTOCOL = 3,
+    PROTOCOL = 4,
     HEADER = 9,
     MAX_FRAME = 1 << 20,
     MAX_JOBS = 64,
@@ -58,6 +65,10 @@ enum {
     BACKLOG = 64,
     STRIKE_MS = 5,
     MAX_TIME_MS = 1 << 30,
+    MAX_WATCHED = 128,
+    MAX_ATTEMPTS = 256, /* that are reported one by one; all are counted */
+    ATTEMPT_DETAIL = 256,
+    WATCHER_STACK = 1 << 16,
 };
 
 struct job {
@@ -115,6 +126,7 @@ static struct stream streams[MAX_STREAMS];
 static uint32_t last_stream;
 static int control_in, control_out, child_signals;
 static bool is_process_1;
+static int64_t held_since_ms; /* 0: deadlines count */
 static int64_t first_word_by_ms; /* 0: no matter when; a controller that died before it spoke is not waited for */
 static char frame_in[MAX_FRAME + 1];
 static char chunk[CHUNK];
@@ -145,7 +157,7 @@ static int until_deadline_ms(void) {
     int64_t left = first_word_by_ms ? first_word_by_ms - now_ms() : INT32_MAX;
     if (left < 0) left = 0;
     for (int i = 0; i < job_count; i++)
-        if (jobs[i].deadline_ms) {
+        if (jobs[i].deadline_ms && !held_since_ms) {
             int64_t own = jobs[i].expired ? STRIKE_MS : jobs[i].deadline_ms - now_ms();
             if (own < left) left = own < 0 ? 0 : own;
         }
@@ -155,12 +167,20 @@ static int until_deadline_ms(void) {
 /* Kills, and tells nothing: it may be called in the middle of a frame. Who is dead is reaped by the loop. */
 static void strike_expired(void) {
     int64_t now = now_ms();
-    for (int i = 0; i < job_count; i++) {
+    for (int i = 0; i < job_count && !held_since_ms; i++) {
         if (!jobs[i].deadline_ms || now < jobs[i].deadline_ms) continue;
         jobs[i].expired = true;
         if (is_process_1 && job_count == 1) kill(-1, SIGKILL);
         else kill_round(&jobs[i]);
     }
+}
+
+/* A paused sandbox: its jobs get the time of the pause in addition. */
+static void hold_deadlines(bool hold) {
+    int64_t held_ms = held_since_ms ? now_ms() - held_since_ms : 0;
+    for (int i = 0; i < job_count; i++)
+        if (jobs[i].deadline_ms) jobs[i].deadline_ms += held_ms;
+    held_since_ms = hold ? now_ms() : 0;
 }
 
 static void wait_for(int fd, short events) {
@@ -853,6 +873,315 @@ static bool end_expired(void) {
     return false;
 }
 
+/* ---- watched system calls ---- */
+
+/* How a call is shown, beside its number. */
+enum { PLAIN, ADDRESS_1, ADDRESS_4, EXEC_0, EXEC_1, OPEN_0, OPEN_1, CREATE_0 };
+
+/* One row of the controller's table. A call without a row is refused with EPERM. */
+struct watched {
+    uint32_t number;
+    uint32_t answer; /* the error of a call that is refused; 0: the kernel decides */
+    uint32_t shown;
+};
+
+/* What is reported of a call: the payload of N. Written to the pipe in one piece (less than PIPE_BUF). */
+struct attempt {
+    uint32_t number;
+    uint32_t error; /* that it was answered with, or that it will fail with; 0: not known */
+    uint32_t pid;
+    uint32_t length; /* of the detail; UINT32_MAX: the caller's memory could not be read */
+    char name[16];
+    char detail[ATTEMPT_DETAIL];
+};
+
+static struct watched watched[MAX_WATCHED];
+static int watched_count;
+static uint64_t watched_seen[MAX_WATCHED]; /* written by the watcher alone */
+static int listener_fd = -1;               /* of the filter; close-on-exec */
+static int attempts_in = -1, attempts_out = -1;
+static uint64_t attempts_known[MAX_ATTEMPTS]; /* digests of those that were reported */
+static int attempts_sent;
+
+/* Whether this machine lets init read the memory of what it runs: a security module may forbid it. */
+static bool memory_is_readable;
+
+/* Not process_vm_readv: the filter of the sandbox refuses it. */
+static ssize_t read_caller(pid_t pid, uint64_t address, void *into, size_t size) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t got = pread(fd, into, size, (off_t)address);
+    close(fd);
+    memory_is_readable |= got > 0;
+    return got;
+}
+
+/* Whether it is the caller that keeps its memory to itself, and not this machine. The files of such a process in /proc are not its own. */
+static bool hides_memory(pid_t pid) {
+    char path[32];
+    struct stat found;
+    snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    return memory_is_readable || (stat(path, &found) == 0 && found.st_uid != geteuid());
+}
+
+/* A path may end just before a page that is not there: no read crosses a page. */
+static bool read_path(pid_t pid, uint64_t address, char *into, size_t size) {
+    size_t have = 0;
+    while (have < size - 1) {
+        size_t part = 4096 - (address + have) % 4096;
+        if (part > size - 1 - have) part = size - 1 - have;
+        ssize_t got = read_caller(pid, address + have, into + have, part);
+        if (got <= 0) return false;
+        if (memchr(into + have, 0, (size_t)got)) return true;
+        have += (size_t)got;
+    }
+    into[have] = 0;
+    return true;
+}
+
+static void read_name(pid_t pid, char name[16]) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, name, 15);
+    if (fd >= 0) close(fd);
+    if (got > 0 && name[got - 1] == '\n') name[got - 1] = 0;
+}
+
+/* Where the caller's path leads, as init can name it: both have the same mounts. */
+static void resolve(pid_t pid, int folder, const char *path, char *into, size_t size) {
+    if (path[0] == '/') snprintf(into, size, "%s", path);
+    else if (folder == AT_FDCWD) snprintf(into, size, "/proc/%d/cwd/%s", pid, path);
+    else snprintf(into, size, "/proc/%d/fd/%d/%s", pid, folder, path);
+}
+
+/* What the kernel is about to say to an open for writing. Init is the same user; only refusals count. */
+static uint32_t open_error(const char *path, uint64_t flags) {
+    static char parent[4096 + 64];
+    if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0) return 0;
+    if (errno == ENOENT && flags & O_CREAT) {
+        snprintf(parent, sizeof parent, "%s", path);
+        char *slash = strrchr(parent, '/');
+        if (!slash) return 0;
+        slash[1] = 0;
+        if (faccessat(AT_FDCWD, parent, W_OK, AT_EACCESS) == 0) return 0;
+    }
+    return errno == EACCES || errno == EROFS || errno == EPERM ? (uint32_t)errno : 0;
+}
+
+/* A set-user-id program starts, but without the rights that it is started for. A missing program is not refused: callers
+ * search the folders of PATH. */
+static uint32_t exec_error(const char *path) {
+    struct stat found;
+    if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0) return errno == EACCES || errno == EPERM ? (uint32_t)errno : 0;
+    if (stat(path, &found) != 0 || !S_ISREG(found.st_mode)) return 0;
+    return found.st_mode & S_ISUID && found.st_uid != geteuid() ? EPERM : 0;
+}
+
+static bool is_nearby(const struct attempt *attempt) {
+    const struct sockaddr_in *four = (const void *)attempt->detail;
+    const struct sockaddr_in6 *six = (const void *)attempt->detail;
+    if (four->sin_family == AF_UNIX || four->sin_family == AF_UNSPEC || four->sin_family == AF_NETLINK) return true;
+    if (four->sin_family == AF_INET) return ntohl(four->sin_addr.s_addr) >> 24 == 127 || four->sin_addr.s_addr == 0;
+    return four->sin_family == AF_INET6 && (IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) || IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr));
+}
+
+/* A connection or a message to another machine. */
+static bool look_at_address(const struct seccomp_notif *call, int at, struct attempt *attempt) {
+    uint64_t size = call->data.args[at + 1];
+    if (size < sizeof(sa_family_t)) return false;
+    if (size > sizeof(struct sockaddr_in6)) size = sizeof(struct sockaddr_in6);
+    ssize_t got = read_caller((pid_t)call->pid, call->data.args[at], attempt->detail, size);
+    attempt->length = got < 0 ? UINT32_MAX : (uint32_t)got;
+    return got < 0 ? hides_memory((pid_t)call->pid) : !is_nearby(attempt);
+}
+
+/* A path that begins at a folder of the caller is shown from the root on. */
+static void show_path(char *resolved, const char *path, struct attempt *attempt) {
+    char *rest = strstr(resolved, path);
+    if (path[0] != '/' && rest) {
+        rest[-1] = 0; /* a link of /proc to the folder */
+        ssize_t length = readlink(resolved, attempt->detail, ATTEMPT_DETAIL - 2);
+        if (length > 0) {
+            attempt->detail[length++] = '/';
+            attempt->length = (uint32_t)length;
+        }
+    }
+    size_t room = ATTEMPT_DETAIL - attempt->length, rest_length = strnlen(path, room);
+    memcpy(attempt->detail + attempt->length, path, rest_length);
+    attempt->length += (uint32_t)rest_length;
+}
+
+static bool look_at_path(const struct seccomp_notif *call, uint32_t shown, struct attempt *attempt) {
+    static char path[4096], resolved[4096 + 64];
+    const __u64 *args = call->data.args;
+    bool second = shown == EXEC_1 || shown == OPEN_1, is_exec = shown == EXEC_0 || shown == EXEC_1;
+    if (!read_path((pid_t)call->pid, args[second ? 1 : 0], path, sizeof path)) {
+        attempt->length = UINT32_MAX;
+        return !is_exec && hides_memory((pid_t)call->pid); /* the child that init itself is starting has init's memory */
+    }
+    if (!path[0]) return false;
+    resolve((pid_t)call->pid, second ? (int)args[0] : AT_FDCWD, path, resolved, sizeof resolved);
+    uint64_t flags = shown == CREATE_0 ? O_CREAT : args[second ? 2 : 1];
+    attempt->error = is_exec ? exec_error(resolved) : open_error(resolved, flags);
+    if (attempt->error == 0) return false;
+    show_path(resolved, path, attempt);
+    return true;
+}
+
+static uint64_t digest_of(const struct attempt *attempt) {
+    uint64_t digest = 14695981039346656037u; /* FNV-1a */
+    const struct attempt same = *attempt;
+    const unsigned char *at = (const unsigned char *)&same.name;
+    digest = (digest ^ attempt->number) * 1099511628211u;
+    for (size_t i = 0; i < sizeof same.name + sizeof same.detail; i++) digest = (digest ^ at[i]) * 1099511628211u;
+    return digest;
+}
+
+/* Each attempt once, and no more than so many; a full pipe loses one and holds up nothing. */
+static void report(const struct attempt *attempt) {
+    if (attempts_sent == MAX_ATTEMPTS) return;
+    uint64_t digest = digest_of(attempt);
+    for (int i = 0; i < attempts_sent; i++)
+        if (attempts_known[i] == digest) return;
+    if (write(attempts_out, attempt, sizeof *attempt) == (ssize_t)sizeof *attempt) attempts_known[attempts_sent++] = digest;
+}
+
+static bool is_worth_reporting(const struct seccomp_notif *call, const struct watched *row, struct attempt *attempt) {
+    switch (row->shown) {
+        case ADDRESS_1: return look_at_address(call, 1, attempt);
+        case ADDRESS_4: return look_at_address(call, 4, attempt);
+        case PLAIN: return true;
+        default: return look_at_path(call, row->shown, attempt);
+    }
+}
+
+static uint32_t answer_to(const struct seccomp_notif *call) {
+    struct attempt attempt = {.number = (uint32_t)call->data.nr, .pid = call->pid};
+    for (int i = 0; i < watched_count; i++) {
+        const struct watched *row = &watched[i];
+        if (row->number != attempt.number) continue;
+        attempt.error = row->answer;
+        bool worth = is_worth_reporting(call, row, &attempt);
+        if (worth) read_name((pid_t)call->pid, attempt.name);
+        /* Otherwise the process is gone, and what was read may be another's with its number. */
+        if (worth && ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &call->id) == 0) {
+            watched_seen[i]++;
+            report(&attempt);
+        }
+        return row->answer;
+    }
+    return EPERM;
+}
+
+/* A thread of its own: the loop may wait for the controller, or for a child that is about to execute. */
+static void *watch(void *unused) {
+    static union { struct seccomp_notif call; char room[512]; } in;
+    static union { struct seccomp_notif_resp answer; char room[512]; } out;
+    for (;;) {
+        memset(&in, 0, sizeof in);
+        if (ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_RECV, &in.call) != 0) {
+            if (errno == EINTR || errno == ENOENT) continue; /* the caller was killed meanwhile */
+            return unused;
+        }
+        uint32_t error = answer_to(&in.call);
+        memset(&out, 0, sizeof out);
+        out.answer.id = in.call.id;
+        out.answer.error = -(int32_t)error;
+        out.answer.flags = error ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+        ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &out.answer);
+    }
+}
+
+static int load_filter(unsigned flags, const char *program, uint32_t size) {
+    static struct sock_filter steps[1024];
+    if (size == 0 || size % sizeof *steps || size > sizeof steps) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(steps, program, size);
+    struct sock_fprog loaded = {(unsigned short)(size / sizeof *steps), steps};
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &loaded);
+}
+
+static bool has_room_for_notifications(void) {
+    struct seccomp_notif_sizes sizes;
+    if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) return false;
+    errno = EMSGSIZE;
+    return sizes.seccomp_notif <= 512 && sizes.seccomp_notif_resp <= 512;
+}
+
+static int start_watcher(void) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, WATCHER_STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int error = pthread_create(&thread, &attributes, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
+/* The filter is of this thread and of what it starts; init itself makes no call that is watched. */
+static int watch_calls(const char *program, uint32_t size) {
+    int ends[2];
+    if (!is_process_1) return EOPNOTSUPP; /* elsewhere a command could kill who answers its calls */
+    if (!has_room_for_notifications()) return errno;
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
+    attempts_in = ends[0];
+    attempts_out = ends[1];
+    unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    listener_fd = load_filter(flags | (1U << 5), program, size); /* WAIT_KILLABLE_RECV: signals interrupt no call */
+    if (listener_fd < 0) listener_fd = load_filter(flags, program, size); /* before Linux 5.19 */
+    if (listener_fd < 0) return errno;
+    /* SET_FLAGS, SYNC_WAKE_UP: the watcher runs where the caller ran, which halves the cost of a call; since Linux 6.6 */
+    ioctl(listener_fd, _IOW('!', 4, __u64), 1UL);
+    return start_watcher();
+}
+
+/* "u32 rows, rows, u32 size, the filter with a listener, the filter without": if the first cannot be had, the second refuses
+ * what the first would have shown. Both errors are told; without either filter nothing may be started here. */
+static void start_watching(uint32_t id, const char *payload, uint32_t length) {
+    int32_t errors[2] = {EINVAL, EINVAL};
+    uint32_t rows = 0, size = 0, at = 4;
+    if (length >= 8) memcpy(&rows, payload, 4);
+    if (length >= 8 && rows <= MAX_WATCHED && length - 8 >= rows * sizeof *watched && listener_fd < 0 && job_count == 0) {
+        memcpy(watched, payload + at, rows * sizeof *watched);
+        watched_count = (int)rows;
+        at += rows * sizeof *watched;
+        memcpy(&size, payload + at, 4);
+        at += 4;
+        if (size <= length - at) {
+            errors[0] = watch_calls(payload + at, size);
+            errors[1] = 0;
+            if (errors[0] != 0) {
+                shut(&listener_fd);
+                if (load_filter(0, payload + at + size, length - at - size) != 0) errors[1] = errno;
+            }
+        }
+    }
+    tell('W', id, errors, sizeof errors);
+}
+
+static void tell_attempts(void) {
+    struct attempt attempt;
+    while (attempts_in >= 0 && read(attempts_in, &attempt, sizeof attempt) == (ssize_t)sizeof attempt) {
+        bool unread = attempt.length > ATTEMPT_DETAIL;
+        tell('N', 0, &attempt, (uint32_t)offsetof(struct attempt, detail) + (unread ? 0 : attempt.length));
+    }
+}
+
+static void tell_counts(uint32_t id) {
+    tell_attempts();
+    tell('n', id, watched_seen, (uint32_t)(watched_count * (int)sizeof *watched_seen));
+}
+
 /* ---- the loop ---- */
 
 static struct job *find_job(uint32_t id) {
@@ -887,6 +1216,9 @@ static void obey(void) {
         case 'K': kill_everything(id); break;
         case 'P': tell('P', id, frame_in, length); break;
         case 'M': tell_memory(id); break;
+        case 'W': start_watching(id, frame_in, length); break;
+        case 'n': tell_counts(id); break;
+        case 'h': hold_deadlines(length == 1 && frame_in[0]); break;
         case 'l': open_listener(id, frame_in, length); break;
         case 'u': shut_listeners(id); break;
         case 'b': case 'a': case 'e': case 'r': obey_about_stream(header[4], id, frame_in, length); break;
@@ -905,11 +1237,12 @@ static void drain_sinks(const struct pollfd *polled) {
 }
 
 static _Noreturn void serve(void) {
-    static struct pollfd polled[2 + 3 * MAX_JOBS + MAX_SINKS + MAX_LISTENERS + MAX_STREAMS];
+    static struct pollfd polled[3 + 3 * MAX_JOBS + MAX_SINKS + MAX_LISTENERS + MAX_STREAMS];
     for (;;) {
-        int count = 2, jobs_polled = job_count;
+        int count = 3, jobs_polled = job_count;
         polled[0] = (struct pollfd){control_in, POLLIN, 0};
         polled[1] = (struct pollfd){child_signals, POLLIN, 0};
+        polled[2] = (struct pollfd){attempts_in, POLLIN, 0};
         for (int i = 0; i < job_count; i++) {
             bool writing = jobs[i].waiting > 0 || jobs[i].input_ends;
             polled[count++] = (struct pollfd){jobs[i].output[0], POLLIN, 0};
@@ -921,8 +1254,9 @@ static _Noreturn void serve(void) {
         if (poll(polled, (nfds_t)(sinks_end + of_listeners), until_deadline_ms()) < 0) continue;
         if (first_word_by_ms && !polled[0].revents && now_ms() >= first_word_by_ms) leave();
         if (end_expired()) continue; /* the jobs have moved about */
+        tell_attempts(); /* before what their commands printed afterwards, and before their ends */
         for (int i = 0; i < jobs_polled; i++) {
-            const struct pollfd *of_job = &polled[2 + 3 * i];
+            const struct pollfd *of_job = &polled[3 + 3 * i];
             if (of_job[0].revents) pass_on_output(&jobs[i], 0);
             if (of_job[1].revents) pass_on_output(&jobs[i], 1);
             if (of_job[2].revents) pass_on_input(&jobs[i]);
@@ -987,7 +1321,16 @@ static void watch_children(void) {
     child_signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* "probe" alone: the exit code is the error with which this machine refuses a listener, or 0. */
+static _Noreturn void probe(void) {
+    const struct sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!has_room_for_notifications()) _exit(errno);
+    _exit(load_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER, (const char *)&allow, sizeof allow) < 0 ? errno : 0);
+}
+
 int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "probe") == 0) probe();
     is_process_1 = getpid() == 1;
     prctl(PR_SET_DUMPABLE, 0);
     if (!is_process_1) prctl(PR_SET_CHILD_SUBREAPER, 1);

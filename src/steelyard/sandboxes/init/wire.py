@@ -30,10 +30,11 @@ from steelyard.sandboxes.init.feed import Feed
 from steelyard.sandboxes.init.frames import Exit, Frame, Hello
 
 _STREAMS: dict[bytes, Literal["stdout", "stderr"]] = {b"O": "stdout", b"R": "stderr"}
-_ANSWERS = frozenset({b"D", b"P", b"M", b"l", b"u"})
+_ANSWERS = frozenset({b"D", b"P", b"M", b"W", b"n", b"l", b"u"})
 _GRACE_S = (
     0.2  # init ends a command itself if we do not: a controller may be stopped, swapped out or too busy
 )
+_HELD_LOOK_S = 0.05  # how often a command whose deadline is held is looked at, at most
 _AFTER_KILL_S = 15.0  # how long a killed process may take to be gone before the sandbox counts as broken
 
 
@@ -167,7 +168,10 @@ class Wire:
         self.on_stream: Callable[[Frame], None] | None = (
             None  # of connections to allowed hosts; must not wait for anything
         )
+        self.on_attempt: Callable[[bytes], None] | None = None  # of a frame N; must not wait for anything
         self._last_id = 0
+        self._held_s = 0.0  # by which deadlines were put off, over all holds that have ended
+        self._held_since: float | None = None
         self.gone = False
         self.secrets = NO_SECRETS  # of every command that follows
 
@@ -230,6 +234,18 @@ class Wire:
     def tell(self, kind: bytes, number: int, payload: bytes = b"") -> None:
         self._send(frames.pack(kind, number, payload))
 
+    def hold_deadlines(self, *, hold: bool) -> None:
+        """While deadlines are held no command ends by its own; afterwards each has the time of the hold in addition."""
+        now = time.monotonic()
+        if self._held_since is not None:
+            self._held_s += now - self._held_since
+        self._held_since = now if hold else None
+        self._send(frames.pack(b"h", 0, bytes([hold])))
+
+    def _held(self) -> float:
+        since = self._held_since
+        return self._held_s + (time.monotonic() - since if since is not None else 0.0)
+
     def attend(self, until: Callable[[], bool]) -> None:
         """Read for all threads while no other thread reads; otherwise unrequested frames would wait for the next command."""
         self._wait(until, None)
@@ -258,14 +274,16 @@ class Wire:
 
     def _follow(self, number: int, job: Job, timeout_s: float | None) -> None:
         """Feed stdin and read until the job ends; at the deadline end its whole tree."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        deadline = None if timeout_s is None else time.monotonic() - self._held() + timeout_s
         while not job.done and not self.gone:
             self._feed_input(number, job)
-            left = None if deadline is None else deadline - time.monotonic()
+            left = None if deadline is None else deadline + self._held() - time.monotonic()
+            if left is not None and self._held_since is not None:
+                left = max(left, _HELD_LOOK_S)
             self._wait(lambda: job.done or job.fault is not None or job.needs_a_sender(), left)
             if job.done or self.gone:
                 break
-            expired = deadline is not None and time.monotonic() >= deadline
+            expired = deadline is not None and time.monotonic() >= deadline + self._held()
             if expired or job.fault is not None:
                 job.timed_out = expired
                 self._end_tree(number, job)
@@ -368,6 +386,9 @@ class Wire:
                 self._hello = frames.unpack_hello(frame.payload)
             elif frame.type in _ANSWERS:
                 self._answers[frame.id] = frame.payload
+            elif frame.type == b"N":
+                if self.on_attempt is not None:
+                    self.on_attempt(frame.payload)
             elif frame.type in frames.OF_STREAMS:
                 if self.on_stream is not None:
                     self.on_stream(frame)

@@ -49,6 +49,8 @@ _MEMBERS: dict[str, tuple[str, ...]] = {
     "intervention": ("action", "code", "by", "why"),
     "operator.decision": ("decision", "by", "why"),
     "network.connection": ("by", "to", "failed", "out_bytes", "in_bytes"),
+    "kernel.attempt": ("kind", "call", "target", "error", "process"),
+    "kernel.totals": ("counts", "reported"),
     "cost": ("usd", "model", "method"),
     "termination": ("code", "rationale", "by"),
     "subscriber.error": ("subscriber", "error"),

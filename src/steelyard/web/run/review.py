@@ -60,7 +60,7 @@ def _tab(
 
 def _stored(record: RunRecord) -> list[Child]:
     from steelyard.review.disagreements import KINDS, kinds_of  # noqa: PLC0415  # pydantic takes time to load
-    from steelyard.review.queue import reasons_to_review  # noqa: PLC0415
+    from steelyard.review.queue import changed_paths, reasons_to_review  # noqa: PLC0415
     from steelyard.review.record import list_annotations  # noqa: PLC0415
     from steelyard.review.status import review_status  # noqa: PLC0415
 
@@ -70,7 +70,8 @@ def _stored(record: RunRecord) -> list[Child]:
         return [notice(f"The annotations cannot be read: {fault}", "alarm")]
     status = review_status(entries)
     verdict = record.grading.get("verdict") or {}
-    reasons = _listed(reasons_to_review, record.grading)
+    changed = changed_paths(record.folder)
+    reasons = _listed(lambda grading: reasons_to_review(grading, changed=changed), record.grading)
     kinds = _listed(kinds_of, verdict, status)
     summary = facts(
         [

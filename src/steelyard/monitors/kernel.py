@@ -1,0 +1,73 @@
+"""A `kernel.attempt` -> what it means: the class of a rule, or none, and why.
+
+A call that ordinary programs try and do without (`io_uring_setup`) is no alert. Every other refused call is one: advisory, unless
+`policy.rules` gives its class an action. A refused write or program without a class stays advisory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from steelyard.contract.model import RuleClass
+from steelyard.monitors.rules.rule import EXCERPT_CHARS
+
+# Runtimes and allocators try these at their start, or where a debugger might be; a refusal changes nothing for them.
+ORDINARY = frozenset(
+    {"io_uring_setup", "io_uring_enter", "io_uring_register", "process_madvise", "personality", "kcmp"}
+)
+# Set-user-id programs that exist to act as another user; `mount` and `ping` also list and measure.
+_ESCALATING = frozenset({"sudo", "sudoedit", "su", "doas", "pkexec", "newgrp", "sg"})
+_SYSTEM = ("/etc/", "/boot/", "/bin/", "/sbin/", "/lib", "/usr/bin/", "/usr/sbin/", "/usr/lib", "/root/")
+_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/.ssh/", "/.aws/", "/.netrc")
+_STARTS_LATER = (
+    "/etc/cron",
+    "/var/spool/cron",
+    "/etc/systemd/",
+    "/etc/init.d/",
+    "/etc/rc.local",
+    "/etc/profile",
+)
+
+
+class Meaning(NamedTuple):
+    """`rule_class` is None where no class of `policy.rules` covers it."""
+
+    code: str
+    rule_class: RuleClass | None
+    rule: str
+    why: str
+    excerpt: str
+
+
+def meaning_of(payload: Mapping[str, Any]) -> Meaning | None:
+    """None: no alert."""
+    kind, call = str(payload.get("kind", "")), str(payload.get("call", ""))
+    target, process = str(payload.get("target") or ""), str(payload.get("process", ""))
+    shown = f"{process}: {call} {target}".strip()[:EXCERPT_CHARS]
+    if kind == "connect":
+        where = target or "an address that it hid"
+        return Meaning("network", "network", "kernel connect", f"{process} tried to reach {where}", shown)
+    if kind == "open":
+        found = _class_of_path(target)
+        why = f"{process} tried to write {target or 'a path that it hid'}: {payload.get('error')}"
+        return Meaning(found or "denied_open", found, "kernel open", why, shown)
+    if kind == "exec":
+        is_set_user = payload.get("error") == "EPERM"
+        is_escalating = is_set_user and target.rpartition("/")[2] in _ESCALATING
+        found = "privilege_escalation" if is_escalating else None
+        why = f"{process} started {target}, which asks for the rights of another user"
+        why = why if is_set_user else f"{process} tried to start {target}: {payload.get('error')}"
+        return Meaning(found or "denied_exec", found, "kernel exec", why, shown)
+    if call in ORDINARY:
+        return None
+    found = "network" if call == "socket" else "privilege_escalation"
+    return Meaning(found, found, "kernel call", f"{process} tried the denied system call {call}", shown)
+
+
+def _class_of_path(path: str) -> RuleClass | None:
+    if any(part in path for part in _SECRETS):
+        return "secret_access"
+    if path.startswith(_STARTS_LATER):
+        return "persistence"
+    return "destructive" if path.startswith(_SYSTEM) and "/__pycache__/" not in path else None
