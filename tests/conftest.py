@@ -9,6 +9,7 @@ of `tests/attacks/e2e_stage.py`: what differs between cases is decided by code t
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import sys
@@ -45,6 +46,12 @@ hypothesis.settings.register_profile(
     "repeatable", hypothesis.settings.get_profile("search"), derandomize=True, database=None, max_examples=50
 )
 hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_collection_finish() -> None:
+    """The collected tests stay until the end: no garbage collection needs to look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,4 +1,4 @@
-"""Each attack beats a naive grader, unless it is after something else: so that it is an attack at all.
+"""An attack of each family beats a naive grader: so that it is an attack at all.
 
 The naive grader copies the hidden tests into the agent's live tree, runs them there and believes the exit code. It
 runs in a sandbox of ours, and never on this machine.
@@ -14,14 +14,14 @@ from corpus_stage import house, houses
 
 __all__ = ["house", "houses"]
 TRIES = 3
+# Nothing of the product but its sandbox takes part here, so one attack of each family stands for the others:
+# `make attacks` tries every attack and fails where one beats the naive grader, or does not, other than it is recorded.
+FIRST = {case.family: case for case in reversed(ATTACKS) if case.beats_naive}
 
 
-@pytest.mark.parametrize("case", [case for case in ATTACKS if case.beats_naive], ids=lambda case: case.id)
-def test_an_attack_beats_the_naive_grader(case: Case, house: House) -> None:
-    """Those that are after something else are tried by `make attacks`, which also holds that they do not.
-
-    Processes left behind race with the grader: one that wins one time in three is an attack.
-    """
+@pytest.mark.parametrize("case", FIRST.values(), ids=lambda case: case.id)
+def test_an_attack_of_each_family_beats_the_naive_grader(case: Case, house: House) -> None:
+    """Processes left behind race with the grader: one that wins one time in three is an attack."""
     assert any(house.naive(case) for _ in range(TRIES))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from authoring import Author, Steelyard
+from command_line import run_command
 
 PATIENCE_S = 120.0
 WAITS = "echo working; echo to-stderr >&2; while [ ! -e stop ]; do sleep 0.1; done"
@@ -143,6 +144,16 @@ def test_with_json_a_terminal_or_pipe_gets_result_lines_alone(steelyard: Steelya
     assert [line["agent"] for line in said.lines] == ["noop", "reference"]
 
 
+@pytest.fixture(scope="module")
+def two_runs(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of `noop` and, after it, one of `reference`."""
+    folder = tmp_path_factory.mktemp("two-runs")
+    contract = Author(folder).write()
+    for agent in ("noop", "reference"):
+        run_command("run", contract, "--agent", agent, cwd=folder, env={"STEELYARD_CACHE": str(cache)})
+    return folder
+
+
 @pytest.mark.parametrize(
     ("option", "value", "agents"),
     [
@@ -150,23 +161,18 @@ def test_with_json_a_terminal_or_pipe_gets_result_lines_alone(steelyard: Steelya
         ("--verdict", "fail", ["noop"]),
         ("--contract", "none-such", []),
         ("--last", "1", ["reference"]),
-        ("--since", "1h", ["noop", "reference"]),
+        ("--since", "9h", ["noop", "reference"]),
     ],
 )
 def test_runs_lists_what_was_asked_for(
-    steelyard: Steelyard, author: Author, option: str, value: str, agents: list[str]
+    steelyard: Steelyard, two_runs: Path, option: str, value: str, agents: list[str]
 ) -> None:
-    contract = author.write()
-    for agent in ("noop", "reference"):
-        steelyard("run", contract, "--agent", agent)
-    assert [line["agent"] for line in steelyard("runs", option, value, "--json").lines] == agents
+    listed = steelyard("runs", option, value, "--json", cwd=two_runs).lines
+    assert [line["agent"] for line in listed] == agents
 
 
-def test_show_last_shows_the_newest_run(steelyard: Steelyard, author: Author) -> None:
-    contract = author.write()
-    for agent in ("noop", "reference"):
-        steelyard("run", contract, "--agent", agent)
-    assert "agent reference" in steelyard("show", "last").out
+def test_show_last_shows_the_newest_run(steelyard: Steelyard, two_runs: Path) -> None:
+    assert "agent reference" in steelyard("show", "last", cwd=two_runs).out
 
 
 def test_no_trial_starts_after_the_failures_that_were_allowed(steelyard: Steelyard, author: Author) -> None:

@@ -32,6 +32,8 @@ def test_a_node_that_dies_costs_no_result_and_doubles_none(
             "STEELYARD_CACHE": str(cache),
             "RAY_DEDUP_LOGS": "0",
             "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_worker_register_timeout_seconds": "600",
+            "RAY_health_check_timeout_ms": "60000",
         },
         capture_output=True,
         text=True,
