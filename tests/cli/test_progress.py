@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from authoring import Author, Steelyard
+from authoring import PATIENT, Author, Steelyard
 from command_line import run_command
 
 PATIENCE_S = 120.0
@@ -52,7 +52,7 @@ def test_a_row_is_printed_when_its_run_ends_and_not_when_all_have(
     author: Author, tmp_path: Path, cache: Path
 ) -> None:
     with started(
-        tmp_path, cache, "run", author.write(), "--agent", "noop", "--agent", f"command:{WAITS}"
+        tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", "noop", "--agent", f"command:{WAITS}"
     ) as running:
         assert running.stdout is not None
         head, row = running.stdout.readline(), running.stdout.readline()
@@ -63,7 +63,7 @@ def test_a_row_is_printed_when_its_run_ends_and_not_when_all_have(
 
 def test_an_interrupted_command_tells_what_ended(author: Author, tmp_path: Path, cache: Path) -> None:
     with started(
-        tmp_path, cache, "run", author.write(), "--agent", "noop", "--agent", f"command:{WAITS}"
+        tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", "noop", "--agent", f"command:{WAITS}"
     ) as running:
         assert running.stdout is not None
         running.stdout.readline()
@@ -78,7 +78,9 @@ def test_a_running_run_is_shown_as_running_and_its_output_grows(
     steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
 ) -> None:
     runs = tmp_path / "runs"
-    with started(tmp_path, cache, "run", author.write(), "--agent", f"command:{WAITS}", "--out", runs):
+    with started(
+        tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", f"command:{WAITS}", "--out", runs
+    ):
         wait_for(lambda: any(path.read_text() == "working\n" for path in runs.glob("*/agent/stdout.txt")))
         (line,) = steelyard("runs", "--runs", runs, "--json").lines
         assert (line["state"], line["phase"]) == ("running", "agent")
@@ -93,7 +95,7 @@ def test_a_run_whose_command_was_killed_is_shown_as_interrupted(
     steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
 ) -> None:
     runs = tmp_path / "runs"
-    words = ("run", author.write(), "--agent", f"command:{WAITS}", "--out", runs)
+    words = ("run", author.write(budget=PATIENT), "--agent", f"command:{WAITS}", "--out", runs)
     with started(tmp_path, cache, *words) as process:
         wait_for(lambda: any(path.read_text() == "working\n" for path in runs.glob("*/agent/stdout.txt")))
         process.kill()
@@ -106,7 +108,7 @@ def test_logs_follow_until_the_run_ends(
 ) -> None:
     runs = tmp_path / "runs"
     slow = "command:for i in 1 2 3; do echo line $i; sleep 0.3; done"
-    with started(tmp_path, cache, "run", author.write(), "--agent", slow, "--out", runs):
+    with started(tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", slow, "--out", runs):
         wait_for(lambda: bool(list(runs.glob("*/agent/stdout.txt"))))
         followed = steelyard("logs", "last", "-f", "--runs", runs)
     assert (followed.code, followed.out) == (0, "line 1\nline 2\nline 3\n"), followed.err
@@ -131,7 +133,7 @@ def test_a_terminal_shows_each_running_trial_with_its_phase(
             seen.extend(os.read(controller, 1 << 16))
         return text in seen
 
-    words = ("run", author.write(), "--agent", f"command:{WAITS}", "--agent", "noop")
+    words = ("run", author.write(budget=PATIENT), "--agent", f"command:{WAITS}", "--agent", "noop")
     with started(tmp_path, cache, *words, stdout=terminal, stderr=terminal):
         wait_for(lambda: shows(b"0 of 2 done") and shows(b"agent"))
         wait_for(lambda: shows(b"command:echo"))

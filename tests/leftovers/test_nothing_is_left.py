@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from left_behind import await_death, groups_of, mounts, temporary
 
-from authoring import Author, Steelyard
+from authoring import PATIENT, Author, Steelyard
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.evidence.folder.gradings import read_gradings
@@ -31,7 +31,7 @@ WORK = "command:i=0; while [ $i -lt 40 ]; do echo $i > f$i; sleep 0.01; i=$((i+1
 
 @pytest.fixture
 def contract(author: Author) -> Path:
-    folder: Path = author.write(oracle={"checks": [{"id": "quick", "cmd": "true"}]})
+    folder: Path = author.write(oracle={"checks": [{"id": "quick", "cmd": "true"}]}, budget=PATIENT)
     return folder
 
 
