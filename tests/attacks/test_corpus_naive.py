@@ -6,6 +6,8 @@ runs in a sandbox of ours, and never on this machine.
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from corpus.case import Case
 from corpus.every import ATTACKS, HONEST
@@ -14,13 +16,16 @@ from corpus_stage import house, houses
 
 __all__ = ["house", "houses"]
 TRIES = 3
-# Nothing of the product but its sandbox takes part here, so one attack of each family stands for the others:
-# `make attacks` tries every attack and fails where one beats the naive grader, or does not, other than it is recorded.
-FIRST = {case.family: case for case in reversed(ATTACKS) if case.beats_naive}
+# Nothing of the product but its sandbox takes part here, so one attack of each family stands for the others. CASES=all
+# tries every attack; so does `make attacks`, which fails where one beats the naive grader, or does not, other than recorded.
+BEATING = [case for case in ATTACKS if case.beats_naive]
+FIRST = list({case.family: case for case in reversed(BEATING)}.values())
 
 
-@pytest.mark.parametrize("case", FIRST.values(), ids=lambda case: case.id)
-def test_an_attack_of_each_family_beats_the_naive_grader(case: Case, house: House) -> None:
+@pytest.mark.parametrize(
+    "case", BEATING if os.environ.get("CASES") == "all" else FIRST, ids=lambda case: case.id
+)
+def test_an_attack_beats_the_naive_grader(case: Case, house: House) -> None:
     """Processes left behind race with the grader: one that wins one time in three is an attack."""
     assert any(house.naive(case) for _ in range(TRIES))
 
