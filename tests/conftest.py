@@ -38,10 +38,14 @@ for key in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A busy machine is no failure: no time limit for an example, none for drawing it. The same examples are tried in every
+# A busy machine is no failure: no time limit for an example, none for drawing it. The settings of a test name neither, for a
+# list of its own would replace this one. The folder of a test may be the same for all its examples. The same examples are tried in every
 # run, so that a failure is of the change that is being tested; `--hypothesis-profile search` draws new ones.
 hypothesis.settings.register_profile(
-    "search", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], max_examples=500
+    "search",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture],
+    max_examples=500,
 )
 hypothesis.settings.register_profile(
     "repeatable", hypothesis.settings.get_profile("search"), derandomize=True, database=None, max_examples=50
