@@ -20,7 +20,7 @@ PATIENCE_S = 600.0  # a busy machine is no failure
 
 def wait_for_nodes_patiently() -> None:
     """Ray waits 30 seconds for the start of a node, and no option changes that."""
-    get_node = services.get_node
+    get_node: Any = services.get_node
 
     def patient_get_node(gcs_address: str, node_id: str) -> Any:
         until = time.monotonic() + PATIENCE_S
