@@ -11,6 +11,8 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).parents[1]
+# For an agent that waits until a test has looked at it, however busy the machine is.
+PATIENT = {"wall_s": 1200, "headroom": {"wall_s": 600}}
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,9 @@ from typing import Any, NamedTuple, NoReturn
 
 # What verbs import only where they need it.
 _LATE = (
+    "importlib.resources.readers",
+    "pydantic.dataclasses",
+    "rich._emoji_codes",
     "steelyard.bench.suite.run_tests",
     "steelyard.graders.judged.judge_input",
     "steelyard.importers.harbor.task",
@@ -152,13 +155,26 @@ def _await(child: int, control: socket.socket) -> int:
 
 
 def _serve(control: socket.socket) -> None:
-    from steelyard.cli.main import VERBS, main, module_of
+    prepare()
+    carry_out(_next_order(control))
+
+
+def prepare() -> None:
+    """Import every verb, and do what each command with a contract does first."""
+    from steelyard.cli.main import VERBS, module_of
 
     for module in (*map(module_of, VERBS), *_LATE):
         with suppress(Exception):  # a broken verb breaks the commands that name it
             importlib.import_module(module)
+    with suppress(Exception):
+        importlib.import_module("steelyard.graders.catalogue").installed_catalogue()
     gc.freeze()  # a collection in a fork would copy every page it looks at
-    order = _next_order(control)
+
+
+def carry_out(order: Mapping[str, Any]) -> NoReturn:
+    """Run the command of an order in this process, which ends with it."""
+    from steelyard.cli.main import main
+
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])

@@ -18,8 +18,10 @@ from importlib import metadata
 from pathlib import Path
 
 from steelyard.filesystem.owner import run_uid
+from workers import once
 
 ARCHIVE = "tools/pytest.zip"
+SHARED = "TESTS_SHARED_FOLDER"  # a variable: the folder that all test processes share
 LEXERS = ("/__init__.py", "/_mapping.py", "/python.py", "/diff.py", "/special.py")
 PYTHON = "/usr/bin/python3"
 # Into HOME, which setup may write and the bench has again.
@@ -59,6 +61,17 @@ def pytest_archive(folder: Path) -> Path:
 
 @functools.cache
 def _archived() -> bytes:
+    """Made once for all processes of a `pytest -n`, where they share a folder."""
+    if SHARED not in os.environ:
+        return _make_archive()
+    place = Path(os.environ[SHARED], "pytest.zip")
+    with once(place) as first:
+        if first:
+            place.write_bytes(_make_archive())
+    return place.read_bytes()
+
+
+def _make_archive() -> bytes:
     archived = io.BytesIO()
     with tempfile.TemporaryDirectory() as made, zipfile.ZipFile(archived, "w") as archive:
         packages = Path(made)

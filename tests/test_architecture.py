@@ -306,3 +306,10 @@ def test_every_test_file_has_a_name_of_its_own() -> None:
     """Pytest imports test files by their names alone."""
     names = [path.name for path in TESTS.rglob("test_*.py") if "harbor_tasks" not in path.parts]
     assert sorted(names) == sorted(set(names))
+
+
+def test_no_test_has_a_time_limit_for_examples_of_its_own() -> None:
+    """`suppress_health_check` in a test would replace that of the profile, and a busy machine would fail it."""
+    own = re.compile(r"\b(?:deadline|suppress_health_check)=")
+    found = {path.name for path in TESTS.rglob("*.py") if own.search(path.read_text(errors="replace"))}
+    assert found - {"conftest.py", Path(__file__).name} == set()

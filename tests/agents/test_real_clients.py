@@ -26,7 +26,6 @@ def registry() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
     )
     if asked.returncode != 0:
         pytest.skip("the npm registry cannot be reached, so no client can be installed")

@@ -44,10 +44,10 @@ def house(houses: Houses) -> House:
     return houses("bubblewrap")
 
 
-def in_each(cases: Sequence[Case]) -> list[Any]:
+def in_each(cases: Sequence[Case], *, is_split: bool = False) -> list[Any]:
     """(house, case) for each case, in bubblewrap sandboxes; also in containers where the backend takes part."""
     every = os.environ.get("CONTAINERS") == "all"
-    in_containers = [case for case in cases if every or is_tried_in_containers(case)]
+    in_containers = [case for case in cases if every or is_tried_in_containers(case, is_split=is_split)]
     return [
         pytest.param(kind, case, id=f"{kind}-{case.id}")
         for kind, tried in (("bubblewrap", cases), ("docker", in_containers))

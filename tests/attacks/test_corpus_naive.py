@@ -1,10 +1,12 @@
-"""Each attack beats a naive grader, unless it is after something else: so that it is an attack at all.
+"""An attack of each family beats a naive grader: so that it is an attack at all.
 
 The naive grader copies the hidden tests into the agent's live tree, runs them there and believes the exit code. It
 runs in a sandbox of ours, and never on this machine.
 """
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from corpus.case import Case
@@ -14,14 +16,17 @@ from corpus_stage import house, houses
 
 __all__ = ["house", "houses"]
 TRIES = 3
+# Nothing of the product but its sandbox takes part here, so one attack of each family stands for the others. CASES=all
+# tries every attack; so does `make attacks`, which fails where one beats the naive grader, or does not, other than recorded.
+BEATING = [case for case in ATTACKS if case.beats_naive]
+FIRST = list({case.family: case for case in reversed(BEATING)}.values())
 
 
-@pytest.mark.parametrize("case", [case for case in ATTACKS if case.beats_naive], ids=lambda case: case.id)
+@pytest.mark.parametrize(
+    "case", BEATING if os.environ.get("CASES") == "all" else FIRST, ids=lambda case: case.id
+)
 def test_an_attack_beats_the_naive_grader(case: Case, house: House) -> None:
-    """Those that are after something else are tried by `make attacks`, which also holds that they do not.
-
-    Processes left behind race with the grader: one that wins one time in three is an attack.
-    """
+    """Processes left behind race with the grader: one that wins one time in three is an attack."""
     assert any(house.naive(case) for _ in range(TRIES))
 
 

@@ -15,17 +15,16 @@ from corpus_stage import house_of_each_kind as house
 from corpus_stage import houses, in_each
 
 __all__ = ["house", "houses"]
+HONEST_HERE = [case for case in HONEST if is_tried_in_split(case)]
 INSIDE = [case for case in ATTACKS if case.family in "BNX" and is_tried_in_split(case)]
 
 
-@pytest.mark.parametrize(("house", "case"), in_each(INSIDE), indirect=["house"])
+@pytest.mark.parametrize(("house", "case"), in_each(INSIDE, is_split=True), indirect=["house"])
 def test_an_attack_does_not_pass(case: Case, house: House) -> None:
     assert not wrongs(case, "split", house.tried(case, "split"))
     assert house.untouched()
 
 
-@pytest.mark.parametrize(
-    ("house", "case"), in_each([case for case in HONEST if is_tried_in_split(case)]), indirect=["house"]
-)
+@pytest.mark.parametrize(("house", "case"), in_each(HONEST_HERE, is_split=True), indirect=["house"])
 def test_honest_work_passes_and_no_change_is_accused(case: Case, house: House) -> None:
     assert not wrongs(case, "split", house.tried(case, "split"))

@@ -14,7 +14,9 @@ import pytest
 from e2e_stage import FIX, Line, agent, bubblewrap_only, failed, found, passed, stage
 
 pytestmark = pytest.mark.every_case_in_containers
-house, line = stage()
+house, line = stage(
+    {"budget": {"wall_s": 400, "headroom": {"wall_s": 100}}}
+)  # these fill disks, and end by themselves
 
 TOO_LARGE = "larger than the import allows"
 

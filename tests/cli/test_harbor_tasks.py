@@ -7,6 +7,7 @@ import functools
 import shutil
 import socket
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -65,11 +66,13 @@ def test_what_a_link_of_a_task_leads_to_is_in_its_digest(steelyard: Steelyard, t
     assert digest() != before
 
 
-def trials(steelyard: Steelyard, tmp_path: Path, task: str, sandbox: str) -> dict[str, dict[str, Any]]:
+def trials(
+    steelyard: Steelyard, tmp_path: Path, task: str, sandbox: str, cheats: Iterable[str] = CHEATS
+) -> dict[str, dict[str, Any]]:
     """The reference, nothing, and each cheat: agent -> its result."""
     agents = ["reference", "noop"]
-    for name, text in CHEATS.items():
-        (tmp_path / name).write_text(f"{text}\nexit 0\n")
+    for name in cheats:
+        (tmp_path / name).write_text(f"{CHEATS[name]}\nexit 0\n")
         agents.append(f"script:{tmp_path / name}")
     words = [word for agent in agents for word in ("--agent", agent)]
     said = steelyard("run", TASKS / task, *words, "--sandbox", sandbox, "--json", "--jobs", "2")
@@ -79,8 +82,9 @@ def trials(steelyard: Steelyard, tmp_path: Path, task: str, sandbox: str) -> dic
 
 @pytest.mark.parametrize("task", ALL)
 def test_a_task_runs_in_its_container(steelyard: Steelyard, tmp_path: Path, task: str) -> None:
+    """A task that also goes without its image is attacked there; here a cheat that changes the system is enough."""
     tagged()
-    judge(trials(steelyard, tmp_path, task, "docker"))
+    judge(trials(steelyard, tmp_path, task, "docker", ["tools.sh"] if task in HERE else CHEATS))
 
 
 BUILDKIT = """# syntax=docker/dockerfile:1

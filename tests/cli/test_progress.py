@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from authoring import Author, Steelyard
+from authoring import PATIENT, Author, Steelyard
+from command_line import run_command
 
 PATIENCE_S = 120.0
 WAITS = "echo working; echo to-stderr >&2; while [ ! -e stop ]; do sleep 0.1; done"
@@ -51,7 +52,7 @@ def test_a_row_is_printed_when_its_run_ends_and_not_when_all_have(
     author: Author, tmp_path: Path, cache: Path
 ) -> None:
     with started(
-        tmp_path, cache, "run", author.write(), "--agent", "noop", "--agent", f"command:{WAITS}"
+        tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", "noop", "--agent", f"command:{WAITS}"
     ) as running:
         assert running.stdout is not None
         head, row = running.stdout.readline(), running.stdout.readline()
@@ -62,7 +63,7 @@ def test_a_row_is_printed_when_its_run_ends_and_not_when_all_have(
 
 def test_an_interrupted_command_tells_what_ended(author: Author, tmp_path: Path, cache: Path) -> None:
     with started(
-        tmp_path, cache, "run", author.write(), "--agent", "noop", "--agent", f"command:{WAITS}"
+        tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", "noop", "--agent", f"command:{WAITS}"
     ) as running:
         assert running.stdout is not None
         running.stdout.readline()
@@ -77,7 +78,9 @@ def test_a_running_run_is_shown_as_running_and_its_output_grows(
     steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
 ) -> None:
     runs = tmp_path / "runs"
-    with started(tmp_path, cache, "run", author.write(), "--agent", f"command:{WAITS}", "--out", runs):
+    with started(
+        tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", f"command:{WAITS}", "--out", runs
+    ):
         wait_for(lambda: any(path.read_text() == "working\n" for path in runs.glob("*/agent/stdout.txt")))
         (line,) = steelyard("runs", "--runs", runs, "--json").lines
         assert (line["state"], line["phase"]) == ("running", "agent")
@@ -92,7 +95,7 @@ def test_a_run_whose_command_was_killed_is_shown_as_interrupted(
     steelyard: Steelyard, author: Author, tmp_path: Path, cache: Path
 ) -> None:
     runs = tmp_path / "runs"
-    words = ("run", author.write(), "--agent", f"command:{WAITS}", "--out", runs)
+    words = ("run", author.write(budget=PATIENT), "--agent", f"command:{WAITS}", "--out", runs)
     with started(tmp_path, cache, *words) as process:
         wait_for(lambda: any(path.read_text() == "working\n" for path in runs.glob("*/agent/stdout.txt")))
         process.kill()
@@ -105,7 +108,7 @@ def test_logs_follow_until_the_run_ends(
 ) -> None:
     runs = tmp_path / "runs"
     slow = "command:for i in 1 2 3; do echo line $i; sleep 0.3; done"
-    with started(tmp_path, cache, "run", author.write(), "--agent", slow, "--out", runs):
+    with started(tmp_path, cache, "run", author.write(budget=PATIENT), "--agent", slow, "--out", runs):
         wait_for(lambda: bool(list(runs.glob("*/agent/stdout.txt"))))
         followed = steelyard("logs", "last", "-f", "--runs", runs)
     assert (followed.code, followed.out) == (0, "line 1\nline 2\nline 3\n"), followed.err
@@ -130,7 +133,7 @@ def test_a_terminal_shows_each_running_trial_with_its_phase(
             seen.extend(os.read(controller, 1 << 16))
         return text in seen
 
-    words = ("run", author.write(), "--agent", f"command:{WAITS}", "--agent", "noop")
+    words = ("run", author.write(budget=PATIENT), "--agent", f"command:{WAITS}", "--agent", "noop")
     with started(tmp_path, cache, *words, stdout=terminal, stderr=terminal):
         wait_for(lambda: shows(b"0 of 2 done") and shows(b"agent"))
         wait_for(lambda: shows(b"command:echo"))
@@ -143,6 +146,16 @@ def test_with_json_a_terminal_or_pipe_gets_result_lines_alone(steelyard: Steelya
     assert [line["agent"] for line in said.lines] == ["noop", "reference"]
 
 
+@pytest.fixture(scope="module")
+def two_runs(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of `noop` and, after it, one of `reference`."""
+    folder = tmp_path_factory.mktemp("two-runs")
+    contract = Author(folder).write()
+    for agent in ("noop", "reference"):
+        run_command("run", contract, "--agent", agent, cwd=folder, env={"STEELYARD_CACHE": str(cache)})
+    return folder
+
+
 @pytest.mark.parametrize(
     ("option", "value", "agents"),
     [
@@ -150,23 +163,18 @@ def test_with_json_a_terminal_or_pipe_gets_result_lines_alone(steelyard: Steelya
         ("--verdict", "fail", ["noop"]),
         ("--contract", "none-such", []),
         ("--last", "1", ["reference"]),
-        ("--since", "1h", ["noop", "reference"]),
+        ("--since", "9h", ["noop", "reference"]),
     ],
 )
 def test_runs_lists_what_was_asked_for(
-    steelyard: Steelyard, author: Author, option: str, value: str, agents: list[str]
+    steelyard: Steelyard, two_runs: Path, option: str, value: str, agents: list[str]
 ) -> None:
-    contract = author.write()
-    for agent in ("noop", "reference"):
-        steelyard("run", contract, "--agent", agent)
-    assert [line["agent"] for line in steelyard("runs", option, value, "--json").lines] == agents
+    listed = steelyard("runs", option, value, "--json", cwd=two_runs).lines
+    assert [line["agent"] for line in listed] == agents
 
 
-def test_show_last_shows_the_newest_run(steelyard: Steelyard, author: Author) -> None:
-    contract = author.write()
-    for agent in ("noop", "reference"):
-        steelyard("run", contract, "--agent", agent)
-    assert "agent reference" in steelyard("show", "last").out
+def test_show_last_shows_the_newest_run(steelyard: Steelyard, two_runs: Path) -> None:
+    assert "agent reference" in steelyard("show", "last", cwd=two_runs).out
 
 
 def test_no_trial_starts_after_the_failures_that_were_allowed(steelyard: Steelyard, author: Author) -> None:

@@ -135,7 +135,8 @@ def test_a_study_that_was_stopped_is_resumed_without_a_second_run_of_anything(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    while len(list(runs.glob("*/report.json"))) < 2 or not _is_working(runs):
+    # A trial has ended when its run is graded, which is after its report was written.
+    while len(list(runs.glob("*/gradings/*.json"))) < 2 or not _is_working(runs):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from contract_folders import Git, Writer
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_catalogue import SMALL
 
@@ -248,7 +248,7 @@ def test_the_digest_does_not_depend_on_who_runs_it(full: Writer, monkeypatch: py
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20).filter(str.strip)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     brief=TEXT,
     env=st.dictionaries(st.from_regex(r"\A[A-Z]{1,4}\Z"), TEXT, max_size=3),

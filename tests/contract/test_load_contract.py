@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from contract_folders import Git, Writer
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from small_catalogue import SMALL, AllowedPaths, Command
 
@@ -428,7 +428,6 @@ KEYS = [
 ]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), ANYTHING, max_size=6))
 def test_no_contract_is_so_wrong_that_it_crashes_the_loader(writer: Writer, data: dict[str, Any]) -> None:
     writer.text(yaml.safe_dump(data))

@@ -84,7 +84,7 @@ def test_a_patch_that_git_made_gives_what_git_had(name: str, tmp_path: Path) -> 
     assert applied(git_diff(tmp_path / "g", BEFORE, AFTER[name]), BEFORE) == AFTER[name]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     before=st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n"]), max_size=30),
     after=st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n"]), min_size=1, max_size=30),

@@ -7,11 +7,9 @@ reader's own. `NOT_RUN` names the commands that no test can run, each with its r
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import NamedTuple
 
 import yaml
 
+from command_line import run_command
 from offline_pytest import pytest_archive
 
 ROOT = Path(__file__).parents[2]
@@ -73,13 +72,7 @@ class Stage:
 
 def steelyard(folder: Path, *arguments: str) -> None:
     """A command that the reader ran before."""
-    subprocess.run(
-        [sys.executable, "-m", "steelyard", *arguments],
-        cwd=folder,
-        env={**os.environ, "STEELYARD_CACHE": str(folder / "cache")},
-        check=False,
-        capture_output=True,
-    )
+    run_command(*arguments, cwd=folder, env={"STEELYARD_CACHE": str(folder / "cache")})
 
 
 def git_repository(folder: Path) -> str:

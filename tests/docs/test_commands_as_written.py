@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from stages import PAGES, ROOT, STAGES, commands, reason_not_to_run, steelyard, with_pytest
+
+from command_socket import served_command
 
 RUNNABLE = [
     str(page.relative_to(ROOT))
@@ -23,12 +24,19 @@ HARBOR = re.compile(
 )  # needs an image, which no test may fetch: exit code 3 is right
 
 
+@pytest.fixture(scope="module")
+def programs() -> Iterator[Path]:
+    """A folder with the command `steelyard` of the interpreter that runs this test."""
+    with served_command() as folder:
+        yield folder
+
+
 def test_every_page_with_commands_has_a_stage() -> None:
     assert set(RUNNABLE) == set(STAGES) | OWN
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_the_commands_of_a_page_work_as_written(name: str, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_work_as_written(name: str, tmp_path: Path, programs: Path) -> None:
     stage = STAGES[name]
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     stage.prepare(tmp_path)
@@ -36,21 +44,22 @@ def test_the_commands_of_a_page_work_as_written(name: str, tmp_path: Path) -> No
         steelyard(tmp_path, "run", "examples/python-discount", "--agent", "reference", "--no-judge")
     for command in commands(ROOT / name):
         if reason_not_to_run(command) is None:
-            run(command, stage.words, tmp_path)
+            run(command, stage.words, tmp_path, programs)
 
 
-def test_the_tutorial_with_pytest_accepts_its_reference_and_no_empty_change(tmp_path: Path) -> None:
+def test_the_tutorial_with_pytest_accepts_its_reference_and_no_empty_change(
+    tmp_path: Path, programs: Path
+) -> None:
     with_pytest(tmp_path)
-    assert "as expected" in run("steelyard check my-contract --reference", {}, tmp_path)
+    assert "as expected" in run("steelyard check my-contract --reference", {}, tmp_path, programs)
 
 
-def run(command: str, words: Mapping[str, str], folder: Path) -> str:
+def run(command: str, words: Mapping[str, str], folder: Path, programs: Path) -> str:
     line = command
     for word, value in words.items():
         line = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", value, line)
-    programs = f"{_command(folder)}:{os.environ['PATH']}"
     variables = {
-        "PATH": programs,
+        "PATH": f"{programs}:{os.environ['PATH']}",
         "STEELYARD_CACHE": str(folder / "cache"),
         "STEELYARD_JUDGE": "off",
         "MY_KEY": "k" * 20,
@@ -68,12 +77,3 @@ def run(command: str, words: Mapping[str, str], folder: Path) -> str:
     assert done.returncode in accepted, f"{line}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr
     return done.stdout
-
-
-def _command(folder: Path) -> Path:
-    """A folder with the command `steelyard` of the interpreter that runs this test."""
-    programs = folder / "programs"
-    programs.mkdir(exist_ok=True)
-    (programs / "steelyard").write_text(f'#!/bin/sh\nexec {sys.executable} -m steelyard "$@"\n')
-    (programs / "steelyard").chmod(0o755)
-    return programs

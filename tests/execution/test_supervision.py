@@ -31,7 +31,7 @@ from steelyard.study.verify_record import record_breaks
 SANDBOXES = ["bubblewrap", "docker"]
 LIMITS = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64, "processes": 64}
 Run = Callable[..., Record]
-BRIEF_S = 4.0  # more than the script needs, and less than its pause
+BRIEF_S = 12.0  # more than the script needs, and less than its pause
 
 
 @dataclass(frozen=True)

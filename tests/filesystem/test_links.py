@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.filesystem.links import bad_links
@@ -43,7 +43,6 @@ def test_a_link_out_or_round_is_named_with_its_reason(target: str, why: str) -> 
     assert ("a", why) in bad_links(entries)
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["a", "b", "d/a", "d/b", "d/e/a"]),

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.errors import OperatorFault
@@ -48,7 +48,6 @@ def test_what_is_missing_is_said(labelled: list[Labelled], why: str) -> None:
     assert any(why in reason for reason in found.missing)
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([PASSES, FAILS, LET_THROUGH, REFUSED, LOST]), max_size=200))
 def test_every_label_is_counted_once(labelled: list[Labelled]) -> None:
     found = calibrated(labelled)

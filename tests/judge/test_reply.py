@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard.gateway.scripted import FAIL, PASS
@@ -103,7 +103,6 @@ def test_what_is_no_score_between_nothing_and_one_is_refused(score: str) -> None
         read_reply(f'{{"score": {score}, "reasoning": "good"}}', Score)
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(codec=None)))
 def test_no_text_makes_the_reader_raise_anything_else(text: str) -> None:
     with pytest.raises(Unreadable):
@@ -119,7 +118,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from([*GOOD, "extra"]), JSON, st.sampled_from([GOOD, BAD]))
 def test_one_thing_set_to_anything_gives_an_answer_or_a_reason(
     name: str, value: Any, base: dict[str, Any]
@@ -132,7 +130,6 @@ def test_one_thing_set_to_anything_gives_an_answer_or_a_reason(
     assert all(type(score) is int and 1 <= score <= 5 for score in answer.scores.model_dump().values())
 
 
-@settings(deadline=None)
 @example("half of a \ud83d")
 @given(st.text(st.characters(codec=None), min_size=1, max_size=500))
 def test_whatever_the_reasoning_is_it_is_read(reasoning: str) -> None:

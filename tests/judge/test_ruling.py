@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.judge.judgement import RUBRIC, Judgement, Opinion, rule
@@ -38,7 +38,6 @@ def test_a_jury_rules(jury: list[Opinion], verdict: str) -> None:
     assert found.verdict + " split" * found.split == verdict
 
 
-@settings(deadline=None)
 @given(JURIES.flatmap(lambda jury: st.tuples(st.just(jury), st.permutations(jury))))
 def test_it_does_not_matter_who_speaks_first(juries: tuple[list[Opinion], list[Opinion]]) -> None:
     one, other = map(rule, juries)
@@ -46,14 +45,12 @@ def test_it_does_not_matter_who_speaks_first(juries: tuple[list[Opinion], list[O
     assert dict(one.scores) == pytest.approx(dict(other.scores))
 
 
-@settings(deadline=None)
 @given(JURIES)
 def test_a_manipulated_judge_does_not_make_a_run_pass(jury: list[Opinion]) -> None:
     if rule(jury).verdict != "PASS":
         assert rule([*jury, STEERED]).verdict != "PASS"
 
 
-@settings(deadline=None)
 @given(JURIES)
 def test_a_ruling_has_a_reason_in_one_line_and_can_be_read_back(jury: list[Opinion]) -> None:
     found = rule(jury)

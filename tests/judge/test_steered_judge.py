@@ -9,7 +9,7 @@ from dataclasses import replace
 import orjson
 import pytest
 from court import Sits
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.gateway.scripted import FAIL, PASS
@@ -44,7 +44,6 @@ def told_everywhere(text: str, kind: Kind = "run") -> JudgeInput:
     )
 
 
-@settings(deadline=None)
 @given(ANY, st.sampled_from(["run", "session", "answer"]))
 def test_nothing_that_an_agent_writes_stands_outside_of_the_fence(text: str, kind: Kind) -> None:
     chance = Chance()
@@ -151,7 +150,6 @@ def test_the_rules_come_again_after_the_evidence(court: Sits) -> None:
     assert here.asked[0].rstrip().endswith("answer with the one JSON object.")
 
 
-@settings(deadline=None)
 @given(ANY)
 def test_everything_in_a_visible_text_can_be_seen(text: str) -> None:
     seen = visible(text)
@@ -177,7 +175,6 @@ def test_only_what_cannot_be_seen_is_written_out(text: str, seen: str) -> None:
     assert visible(text) == seen
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(codec=None), max_size=2000), st.integers(0, 200))
 def test_what_is_clipped_fits_and_says_so(text: str, most: int) -> None:
     short = clipped(text, most)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from left_behind import await_death, groups_of, temporary
 
-from authoring import Author
+from authoring import PATIENT, Author
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.filesystem.contents import CONTENTS
 from steelyard.sandboxes.limits.watch_usage import descendants
@@ -25,14 +25,15 @@ ENVIRONMENT = {"memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 4096, "
 
 @pytest.fixture
 def line(author: Author, tmp_path: Path) -> list[str]:
-    contract = author.write(environment=ENVIRONMENT, oracle={"checks": [{"id": "quick", "cmd": "true"}]})
+    oracle = {"checks": [{"id": "quick", "cmd": "true"}]}
+    contract = author.write(environment=ENVIRONMENT, oracle=oracle, budget=PATIENT)
     agents = ("--agent", "noop", "--agent", "command:echo > begun; sleep 3000")
     return [sys.executable, "-m", "steelyard", "run", str(contract), *agents, "--out", str(tmp_path / "runs")]
 
 
 def await_agent(runs: Path) -> None:
     """Until the first trial has its report and the second one's agent works."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
         found = find_runs(runs)
         reported = any(run.file("report.json").exists() for run in found)

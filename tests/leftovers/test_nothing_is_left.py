@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from left_behind import await_death, groups_of, mounts, temporary
 
-from authoring import Author
+from authoring import PATIENT, Author
 from steelyard.evidence.evidence import load_evidence
 from steelyard.evidence.folder.folder import find_runs
 from steelyard.evidence.folder.gradings import read_gradings
@@ -29,7 +29,7 @@ KILLS = 50  # `make soak` kills a thousand times
 
 @pytest.fixture
 def contract(author: Author) -> Path:
-    folder: Path = author.write(oracle={"checks": [{"id": "quick", "cmd": "true"}]})
+    folder: Path = author.write(oracle={"checks": [{"id": "quick", "cmd": "true"}]}, budget=PATIENT)
     return folder
 
 

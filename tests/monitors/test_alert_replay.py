@@ -59,7 +59,7 @@ STEPS: list[Step] = [
 
 
 @given(st.lists(st.sampled_from(STEPS), max_size=40), st.sampled_from([0.01, 1.0, 20.0]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_replaying_any_log_gives_byte_identical_alerts(steps: list[Step], every_s: float) -> None:
     manifest, log = watched([ENTER, *steps], policy=POLICY, budget=BUDGET, every_s=every_s)
     replay = replay_alerts(manifest, log)

@@ -36,7 +36,6 @@ def test_where_only_one_answer_was_ever_given_nothing_is_known(table: Table) -> 
     assert cohens_kappa(table) == (None, -1.0, 1.0)
 
 
-@settings(deadline=None)
 @given(TABLES)
 def test_the_interval_holds_kappa_and_stays_in_range(table: Table) -> None:
     kappa, low, high = cohens_kappa(table)
@@ -45,7 +44,6 @@ def test_the_interval_holds_kappa_and_stays_in_range(table: Table) -> None:
         assert low - 1e-9 <= kappa <= high + 1e-9
 
 
-@settings(deadline=None)
 @given(TABLES)
 def test_it_does_not_matter_who_is_asked_first_or_what_is_called_yes(table: Table) -> None:
     a, b, c, d = table
@@ -56,7 +54,6 @@ def test_it_does_not_matter_who_is_asked_first_or_what_is_called_yes(table: Tabl
         )
 
 
-@settings(deadline=None)
 @given(COUNTS, COUNTS, COUNTS, COUNTS)
 def test_answers_that_have_nothing_to_do_with_each_other_agree_by_chance_alone(
     a: int, b: int, c: int, d: int
@@ -94,7 +91,7 @@ def test_perfect_agreement_has_alpha_1_and_the_same_seed_the_same_interval() -> 
     assert krippendorff_alpha(mixed) == krippendorff_alpha(mixed)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "c", None]), max_size=4), max_size=30))
 def test_alpha_is_never_above_1_and_lies_in_its_interval(units: list[list[str | None]]) -> None:
     found = krippendorff_alpha(units, resamples=50)

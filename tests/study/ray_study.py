@@ -11,14 +11,37 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+from ray._private import services
 from ray.cluster_utils import Cluster
+
+PATIENCE_S = 600.0  # a busy machine is no failure
+
+
+def wait_for_nodes_patiently() -> None:
+    """Ray waits 30 seconds for the start of a node, and no option changes that."""
+    get_node: Any = services.get_node
+
+    def patient_get_node(gcs_address: str, node_id: str) -> Any:
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return get_node(gcs_address, node_id)
+            except RuntimeError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.2)
+
+    services.get_node = patient_get_node
 
 
 def main(study: str, runs: str, second: str, *options: str) -> None:
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    cluster.wait_for_nodes()
+    wait_for_nodes_patiently()
+    cluster = Cluster()
+    cluster.add_node(wait=False, num_cpus=0, include_dashboard=False)
+    nodes = [cluster.add_node(wait=False, num_cpus=1) for _ in range(2)]
+    cluster.wait_for_nodes(PATIENCE_S)
     command = [sys.executable, "-m", "steelyard", "study", "run"]
     on_cluster = ["--engine", "ray", "--ray-address", cluster.address]
     process = subprocess.Popen([*command, study, "--runs", runs, "--no-judge", *on_cluster])

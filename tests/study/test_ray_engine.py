@@ -20,7 +20,13 @@ from authoring import Author, Steelyard
 from steelyard.gateway.scripted import PASS, ScriptedModel, environment, serving
 
 # A busy machine takes minutes to start a cluster.
-RAY = {"RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_raylet_start_wait_time_s": "600"}
+RAY = {
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_raylet_start_wait_time_s": "600",
+    "RAY_worker_register_timeout_seconds": "600",
+    "RAY_health_check_timeout_ms": "60000",
+}
 LIMITS = {"cpu": 1, "memory_mb": {"guaranteed": 64, "limit": 512}, "disk_mb": 64}
 
 

@@ -5,6 +5,7 @@ Other packages add theirs through the entry point group `steelyard.graders`.
 
 from __future__ import annotations
 
+import functools
 from importlib.metadata import EntryPoint, entry_points
 
 from steelyard.contract.catalogue import Catalogue
@@ -57,6 +58,7 @@ PLANNED: frozenset[str] = frozenset()
 CATALOGUE = Catalogue({grader.TYPE: grader for grader in BUILT_IN}, PLANNED)
 
 
+@functools.cache  # it reads the metadata of every installed package
 def installed_catalogue() -> Catalogue:
     """The built-in types and those that other installed packages bring; a built-in name cannot be taken over."""
     others = {point.name: loaded_type(point) for point in entry_points(group="steelyard.graders")}

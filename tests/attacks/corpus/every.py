@@ -54,6 +54,8 @@ _IN_CONTAINERS = frozenset(
         *("K23", "K26", "K30"),  # honest trees and processes that a capture must survive
     }
 )
+# Of those with a split: its candidate and its tests are in two containers, whatever the case does in one of them.
+_SPLIT_IN_CONTAINERS = frozenset({"B02", "B44", "B49", "B52", "N01", "X02", "K01", "K41"})
 # With a split there is no test runner in the process that these cases patch, and the files that these look-alikes
 # change reach the bench as they do with a twin.
 _NOT_IN_SPLIT = frozenset(
@@ -66,8 +68,8 @@ _NOT_IN_SPLIT = frozenset(
 )
 
 
-def is_tried_in_containers(case: Case) -> bool:
-    return case.id in _IN_CONTAINERS
+def is_tried_in_containers(case: Case, *, is_split: bool = False) -> bool:
+    return case.id in (_SPLIT_IN_CONTAINERS if is_split else _IN_CONTAINERS)
 
 
 def is_tried_in_split(case: Case) -> bool:

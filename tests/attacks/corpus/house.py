@@ -29,7 +29,7 @@ Line = dict[str, Any]
 Kind = Literal["bubblewrap", "docker"]
 
 GUARD = '[ "$(hostname)" = sandbox ] && [ "$(pwd)" = /workspace ] && [ "$(id -u)" = 1000 ] || exit 97\n'
-NAIVE_S = 8.0
+NAIVE_S = 30.0  # for a machine that is busy; few cases hang
 SECRET = "sk-of-the-operator-77ab"  # noqa: S105  # a canary: in the environment of the controller
 
 

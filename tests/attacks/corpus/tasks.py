@@ -133,7 +133,7 @@ COMMON: dict[str, Any] = {
     "build": "none",
     "budget": {"wall_s": 90, "headroom": {"wall_s": 45}},
 }
-TIMEOUT_S = 20
+TIMEOUT_S = 30
 
 
 @dataclass(frozen=True)

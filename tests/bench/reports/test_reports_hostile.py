@@ -64,14 +64,14 @@ def read(parse: Parse, data: bytes) -> None:
 
 
 @each_parser
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(parse: Parse, data: bytes) -> None:
     read(parse, data)
 
 
 @each_parser
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_damaged_report_is_read_or_refused(parse: Parse, data: st.DataObject) -> None:
     sample = data.draw(st.sampled_from(SAMPLES))
@@ -103,7 +103,7 @@ def replaced(value: Any, place: int, new: Any) -> tuple[Any, int]:
     ("parse", "name"),
     [(parse_jest, "jest"), (parse_jest, "vitest"), (parse_mocha, "mocha"), (parse_rspec, "rspec")],
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(place=st.integers(0, 200), new=json_values)
 def test_any_value_in_the_place_of_another_is_read_or_refused(
     parse: Parse, name: str, place: int, new: Any
@@ -112,7 +112,7 @@ def test_any_value_in_the_place_of_another_is_read_or_refused(
     read(parse, json.dumps(report).encode())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=st.lists(
         st.dictionaries(st.sampled_from(["Action", "Package", "Test", "Output"]), json_values), max_size=5
@@ -122,7 +122,7 @@ def test_any_events_of_go_are_read_or_refused(rows: list[dict[str, Any]]) -> Non
     read(parse_go, "\n".join(map(json.dumps, rows)).encode())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     rows=st.lists(
         st.dictionaries(
@@ -139,7 +139,7 @@ def test_any_events_of_libtest_are_read_or_refused(rows: list[dict[str, Any]]) -
 CHILD = {"passed": "", "failed": "<failure/>", "error": "<error/>", "skipped": "<skipped/>"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tests=st.lists(st.tuples(names, names, st.sampled_from(sorted(CHILD))), min_size=1, max_size=8))
 def test_what_is_written_as_junit_is_read_back(tests: list[tuple[str, str, str]]) -> None:
     cases = "".join(
@@ -154,7 +154,7 @@ def test_what_is_written_as_junit_is_read_back(tests: list[tuple[str, str, str]]
         assert " ".join(name.split())[-10:] in " ".join(id_.split())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(outcomes=st.lists(st.sampled_from(["passed", "failed", "skipped"]), min_size=1, max_size=20))
 def test_what_is_written_as_tap_is_read_back(outcomes: list[str]) -> None:
     words = {"passed": "ok", "failed": "not ok", "skipped": "ok"}
@@ -166,7 +166,7 @@ def test_what_is_written_as_tap_is_read_back(outcomes: list[str]) -> None:
     assert [one.outcome for one in parse_tap(text.encode())] == outcomes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(outcomes=st.lists(st.sampled_from(["pass", "fail", "skip"]), min_size=1, max_size=20))
 def test_what_is_written_as_events_of_go_is_read_back(outcomes: list[str]) -> None:
     rows: list[dict[str, str]] = []
@@ -178,7 +178,7 @@ def test_what_is_written_as_events_of_go_is_read_back(outcomes: list[str]) -> No
     assert [one.outcome for one in results] == [named[outcome] for outcome in outcomes]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cut=st.integers(0, 2000))
 def test_a_json_report_that_was_cut_off_is_never_a_pass(cut: int) -> None:
     whole = (REPORTS / "mocha.json").read_bytes().rstrip()

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.bench.transfer.link_targets import led_to, shows_hidden
@@ -16,7 +16,7 @@ PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 TARGETS = st.lists(st.sampled_from(["a", "b", "c", "..", "."]), min_size=1, max_size=5).map("/".join)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 @given(links=st.dictionaries(PATHS, TARGETS, max_size=5), path=PATHS)
 def test_a_path_leads_where_the_kernel_says(
     tmp_path_factory: pytest.TempPathFactory, links: dict[str, str], path: str

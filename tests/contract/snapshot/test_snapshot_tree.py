@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.contract.model import Repository
@@ -186,7 +186,7 @@ def test_two_things_of_one_name_are_refused(tmp_path: Path, items: list[Item]) -
 NAMES = st.text("abc.é ", min_size=1, max_size=4).filter(lambda name: name not in {".", ".."})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.dictionaries(NAMES, st.dictionaries(NAMES, st.binary(max_size=20), max_size=3), max_size=4))
 def test_what_is_written_is_what_was_hashed(
     tmp_path_factory: pytest.TempPathFactory, tree: dict[str, dict[str, bytes]]

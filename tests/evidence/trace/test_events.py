@@ -62,7 +62,7 @@ def test_a_line_has_sorted_keys_with_its_hash_last_over_the_bytes_before_it(
     assert event["seq"] == 4
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_any_changed_byte_is_found_at_its_line(
     tmp_path_factory: pytest.TempPathFactory, written: tuple[list[bytes], str], data: st.DataObject
@@ -76,7 +76,6 @@ def test_any_changed_byte_is_found_at_its_line(
 
 
 @given(one=st.integers(0, LINES - 1), other=st.integers(0, LINES - 1))
-@settings(deadline=None)
 def test_any_two_swapped_lines_are_found_at_the_first(
     tmp_path_factory: pytest.TempPathFactory, written: tuple[list[bytes], str], one: int, other: int
 ) -> None:
@@ -100,7 +99,6 @@ def test_any_repeated_line_is_found(tmp_path: Path, written: tuple[list[bytes], 
 
 
 @given(cut=st.integers(1, 3000))
-@settings(deadline=None)
 def test_any_cut_tail_is_found(
     tmp_path_factory: pytest.TempPathFactory, written: tuple[list[bytes], str], cut: int
 ) -> None:
@@ -175,7 +173,6 @@ json_values = st.recursive(
 
 
 @given(payload=st.dictionaries(st.text(), json_values))
-@settings(deadline=None)
 def test_any_payload_is_read_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, payload: dict[str, Any]
 ) -> None:

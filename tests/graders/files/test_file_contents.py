@@ -176,7 +176,7 @@ def test_names_of_any_bytes_are_searched(tmp_path: Path) -> None:
     assert search(["word"], [tmp_path / "\udcff"]).found[0].line == 1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     texts=st.lists(st.binary(max_size=60), max_size=4), word=st.text(alphabet="ab\n", min_size=1, max_size=3)
 )

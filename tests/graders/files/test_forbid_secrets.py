@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from cases import case, link
 from changes import edited
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.contract.catalogue import GraderEntry
@@ -220,7 +220,7 @@ def test_a_finding_asks_for_a_look_and_fails_no_gate_by_itself(tmp_path: Path) -
     assert {finding.severity for finding in grade.findings} == {"warning"}
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50)
 @given(before=st.binary(max_size=200), after=st.binary(max_size=200))
 def test_any_bytes_get_a_grade(before: bytes, after: bytes, tmp_path: Path) -> None:
     assert ForbidSecrets().grade(edited(tmp_path, {"a": before}, {"a": after})).outcome == "pass"

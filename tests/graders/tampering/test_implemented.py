@@ -108,7 +108,7 @@ def test_the_name_of_what_was_written_is_safe_to_print(tmp_path: Path) -> None:
 CODE = st.text(alphabet="abx=+-*()[]{}:,.#'\"\\\n\t \x00é;/<>!&|rtun0", max_size=120)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ending=st.sampled_from(sorted(BY_ENDING)), old=CODE, new=CODE)
 def test_no_text_breaks_the_comparison(ending: str, old: str, new: str) -> None:
     trees = [parse(text.encode(), BY_ENDING[ending]) for text in (old, new)]
@@ -119,7 +119,7 @@ def test_no_text_breaks_the_comparison(ending: str, old: str, new: str) -> None:
         assert real_change(one, one) is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     comments=st.lists(st.tuples(st.sampled_from(REAL_PY.splitlines()), st.integers(0, 15)), max_size=5),
 )

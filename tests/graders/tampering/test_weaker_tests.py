@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from changes import edited
 from honest import HONEST, Honest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from neutralised import LOOK_ALIKES, NEUTRALISED
 from skipped import NOT_SKIPPED, SKIPPED, NotSkipped
@@ -21,7 +21,7 @@ WEAKENED_BY_NAME = {pair.name: pair for pair in WEAKENED}
 NEUTRALISED_BY_NAME = {pair.name: pair for pair in NEUTRALISED}
 SKIPPED_BY_NAME = {pair.name: pair for pair in SKIPPED}
 IN_ONE_FILE = [pair for pair in HONEST if list(pair.before) == list(pair.after)]
-SLOW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(max_examples=30)
 
 
 @pytest.mark.parametrize("name", WEAKENED_BY_NAME)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.evidence.change.importer import import_folder
@@ -115,7 +115,7 @@ KINDS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(st.lists(st.tuples(NAMES, KINDS, NAMES), max_size=12))
 def test_no_tar_writes_outside_its_folder(
     tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[str, bytes, str]]

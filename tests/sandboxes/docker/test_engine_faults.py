@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_engine import OwnEngine, dockerd, eventually, own_engine
+from own_engine import PATIENCE_S, OwnEngine, dockerd, eventually, own_engine
 
-from authoring import FIX, Author, Said, Steelyard
+from authoring import FIX, PATIENT, Author, Said, Steelyard
 from steelyard.sandboxes.base import Command, Limits, SandboxSpec
 from steelyard.sandboxes.docker.backend import DockerBackend
 
@@ -44,7 +44,8 @@ class Operator:
     pool: ThreadPoolExecutor
 
     def contract(self, files: Mapping[str, str] | None = None, **keys: Any) -> Path:
-        written: Path = self.author.write(files, **{"environment": {**SMALL, "image": self.image}, **keys})
+        defaults = {"environment": {**SMALL, "image": self.image}, "budget": PATIENT}
+        written: Path = self.author.write(files, **{**defaults, **keys})
         return written
 
     def run(self, contract: Path, agent: str) -> Said:
@@ -62,7 +63,7 @@ class Operator:
         running = self.begin(contract, agent, until)
         self.own.kill()
         try:
-            return running.result(60)
+            return running.result(PATIENCE_S)
         finally:
             self.own.start()
 
@@ -135,7 +136,7 @@ def test_an_engine_that_runs_out_of_room_under_the_agent(operator: Operator) -> 
     agent = "while echo 1 > x; do sleep 0.49; done; exit 1"
     running = operator.begin(operator.contract(), agent, until="sleep 0.49")
     with operator.own.full():
-        said = running.result(60)
+        said = running.result(PATIENCE_S)
     folder = operator.check_invalid(said)
     assert "the disk of the container engine is full; free some" in (folder / "events.jsonl").read_text()
 

@@ -43,7 +43,7 @@ class Talk:
 
     def ask(self, text: str) -> str:
         self.feed.write(f"{text}\n".encode())
-        return self._lines.get(timeout=30).decode()
+        return self._lines.get(timeout=300).decode()
 
 
 @pytest.fixture

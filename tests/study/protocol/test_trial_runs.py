@@ -1,0 +1,80 @@
+"""Which run of a trial is its result, and what becomes of a trial without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from steelyard.contract.contract import Contract
+from steelyard.plan.trial import Trial
+from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
+from steelyard.study.protocol.progress import TrialRuns, is_final
+
+ATTEMPTS = 2
+
+
+@pytest.fixture
+def runs(contract: Callable[..., Contract]) -> Callable[..., TrialRuns]:
+    made = contract()
+
+    def of(*entries: Entry) -> TrialRuns:
+        return TrialRuns(Trial(made, "noop"), list(entries))
+
+    return of
+
+
+def entry(run: str, state: str, termination: str = "completed") -> Entry:
+    return Entry(run, state, termination=termination)
+
+
+@pytest.mark.parametrize("state", ["pass", "fail", "error"])
+@pytest.mark.parametrize("termination", ["completed", "agent_crash", "wall_time"])
+def test_a_graded_run_is_final_however_its_agent_ended(state: str, termination: str) -> None:
+    assert is_final(entry("a", state, termination))
+
+
+@pytest.mark.parametrize("state", [RUNNING, PAUSED, INTERRUPTED, NOT_GRADED, ALTERED])
+def test_a_run_without_a_grading_that_can_be_believed_is_not_final(state: str) -> None:
+    assert not is_final(entry("a", state))
+
+
+@pytest.mark.parametrize("termination", ["operator", "infrastructure"])
+def test_a_run_that_the_operator_or_the_machine_ended_is_not_final(termination: str) -> None:
+    assert not is_final(entry("a", "invalid", termination))
+
+
+def test_the_first_final_run_counts_and_no_later_one(runs: Callable[..., TrialRuns]) -> None:
+    made = runs(
+        entry("a", "invalid", "infrastructure"),
+        entry("b", "fail"),
+        entry("c", "pass"),
+    )
+    assert made.final is not None
+    assert made.final.run == "b"
+
+
+@pytest.mark.parametrize(
+    ("entries", "fate"),
+    [
+        ([], "waiting"),
+        ([entry("a", INTERRUPTED)], "waiting"),
+        ([entry("a", "invalid", "infrastructure")], "waiting"),
+        ([entry("a", "invalid", "infrastructure"), entry("b", "invalid", "infrastructure")], "invalid"),
+        ([entry("a", "invalid", "operator"), entry("b", "invalid", "operator")], "waiting"),
+        ([entry("a", RUNNING)], "running"),
+        ([entry("a", INTERRUPTED), entry("b", PAUSED)], "running"),
+        (
+            [
+                entry("a", "invalid", "infrastructure"),
+                entry("b", "invalid", "infrastructure"),
+                entry("c", "pass"),
+            ],
+            "finished",
+        ),
+    ],
+)
+def test_the_fate_of_a_trial_follows_from_its_runs(
+    entries: list[Entry], fate: str, runs: Callable[..., TrialRuns]
+) -> None:
+    assert runs(*entries).fate(ATTEMPTS) == fate
