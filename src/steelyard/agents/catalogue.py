@@ -10,13 +10,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.agents import data, replay, step_solutions
 from steelyard.agents.base import Agent
 from steelyard.agents.clients.catalogue import CLIENTS, client_agent
 from steelyard.agents.configured import configured
-from steelyard.agents.data import Noop, Patch, Reference, Tree
 from steelyard.agents.process import CommandLine, Script, Solution
-from steelyard.agents.replay import Replay
-from steelyard.agents.step_solutions import StepSolutions
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
 from steelyard.errors import OperatorFault
@@ -24,13 +22,13 @@ from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
 REFERENCE = "reference"
 BUILT_IN: dict[str, Callable[[str], Agent]] = {
-    "noop": lambda _: Noop(),
-    REFERENCE: lambda _: Reference(),
+    "noop": lambda _: data.Noop(),
+    REFERENCE: lambda _: data.Reference(),
     "script": lambda arg: Script(Path(arg)),
     "command": CommandLine,
-    "patch": lambda arg: Patch(Path(arg)),
-    "tree": lambda arg: Tree(Path(arg)),
-    "replay": lambda arg: Replay(Path(arg)),
+    "patch": lambda arg: data.Patch(Path(arg)),
+    "tree": lambda arg: data.Tree(Path(arg)),
+    "replay": lambda arg: replay.Replay(Path(arg)),
 }
 
 NEEDED = {
@@ -54,7 +52,7 @@ def _reference(contract: Contract, text: str) -> Agent:
     """The contract's own solution; a patch, or a script that runs in the sandbox."""
     plain, script = find_agent(text), contract.reference_script
     if any(isinstance(step.reference, ScriptReference) for step in contract.steps):
-        return StepSolutions(contract)
+        return step_solutions.StepSolutions(contract)
     return plain if script is None else Solution(contract, script)
 
 

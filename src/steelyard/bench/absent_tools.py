@@ -16,10 +16,10 @@ from typing import assert_never
 
 import orjson
 
+from steelyard.bench import missing_tool
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
-from steelyard.bench.missing_tool import NOT_FOUND
-from steelyard.bench.suite.suite_of_spec import suite_of
-from steelyard.bench.transfer.path_hijacks import is_in_tree
+from steelyard.bench.suite import suite_of_spec
+from steelyard.bench.transfer import path_hijacks
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.base import Command
@@ -85,7 +85,7 @@ def _named(environment: Environment) -> Iterator[tuple[str, str]]:
     """Field -> the program, of each check and grader whose command runs as it is written."""
     contract = environment.contract
     path = environment.path_variable(contract.spec.environment.env)
-    leads_in = bool(path) and any(is_in_tree(folder) for folder in path.split(":"))
+    leads_in = bool(path) and any(path_hijacks.is_in_tree(folder) for folder in path.split(":"))
     if leads_in or contract.spec.environment.scope == "system" or contract.spec.bench == "live":
         return
     for number, entry in enumerate(contract.checks):
@@ -106,12 +106,12 @@ def _named(environment: Environment) -> Iterator[tuple[str, str]]:
 def _program(spec: BenchSpec) -> str:
     match spec:
         case CommandSpec():
-            return "" if spec.expect_exit == NOT_FOUND else first_program(spec.command)
+            return "" if spec.expect_exit == missing_tool.NOT_FOUND else first_program(spec.command)
         case SuiteSpec():
             from steelyard.bench.runners.catalogue import runner_for  # noqa: PLC0415  # only for contracts with tests
 
             # A runner of the bench starts the tests in its own way.
-            by_code = runner_for(suite_of(spec), spec.runner).NAME == "exit_code"
+            by_code = runner_for(suite_of_spec.suite_of(spec), spec.runner).NAME == "exit_code"
             return first_program(spec.command) if by_code else ""
         case VerifierSpec():
             return ""

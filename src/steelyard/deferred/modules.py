@@ -24,7 +24,17 @@ PACKAGE = "steelyard."
 _STATE = "__deferred__"
 # What the import system asks of a module that it has just found.
 _IMPORT_NAMES = frozenset(
-    {"__class__", "__dict__", "__file__", "__loader__", "__name__", "__package__", "__path__", "__spec__", _STATE}
+    {
+        "__class__",
+        "__dict__",
+        "__file__",
+        "__loader__",
+        "__name__",
+        "__package__",
+        "__path__",
+        "__spec__",
+        _STATE,
+    }
 )
 
 
@@ -100,4 +110,4 @@ class _DeferringFinder:
 def defer_modules() -> None:
     """From now on, modules of Steelyard run when they are first used."""
     if _DeferringFinder not in sys.meta_path:
-        sys.meta_path.insert(0, _DeferringFinder)  # type: ignore[arg-type]  # a class with `find_spec`
+        sys.meta_path.insert(0, _DeferringFinder)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.contract.contract import Contract
-from steelyard.evidence.change.size import changed_lines
+from steelyard.evidence.change import size as change_size
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import PATCH
 from steelyard.evidence.trace.chain import Event, read_events
@@ -53,7 +53,9 @@ def _size(contract: Contract, evidence: Evidence) -> ChangeSize | None:
     if quality is None or quality.envelope is None:
         return None
     change = evidence.change
-    return ChangeSize(len(change.file_entries), changed_lines(evidence.folder.file(PATCH), change))
+    return ChangeSize(
+        len(change.file_entries), change_size.changed_lines(evidence.folder.file(PATCH), change)
+    )
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from steelyard.bench.transfer.git_settings import is_git_config, makes_a_repository, runs_programs
 from steelyard.bench.transfer.merged_settings import with_old_settings
-from steelyard.bench.transfer.names.node_names import takes_a_name
+from steelyard.bench.transfer.names import node_names
 from steelyard.bench.transfer.names.node_shadows import NodeShadows
 from steelyard.bench.transfer.names.shadowing import ALONE, Shadows, Surroundings, is_idle
 from steelyard.bench.transfer.steering_parts import MAX_BYTES, PARTS, same_part
@@ -324,7 +324,9 @@ class Steering:
             return False
         if name == "package.json" and b'"exports"' not in new and b'"imports"' not in (old or b""):
             return False
-        return takes_a_name(name, old, new, self._around.installed().packages | _JUDGES | self._packages)
+        return node_names.takes_a_name(
+            name, old, new, self._around.installed().packages | _JUDGES | self._packages
+        )
 
     @cached_property
     def _packages(self) -> frozenset[str]:

@@ -25,8 +25,8 @@ from rich.text import Text
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
+from steelyard.report import progress
 from steelyard.report.plain import one_line
-from steelyard.report.progress import Underway, seconds_left, tally
 from steelyard.report.rows import LEAST, Rows
 from steelyard.report.short_line import short_line
 from steelyard.report.terminal import Columns, footer, print_summary, seconds
@@ -197,7 +197,7 @@ class Reporter:
         ended, of = len(self._counted), self._planned.trials
         head = f"{of} trials" if ended == of else f"{ended} of {of} trials ended"
         took = seconds(time.monotonic() - self._began)
-        return Text(f"{head}: {tally(self._counted) or 'no result'}, in {took}", "bold")
+        return Text(f"{head}: {progress.tally(self._counted) or 'no result'}, in {took}", "bold")
 
     def _underway(self) -> RenderableType:
         with self._lock:
@@ -211,8 +211,10 @@ class Reporter:
     ) -> Text:
         of, now = self._planned.trials, time.monotonic()
         waiting = max(0, of - len(counted) - len(running))
-        left = seconds_left(Underway(took, [now - one.began for one in running], waiting, self._planned.jobs))
-        verdicts = f": {tally(counted)}" if counted else ""
+        left = progress.seconds_left(
+            progress.Underway(took, [now - one.began for one in running], waiting, self._planned.jobs)
+        )
+        verdicts = f": {progress.tally(counted)}" if counted else ""
         parts = [f"{len(counted)} of {of} done{verdicts}", _clock(now - self._began)]
         parts += [f"about {_clock(left)} left"] if left is not None else []
         return Text(", ".join(parts) + (f"  {note}" if note else ""))

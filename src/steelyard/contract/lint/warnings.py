@@ -15,8 +15,7 @@ from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.contract.scaffold import BRIEF
-from steelyard.contract.scaffold.languages import HIDDEN_TESTS
+from steelyard.contract.scaffold import BRIEF, languages
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 
@@ -159,7 +158,7 @@ def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
             if (
                 file is not None
                 and file.mode != "link"
-                and any(_holds(file.path, text) for text in HIDDEN_TESTS)
+                and any(_holds(file.path, text) for text in languages.HIDDEN_TESTS)
             ):
                 at = (*place, "inject", number)
                 yield (

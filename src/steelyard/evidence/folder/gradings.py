@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from steelyard.errors import OperatorFault
+from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.canonical import canonical, has_its_digest
 from steelyard.evidence.folder.folder import (
     CHECKS,
@@ -37,7 +38,6 @@ from steelyard.evidence.folder.folder import (
     RunFolder,
 )
 from steelyard.evidence.folder.numbered import NUMBERED, Series, append_record, numbered_files
-from steelyard.evidence.folder.signature import signature_holds
 from steelyard.filesystem.plain_file import read_plain
 from steelyard.filesystem.tree import shown
 
@@ -207,7 +207,7 @@ def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Pa
         return
     # By the key of the seal, not by one that the grading names itself: a forger has a key too.
     named = {**signature, "public_key": sealed_by["public_key"]} if sealed_by else signature
-    if not signature_holds(canonical(grading), named, public_key):
+    if not signatures.signature_holds(canonical(grading), named, public_key):
         yield "bad signature"
 
 

@@ -18,7 +18,7 @@ from steelyard.errors import InfraFault, LastingFault
 from steelyard.evidence.redact import Secrets
 from steelyard.execution.alerts import stop_for_models
 from steelyard.execution.live_run import LiveRun
-from steelyard.gateway.address import GatewayAddress, draw_key
+from steelyard.gateway import address
 from steelyard.gateway.upstreams import Upstream, upstreams_for
 from steelyard.plan.trial import Trial
 
@@ -30,7 +30,7 @@ def speaks_to_models(agent: Agent) -> bool:
     return bool(agent.resources.providers) and agent.in_sandbox
 
 
-def gateway_address(agent: Agent, environment: Environment) -> GatewayAddress | None:
+def gateway_address(agent: Agent, environment: Environment) -> address.GatewayAddress | None:
     """Where the agent will find its models; None for one that speaks to none."""
     if not speaks_to_models(agent):
         return None
@@ -38,7 +38,7 @@ def gateway_address(agent: Agent, environment: Environment) -> GatewayAddress | 
 
     # A local sandbox has no names of its own.
     host = "127.0.0.1" if environment.sandbox == "local" else THIS_MACHINE
-    return GatewayAddress(host, gateway_server().port, draw_key())
+    return address.GatewayAddress(host, gateway_server().port, address.draw_key())
 
 
 def secrets_of(trial: Trial, agent: Agent) -> Secrets:

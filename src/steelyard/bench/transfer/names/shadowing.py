@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from steelyard.bench.transfer.names.installed import NONE_INSTALLED, InstalledNames, own_names
+from steelyard.bench.transfer.names import installed as installed_packages
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.filesystem.tree import is_within, prefixes
 
@@ -87,7 +87,7 @@ _IDLE = re.compile(_QUIET + _STRING + _QUIET)
 class Surroundings:
     """What is around a change, and has names of its own. `installed` is asked for when it is needed, not before."""
 
-    installed: Callable[[], InstalledNames] = lambda: NONE_INSTALLED
+    installed: Callable[[], installed_packages.InstalledNames] = lambda: installed_packages.NONE_INSTALLED
     brief: str = ""
     roots: frozenset[str] = frozenset()  # where commands start, or have PYTHONPATH lead to
     verifiers: frozenset[str] = frozenset()  # modules that verifiers bring or install by themselves
@@ -144,7 +144,7 @@ class Shadows:
 
     @cached_property
     def _own(self) -> frozenset[str]:
-        return own_names(self._baseline)
+        return installed_packages.own_names(self._baseline)
 
     def helper(self, path: str, *, link: bool) -> str | None:
         """The module of the tests' own in whose place an added path would be imported: `import cases` finds the root
