@@ -61,7 +61,7 @@ BANS = {
 }
 # What `verdict` may know of other rooms: types, nothing that acts.
 VERDICT_KNOWS = (
-    *("steelyard.errors", "steelyard.stats", "steelyard.contract"),
+    *("steelyard.deferred", "steelyard.errors", "steelyard.stats", "steelyard.contract"),
     *("steelyard.evidence.finding", "steelyard.evidence.trace.termination", "steelyard.judge.judgement"),
     *("steelyard.graders.grade", "steelyard.verdict"),
 )
@@ -199,6 +199,7 @@ def test_the_launcher_needs_only_the_standard_library(stem: str) -> None:
     needed = closure(f"steelyard.sandboxes.{stem}")
     assert {target.split(".")[0] for target in needed} <= {*sys.stdlib_module_names, "steelyard"}
     assert {room(target) for target in needed if target in MODULES} <= {
+        "deferred",
         "sandboxes",
         "sandbox_paths",
         "errors",

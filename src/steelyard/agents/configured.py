@@ -12,12 +12,12 @@ import os
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steelyard.agents.base import Agent, AgentResources, Delivery, Session, StageRole, Workplace
 from steelyard.contract.allowed_hosts import check_host
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.blobs import Blobs

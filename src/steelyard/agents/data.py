@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,6 +19,7 @@ from steelyard.agents.base import (
     Workplace,
 )
 from steelyard.bench.apply_patch import apply_patch
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.evidence.change.change import Change, ChangeEntry

@@ -9,7 +9,6 @@ of thousands, is left out if the path changed again later; otherwise it ends the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -25,6 +24,7 @@ from steelyard.agents.base import (
     Workplace,
     ending_of,
 )
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs

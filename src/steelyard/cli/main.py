@@ -155,6 +155,8 @@ def _run(arguments: list[str]) -> int:
 def _import_verb(verb: str) -> ModuleType:
     """The module of a verb. Modules, classes and functions stay until the end: the collector need not look at them."""
     defer_modules()
+    # Plugins of pydantic watch how programs validate; looking for them reads the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.disable()
     try:
         module = importlib.import_module(module_of(verb))

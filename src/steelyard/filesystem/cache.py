@@ -19,10 +19,10 @@ import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 from steelyard.filesystem import remove
 from steelyard.filesystem.contents import check_contents, record_contents

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.termination import Termination
 from steelyard.providers.answer import BYTES_IN_TOKEN
 from steelyard.providers.prices import UNITS_CHARACTER, UNITS_REQUEST, Cost

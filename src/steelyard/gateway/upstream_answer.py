@@ -10,12 +10,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
 from yarl import URL
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.gateway.scrub import KeyScrubber
 from steelyard.gateway.upstreams import Upstream
 from steelyard.gateway.waiting import OVERLOADED, RetryPolicy, WaitClock

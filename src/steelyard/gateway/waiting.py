@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
+
+from steelyard.deferred.data_class import dataclass
 
 OVERLOADED = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 

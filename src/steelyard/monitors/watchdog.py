@@ -8,12 +8,13 @@ configuration.budget     the contract's budget
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from steelyard.contract.model import Budget, Policy
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.alert import Alert
 from steelyard.monitors.budget import BudgetMonitor

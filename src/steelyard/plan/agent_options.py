@@ -5,8 +5,7 @@ Values of variables are not here: they are read from the environment when an age
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from steelyard.deferred.data_class import dataclass
 from steelyard.plan.gateway_options import NO_GATEWAY_OPTIONS, GatewayOptions
 
 

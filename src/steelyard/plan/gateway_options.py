@@ -5,7 +5,7 @@ Keys are not here: they are read from the environment when a run starts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from steelyard.deferred.data_class import dataclass
 
 
 @dataclass(frozen=True, slots=True)

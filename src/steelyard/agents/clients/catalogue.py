@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from steelyard.agents import options
 from steelyard.agents.clients import (
@@ -19,17 +19,18 @@ from steelyard.agents.clients import (
 from steelyard.agents.installation import package
 from steelyard.deferred.table import DeferredTable
 
+_ADAPTERS: Mapping[str, Callable[[], type[base.Client]]] = {
+    "claude_code": lambda: claude_code.ClaudeCode,
+    "codex": lambda: codex.Codex,
+    "mini_swe_agent": lambda: mini_swe_agent.MiniSweAgent,
+    "gemini_cli": lambda: gemini_cli.GeminiCli,
+    "opencode": lambda: opencode.Opencode,
+    "aider": lambda: aider.Aider,
+    "openhands": lambda: openhands.OpenHands,
+    "acp": lambda: acp.AcpClient,
+}
 CLIENTS: DeferredTable[base.Client] = DeferredTable(
-    {
-        "claude_code": lambda: claude_code.ClaudeCode(),
-        "codex": lambda: codex.Codex(),
-        "mini_swe_agent": lambda: mini_swe_agent.MiniSweAgent(),
-        "gemini_cli": lambda: gemini_cli.GeminiCli(),
-        "opencode": lambda: opencode.Opencode(),
-        "aider": lambda: aider.Aider(),
-        "openhands": lambda: openhands.OpenHands(),
-        "acp": lambda: acp.AcpClient(),
-    }
+    {name: lambda adapter=adapter: adapter()() for name, adapter in _ADAPTERS.items()}  # type: ignore[misc]  # one each
 )
 
 

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from steelyard.deferred.data_class import dataclass
 
 _OPERATORS = frozenset(";|&<>()`")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")

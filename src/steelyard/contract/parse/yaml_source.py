@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from steelyard.contract.parse.yaml_words import meaning
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 

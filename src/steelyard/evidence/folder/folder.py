@@ -18,13 +18,14 @@ import os
 import re
 import secrets
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import NO_SECRETS, Secrets
