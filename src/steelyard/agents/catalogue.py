@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -17,6 +16,7 @@ from steelyard.agents.configured import configured
 from steelyard.agents.process import CommandLine, Script, Solution
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
@@ -38,7 +38,7 @@ NEEDED = {
     "replay": ("run folder", "RUN"),
 }
 ALONE = ("noop", REFERENCE)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_NAME = deferred_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
 def agent_for(text: str, contract: Contract, options: AgentOptions = NO_OPTIONS) -> Agent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -30,6 +29,7 @@ from steelyard.contract.lint import line_ends
 from steelyard.contract.model import ScriptReference
 from steelyard.contract.parse.host_variables import with_host_values
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
@@ -37,7 +37,7 @@ from steelyard.sandboxes.base import Mount
 
 SOLUTION = "/solution"
 PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed", "turn", "step")
-_PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
+_PLACEHOLDER = deferred_pattern(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 
 
 class ProcessAgent(ABC):

@@ -20,6 +20,7 @@ from steelyard.bench import missing_tool
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
 from steelyard.bench.suite import suite_of_spec
 from steelyard.bench.transfer import path_hijacks
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.base import Command
@@ -29,7 +30,7 @@ LOOK_S = 20.0
 _LOOK = 'for name do command -v -- "$name" >/dev/null 2>&1 || printf "%s\\0" "$name"; done; exit 0'
 # What may stand before the first program and changes nothing about which one it is.
 _BEFORE = r"(?:(?:cd|export|set)\s+[\w./=:+-]+\s*(?:&&|;)\s*)*(?:\w+=[\w./:+-]*\s+)*"
-_FIRST = re.compile(rf"\s*(?P<before>{_BEFORE})(?P<name>[\w./+-]+)(?=\s|$|[;|&<>])")
+_FIRST = deferred_pattern(rf"\s*(?P<before>{_BEFORE})(?P<name>[\w./+-]+)(?=\s|$|[;|&<>])")
 
 
 def first_program(line: str) -> str:
@@ -62,17 +63,34 @@ def refuse_absent_tools(environment: Environment) -> None:
     named = dict(_named(environment))
     if not named:
         return
-    names = sorted(set(named.values()))
+    missing = absent_programs(environment, sorted(set(named.values())))
+    if missing:
+        wrong = [_problem(environment, place, name) for place, name in named.items() if name in missing]
+        raise ContractFault(wrong)
+
+
+def absent_programs(environment: Environment, names: Sequence[str]) -> list[str]:
+    """As `absent`. Names that were all found once in this environment are not looked for again."""
 
     def build(folder: Path) -> None:
-        missing = absent(environment, names)
-        if missing:
-            wrong = [_problem(environment, place, name) for place, name in named.items() if name in missing]
-            raise ContractFault(wrong)
+        if missing := absent(environment, names):
+            raise _Absent(missing)
         (folder / "found.json").write_bytes(orjson.dumps(names))
 
     material = [FORMAT, *environment.identity, names]
-    environment.cache.build("tools", hashlib.sha256(orjson.dumps(material)).hexdigest(), build)
+    try:
+        environment.cache.build("tools", hashlib.sha256(orjson.dumps(material)).hexdigest(), build)
+    except _Absent as found:
+        return found.names
+    return []
+
+
+class _Absent(Exception):
+    """Nothing is kept of a search that found a name absent: the program may be installed later."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(names)
+        self.names = names
 
 
 def _problem(environment: Environment, place: str, name: str) -> Problem:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,12 +22,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault
 from steelyard.filesystem import remove
 from steelyard.filesystem.contents import check_contents, record_contents
 from steelyard.filesystem.owner import is_stale, owner_tag
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+_NAME = deferred_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 
 
 class Rebuilt(NamedTuple):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from steelyard.contract.contract import Contract
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change import size as change_size
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import PATCH
@@ -24,9 +24,11 @@ EVENT_TYPES = frozenset(
     }
 )
 MOST_PATCH = 4 << 20
-_MISSING = re.compile(r"No module named|Cannot find (?:module|package)|unresolved import|provides package")
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
-_IMPORT = re.compile(
+_MISSING = deferred_pattern(
+    r"No module named|Cannot find (?:module|package)|unresolved import|provides package"
+)
+_HUNK = deferred_pattern(r"@@ -\d+(?:,\d+)? \+(\d+)")
+_IMPORT = deferred_pattern(
     r"""\s*(?:(?:from|import)\s+([A-Za-z_][\w.]*)|use\s+(\w+)::|.*?(?:require\(|from\s+|import\s+)['"]([@\w./-]+)['"])"""
 )
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)

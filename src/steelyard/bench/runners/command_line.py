@@ -14,10 +14,11 @@ import shlex
 from dataclasses import replace
 
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.pattern import deferred_pattern
 
 _OPERATORS = frozenset(";|&<>()`")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_WORD = re.compile(r"&&|(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|&(?!&)|[^\s'\"\\&])+|\n|['\"\\]")
+_ASSIGNMENT = deferred_pattern(r"[A-Za-z_]\w*=")
+_WORD = deferred_pattern(r"&&|(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|&(?!&)|[^\s'\"\\&])+|\n|['\"\\]")
 
 
 @dataclass(frozen=True, slots=True)

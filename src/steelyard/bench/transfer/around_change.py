@@ -19,17 +19,18 @@ from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.oracle.source_texts import SourceTexts
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.environment.prepare import Environment
 from steelyard.filesystem.tree import is_within, prefixes
 from steelyard.sandboxes.base import WORKSPACE
 
 MAX_REFERENCE_BYTES = 8 << 20
 MAX_SETTINGS_BYTES = 1 << 20
-_PYTHONPATH = re.compile(r"^\s*pythonpath\s*=\s*(.+(?:\n\s+.+)*)$", re.MULTILINE)
-_WORD = re.compile(r"[\w-]+")
-_CHANGES_PATH = re.compile(r"\bsys\.path\b|syspath_prepend|addsitedir")
-_STRING = re.compile(r"""["']([^"'\n]{1,200})["']""")
-_TOUCHED = re.compile(rb"^(?:\+\+\+ b/|--- a/|rename (?:from|to) )(.+?)\s*$", re.MULTILINE)
+_PYTHONPATH = deferred_pattern(r"^\s*pythonpath\s*=\s*(.+(?:\n\s+.+)*)$", re.MULTILINE)
+_WORD = deferred_pattern(r"[\w-]+")
+_CHANGES_PATH = deferred_pattern(r"\bsys\.path\b|syspath_prepend|addsitedir")
+_STRING = deferred_pattern(r"""["']([^"'\n]{1,200})["']""")
+_TOUCHED = deferred_pattern(rb"^(?:\+\+\+ b/|--- a/|rename (?:from|to) )(.+?)\s*$", re.MULTILINE)
 
 
 def surroundings(environment: Environment, interpreters: Iterable[str] = ()) -> Surroundings:

@@ -10,7 +10,6 @@ Nodes are composed first, then read. No input can make them large or deep: size,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -20,6 +19,7 @@ import yaml
 
 from steelyard.contract.parse.yaml_words import meaning
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 
@@ -30,7 +30,7 @@ TOO_MANY = f"more than {MOST_VALUES} values once aliases are expanded"
 
 PLAIN, TEXT, ALIAS = "plain", "text", "alias"  # tags of composed nodes
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_ODD = re.compile("[\\0\\ud800-\\udfff]")  # no file name, argument or variable can hold a NUL
+_ODD = deferred_pattern("[\\0\\ud800-\\udfff]")  # no file name, argument or variable can hold a NUL
 
 Place = tuple[str | int, ...]
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.canonical import canonical, has_its_digest
@@ -44,7 +45,7 @@ from steelyard.filesystem.tree import shown
 SCHEMA = "steelyard.grading/1"
 HEAD_SCHEMA = "steelyard.gradings_head/1"
 SERIES = Series(GRADINGS, GRADINGS_HEAD, HEAD_SCHEMA)
-_TEMPORARY = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}(?:\.new)?")
+_TEMPORARY = deferred_pattern(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}(?:\.new)?")
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 

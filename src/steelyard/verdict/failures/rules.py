@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF, CODES
 from steelyard.graders.grade import Graded
@@ -23,12 +24,12 @@ from steelyard.verdict.quality import SCOPE_TYPES, is_policy_finding, policy_vio
 from steelyard.verdict.run_facts import RunFacts, ShortEvent
 
 MOST_IDS = 10  # failing test ids that a tag names
-_MODULE = re.compile(
+_MODULE = deferred_pattern(
     r"(?:ModuleNotFoundError: No module named|ImportError: No module named|Cannot find (?:module|package)|"
     r"error\[E0432\]: unresolved import|no required module provides package|package .* is not in std)"
     r"\W+(?P<name>[A-Za-z0-9_@./-]{1,200})"
 )
-_OVERFLOW = re.compile(
+_OVERFLOW = deferred_pattern(
     r"context[ _](?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens|context_length_exceeded",
     re.IGNORECASE,
 )

@@ -22,6 +22,7 @@ from functools import cached_property
 from steelyard.bench.transfer.names import installed as installed_packages
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.deferred.data_class import dataclass
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.filesystem.tree import is_within, prefixes
 
 # Of other versions than ours, of pytest and its plugins (which a verifier may install when it starts), and of what
@@ -75,12 +76,12 @@ _OTHERS = [
     "tomllib",
 ]
 _NAMES = (sys.stdlib_module_names | frozenset(_OTHERS)) - {"test", "this", "antigravity", "__main__"}
-_MODULE = re.compile(r"(?P<stem>[^./]+)(\.pyc?|(\.[^/]*)?\.(so|pyd))")
-_INIT = re.compile(r"__init__(\.pyc?|(\.[^/]*)?\.(so|pyd))")
-_NO_HELPER = re.compile(r"(test_.*|.*_test|tests?|conftest|__init__|__main__|setup)\.py")
+_MODULE = deferred_pattern(r"(?P<stem>[^./]+)(\.pyc?|(\.[^/]*)?\.(so|pyd))")
+_INIT = deferred_pattern(r"__init__(\.pyc?|(\.[^/]*)?\.(so|pyd))")
+_NO_HELPER = deferred_pattern(r"(test_.*|.*_test|tests?|conftest|__init__|__main__|setup)\.py")
 _QUIET = rb"(?:\s|#[^\r\n]*)*+"
 _STRING = rb"""(?:\"{3}[^"\\]*\"{3}|"[^"\\\r\n]*")?"""
-_IDLE = re.compile(_QUIET + _STRING + _QUIET)
+_IDLE = deferred_pattern(_QUIET + _STRING + _QUIET)
 
 
 @dataclass(frozen=True)
