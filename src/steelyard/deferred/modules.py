@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 PACKAGE = "steelyard."
+LIBRARIES = frozenset(
+    {"rich.live", "rich.spinner", "rich.table"}
+)  # for a terminal, or for a table that few commands draw
 _STATE = "__deferred__"
 # What the import system asks of a module that it has just found.
 _IMPORT_NAMES = frozenset(
@@ -93,13 +96,13 @@ class _DeferringLoader:
 
 
 class _DeferringFinder:
-    """Finds the modules of Steelyard; packages run at once, as they hold nothing or a table."""
+    """Finds the modules of Steelyard, and some of libraries; packages run at once, as they hold nothing or a table."""
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not name.startswith(PACKAGE):
+        if not name.startswith(PACKAGE) and name not in LIBRARIES:
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None and spec.submodule_search_locations is None:

@@ -7,8 +7,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from rich import table as rich_table
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from steelyard.deferred.data_class import dataclass
@@ -196,8 +196,8 @@ def _notes(summaries: Sequence[summary.AgentSummary]) -> Iterator[str]:
         yield "bounds: the rate if every trial without a decision had failed, and if every one had passed"
 
 
-def table_of_agents(summaries: Sequence[summary.AgentSummary]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+def table_of_agents(summaries: Sequence[summary.AgentSummary]) -> rich_table.Table:
+    table = rich_table.Table(box=None, pad_edge=False, header_style="bold")
     ungraded = any(one.ungraded for one in summaries)
     undecided = any(one.undecided for one in summaries)
     more = (*(("ungraded",) if ungraded else ()), *(("bounds",) if undecided else ()))
@@ -220,12 +220,12 @@ def table_of_agents(summaries: Sequence[summary.AgentSummary]) -> Table:
     return table
 
 
-def table_of_judged(summaries: Sequence[summary.AgentSummary]) -> Table | None:
+def table_of_judged(summaries: Sequence[summary.AgentSummary]) -> rich_table.Table | None:
     """How often the judge says PASS, over the runs that it judged; nothing where it judged none."""
     judged = [one for one in summaries if one.judged.trials]
     if not judged:
         return None
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = rich_table.Table(box=None, pad_edge=False, header_style="bold")
     for name in ("agent", "judge PASS", "95% interval"):
         _add_column(table, name)
     for one in judged:
@@ -234,7 +234,7 @@ def table_of_judged(summaries: Sequence[summary.AgentSummary]) -> Table | None:
     return table
 
 
-def _add_column(table: Table, name: str) -> None:
+def _add_column(table: rich_table.Table, name: str) -> None:
     table.add_column(
         name,
         justify="left" if name == "agent" else "right",
@@ -281,7 +281,7 @@ def print_comparison(console: Console, comparison: compare.Comparison) -> None:
         console.print(Text(f"the two runs are not comparable: {one_line(why)}", "bold yellow"))
     for name, run in zip(("first", "second"), comparison.runs, strict=True):
         console.print(Text(f"{name:<6} {run}", "dim"))
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = rich_table.Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "first", "second"):
         table.add_column(name, overflow="fold")
     for what, one, two in comparison.differences:

@@ -14,12 +14,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from rich import live, spinner
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.spinner import Spinner
 from rich.text import Text
 
 from steelyard.cli.console.output import console, print_json
@@ -91,16 +91,15 @@ class Reporter:
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._phases = Phases(planned.out) if planned.out is not None else None
-        self._spinner = Spinner("dots")
         self._live = self._region()
 
-    def _region(self) -> Live | None:
+    def _region(self) -> live.Live | None:
         """On the terminal that the rows go to, else on stderr; nowhere if stderr is redirected or the terminal shows JSON."""
         on_stdout = sys.stdout.isatty()
         if not sys.stderr.isatty() or (on_stdout and self._json):
             return None
         screen = self._screen if on_stdout else Console(stderr=True)
-        return Live(
+        return live.Live(
             get_renderable=self._underway,
             console=screen,
             refresh_per_second=_REFRESHES,
@@ -199,6 +198,10 @@ class Reporter:
         head = f"{of} trials" if ended == of else f"{ended} of {of} trials ended"
         took = seconds(time.monotonic() - self._began)
         return Text(f"{head}: {progress.tally(self._counted) or 'no result'}, in {took}", "bold")
+
+    @cached_property
+    def _spinner(self) -> spinner.Spinner:
+        return spinner.Spinner("dots")
 
     def _underway(self) -> RenderableType:
         with self._lock:
