@@ -42,18 +42,15 @@ def first_program(line: str) -> str:
     return "" if is_elsewhere else found["name"]
 
 
-def absent(environment: Environment, names: Sequence[str]) -> list[str]:
-    """Those of the names that are no program in a fresh sandbox of the environment; none if the sandbox does not answer.
-
-    A sandbox that does not start is reported by the run, which keeps a record of it.
-    """
+def _look_for(environment: Environment, names: Sequence[str]) -> list[str] | None:
+    """Those of the names that are no program in a fresh sandbox of the environment; None if the sandbox does not answer."""
     try:
         with environment.backend.start(environment.sandbox_spec()) as sandbox:
             done = sandbox.run(Command(("/bin/sh", "-c", _LOOK, "look", *names), timeout_s=LOOK_S))
     except InfraFault:
-        return []
+        return None
     if done.exit_code != 0:
-        return []
+        return None
     absent = (done.stdout.head + done.stdout.tail).decode(errors="surrogateescape").split("\0")
     return [name for name in names if name in absent]
 
@@ -70,23 +67,27 @@ def refuse_absent_tools(environment: Environment) -> None:
 
 
 def absent_programs(environment: Environment, names: Sequence[str]) -> list[str]:
-    """As `absent`. Names that were all found once in this environment are not looked for again."""
+    """Those of the names that are no program in a sandbox of the environment. Names that were all found are not looked for again.
+
+    A sandbox that does not start is reported by the run, which keeps a record of it: here no name is absent then.
+    """
 
     def build(folder: Path) -> None:
-        if missing := absent(environment, names):
-            raise _Absent(missing)
+        missing = _look_for(environment, names)
+        if missing is None or missing:
+            raise _NotFound(missing or [])
         (folder / "found.json").write_bytes(orjson.dumps(names))
 
     material = [FORMAT, *environment.identity, names]
     try:
         environment.cache.build("tools", hashlib.sha256(orjson.dumps(material)).hexdigest(), build)
-    except _Absent as found:
+    except _NotFound as found:
         return found.names
     return []
 
 
-class _Absent(Exception):
-    """Nothing is kept of a search that found a name absent: the program may be installed later."""
+class _NotFound(Exception):
+    """Nothing is kept of a search that did not find every name: a program may be installed later, a sandbox may answer later."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(names)

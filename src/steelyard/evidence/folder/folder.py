@@ -99,7 +99,8 @@ class RunFolder:
 
     def write_bytes(self, name: str, data: bytes, *, durable: bool = False) -> Path:
         target = self.path / _checked(name)
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if "/" in name:  # the run folder itself is there
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             write_atomic(target, self.secrets.redact(data), durable=durable)
         except OSError as error:
