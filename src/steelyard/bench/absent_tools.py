@@ -18,6 +18,7 @@ import orjson
 
 from steelyard.bench import missing_tool
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
+from steelyard.bench.runners import catalogue
 from steelyard.bench.suite import suite_of_spec
 from steelyard.bench.transfer import path_hijacks
 from steelyard.deferred.pattern import deferred_pattern
@@ -127,10 +128,8 @@ def _program(spec: BenchSpec) -> str:
         case CommandSpec():
             return "" if spec.expect_exit == missing_tool.NOT_FOUND else first_program(spec.command)
         case SuiteSpec():
-            from steelyard.bench.runners.catalogue import runner_for  # noqa: PLC0415  # only for contracts with tests
-
             # A runner of the bench starts the tests in its own way.
-            by_code = runner_for(suite_of_spec.suite_of(spec), spec.runner).NAME == "exit_code"
+            by_code = catalogue.runner_for(suite_of_spec.suite_of(spec), spec.runner).NAME == "exit_code"
             return first_program(spec.command) if by_code else ""
         case VerifierSpec():
             return ""

@@ -18,6 +18,7 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.grade import Graded
+from steelyard.graders.judged import model_judge
 from steelyard.judge import judgement
 from steelyard.judge import panel as judge_panel
 from steelyard.study import answer_status
@@ -81,10 +82,8 @@ class Judging:
         """The same for graders that ask a model themselves, before the first of them does."""
         if not any(entry.type == "model_judge" for entry in contract.graders):
             return
-        from steelyard.graders.judged.model_judge import ModelJudge  # noqa: PLC0415  # only where there is one
-
         for entry in contract.graders:
-            if isinstance(entry.grader, ModelJudge):
+            if isinstance(entry.grader, model_judge.ModelJudge):
                 panel = judge_panel.Panel.from_environment(entry.grader.named_models, self.env)
                 if isinstance(panel, judge_panel.Panel):
                     self.announce_request(panel)
