@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.bare import spawn
-from benchmarks.measure import Measured, Variant, measure, ratio, timed
+from benchmarks.measure import Measured, Round, Variant, measure, ratio, timed
 from benchmarks.workshop import Workshop
 from steelyard.api import run_trial
 from steelyard.evidence.folder.folder import EVENTS, MANIFEST, REPORT, SEAL, RunFolder
@@ -39,28 +39,39 @@ def command_line(workshop: Workshop) -> Iterator[Measured]:
 
 
 def whole_process(workshop: Workshop) -> Iterator[Measured]:
-    """`steelyard run` of a trivial contract as a user types it, warm: what it costs beside the trial itself."""
+    """`steelyard run` and `steelyard grade` of a trivial contract as a user types them, warm: what they cost beside the trial."""
     contract = workshop.contract("whole", {"README.md": "nothing\n"}, "true")
-    out = workshop.folder / "whole-runs"
-    agent = ("--agent", "command:true", "--no-judge", "--out", str(out))
+    out, patch = workshop.folder / "whole-runs", workshop.folder / "whole.patch"
+    patch.write_text(
+        "diff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-nothing\n+more\n"
+    )
+    options = ("--no-judge", "--out", str(out))
 
-    def one_trial() -> None:
-        result = run_trial(contract, "command:true", out=out)
+    def one_trial(agent: str) -> None:
+        result = run_trial(contract, agent, out=out)
         assert result["verdict"] == "pass", result
 
+    folder = str(contract.folder)
     variants = {
-        "steelyard run": typed(STEELYARD, "run", str(contract.folder), *agent),
-        "the trial alone": timed(one_trial),
+        "steelyard run": typed(STEELYARD, "run", folder, "--agent", "command:true", *options),
+        "steelyard grade": typed(STEELYARD, "grade", folder, "--patch", str(patch), *options),
+        "the trial alone": timed(lambda: one_trial("command:true")),
+        "the patch alone": timed(lambda: one_trial(f"patch:{patch}")),
         "python -c pass": typed(sys.executable, "-c", "pass"),
     }
     rounds = measure(variants, workshop.rounds(20))
-    yield Measured.of(
-        "process",
-        "steelyard run as a whole process, less the trial, against `python -c pass`",
-        rounds,
-        lambda one: (one["steelyard run"] - one["the trial alone"]) / one["python -c pass"],
-        target=12,
-    )
+    for verb, alone in (("run", "the trial alone"), ("grade", "the patch alone")):
+        yield Measured.of(
+            "process",
+            f"steelyard {verb} as a whole process, less the trial, against `python -c pass`",
+            rounds,
+            _beyond(f"steelyard {verb}", alone),
+            target=12,
+        )
+
+
+def _beyond(whole: str, alone: str) -> Callable[[Round], float]:
+    return lambda one: (one[whole] - one[alone]) / one["python -c pass"]
 
 
 def table_of_runs(workshop: Workshop) -> Iterator[Measured]:

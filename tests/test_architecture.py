@@ -19,6 +19,7 @@ TESTS = Path(__file__).parent
 # In the order in which values flow. A room imports itself and the rooms above it.
 ROOMS = (
     *(
+        "deferred",
         "errors",
         "sandbox_paths",
         "rubric",
@@ -60,7 +61,7 @@ BANS = {
 }
 # What `verdict` may know of other rooms: types, nothing that acts.
 VERDICT_KNOWS = (
-    *("steelyard.errors", "steelyard.stats", "steelyard.contract"),
+    *("steelyard.deferred", "steelyard.errors", "steelyard.stats", "steelyard.contract"),
     *("steelyard.evidence.finding", "steelyard.evidence.trace.termination", "steelyard.judge.judgement"),
     *("steelyard.graders.grade", "steelyard.verdict"),
 )
@@ -198,6 +199,7 @@ def test_the_launcher_needs_only_the_standard_library(stem: str) -> None:
     needed = closure(f"steelyard.sandboxes.{stem}")
     assert {target.split(".")[0] for target in needed} <= {*sys.stdlib_module_names, "steelyard"}
     assert {room(target) for target in needed if target in MODULES} <= {
+        "deferred",
         "sandboxes",
         "sandbox_paths",
         "errors",

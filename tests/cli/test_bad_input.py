@@ -229,3 +229,24 @@ def test_a_misspelt_option_is_answered_with_the_one_that_was_meant(steelyard: St
 def test_last_without_any_run_is_one_line(steelyard: Steelyard) -> None:
     for verb in ("show", "logs", "diff", "verify"):
         refused(steelyard(verb, "last"), 2, "there are no runs in .steelyard/runs yet")
+
+
+@pytest.mark.parametrize(("option", "kind"), [("--patch", "file"), ("--tree", "folder")])
+def test_a_change_that_is_not_there_is_refused_in_one_line(
+    steelyard: Steelyard, author: Author, tmp_path: Path, option: str, kind: str
+) -> None:
+    said = steelyard("grade", author.write(), option, tmp_path / "absent", "--out", tmp_path / "runs")
+    refused(said, 2, f"{option} {tmp_path}/absent", f"there is no such {kind}")
+    assert not said.out
+
+
+def test_a_cap_without_a_number_says_how_to_write_one(steelyard: Steelyard, tmp_path: Path) -> None:
+    refused(steelyard("rescore", tmp_path, "--cap", "wall_s"), 2, "write --cap wall_s=60")
+
+
+def test_an_empty_repository_is_a_warning(steelyard: Steelyard, author: Author) -> None:
+    folder = author.write()
+    shutil.rmtree(folder / "repo")
+    (folder / "repo").mkdir()
+    said = steelyard("check", folder)
+    assert "repository.tree: the repository has no file" in said.out

@@ -159,5 +159,7 @@ def test_rescore_labels_its_numbers_and_leaves_results_alone(steelyard: Steelyar
     assert said.code == 0, said.err
     assert said.out.count("COUNTERFACTUAL") == 2
     assert "0% [0%" in said.out
+    assert "cap cost_usd: at most 0.05; counted is the cost of the run in dollars" in said.out
     assert results.read_bytes() == before
+    assert "no verdict changes" in steelyard("rescore", results, "--cap", "wall_s=100000").out
     assert steelyard("rescore", results, "--cap", "cost_usd").code == 2

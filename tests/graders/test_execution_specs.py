@@ -26,7 +26,7 @@ HIDDEN = (Inject("hidden/x.py", "tests/x.py"),)
 INJECTED = (("hidden/x.py", "tests/x.py"),)
 
 
-@pytest.mark.parametrize("kind", [*BUILT_IN, PatchValidity], ids=lambda kind: str(kind.TYPE))
+@pytest.mark.parametrize("kind", [*BUILT_IN.values(), PatchValidity], ids=lambda kind: str(kind.TYPE))
 def test_a_type_defines_an_execution_exactly_if_it_executes(kind: type[Grader]) -> None:
     assert (kind.execution is not Grader.execution) == kind.EXECUTES
 

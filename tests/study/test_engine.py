@@ -137,7 +137,10 @@ def test_a_run_that_the_machine_spoiled_is_run_again_and_both_are_kept(
     assert manifests[1]["retries"] == [{"attempt": 2, "why": "the launcher died", "wait_s": 1.0}]
 
 
-def test_a_run_that_another_attempt_does_not_mend_is_made_once(fake_study: FakeStudy, contract: Make) -> None:
+def test_a_run_that_another_attempt_does_not_mend_is_made_once(
+    fake_study: FakeStudy, contract: Make, tmp_path: Path
+) -> None:
+    fake_study.cache = tmp_path / "cache"  # in which no program was found yet
     starts: list[SandboxSpec] = []
 
     def refuse(box: SandboxSpec) -> None:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
-from steelyard.agents.traces.items import NativeFile
-from steelyard.bench.apply_patch import Applied
+from steelyard.agents.traces import items
+from steelyard.bench import apply_patch
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.contract.model import Policy
 from steelyard.environment.prepare import Environment
@@ -25,7 +25,7 @@ from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import Secrets
 from steelyard.evidence.trace.events import EventLog
 from steelyard.evidence.trace.termination import Termination
-from steelyard.gateway.address import GatewayAddress
+from steelyard.gateway import address
 from steelyard.sandboxes.base import (
     AllowedHost,
     Command,
@@ -53,7 +53,7 @@ class Ending:
     finished: CommandResult | None = None  # the agent's own process, where it is one
     answer: str | None = None  # its final response, where that is not all that its process printed
     trace: Mapping[str, Any] | None = None  # facts from the client's own trace, where it has one
-    native: tuple[NativeFile, ...] = ()  # session files that the client left
+    native: tuple[items.NativeFile, ...] = ()  # session files that the client left
     is_lasting: bool = False  # of `infrastructure`: another attempt would end the same
 
 
@@ -62,7 +62,7 @@ class Delivery:
     """A change handed over as data and imported as such: no sandbox of the agent's is needed."""
 
     change: Change
-    applied: Applied | None = None  # how a patch became that change
+    applied: apply_patch.Applied | None = None  # how a patch became that change
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Workplace:
     events: EventLog
     env: Mapping[str, str] = field(default_factory=dict, repr=False)  # the agent's own variables
     is_stopped: Callable[[], bool] = lambda: False  # then no process is started any more
-    gateway: GatewayAddress | None = (
+    gateway: address.GatewayAddress | None = (
         None  # where the agent finds its models; its variables are in `env` already
     )
     policy: Policy = field(

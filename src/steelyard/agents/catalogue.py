@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.agents import data, replay, step_solutions
 from steelyard.agents.base import Agent
 from steelyard.agents.clients.catalogue import CLIENTS, client_agent
 from steelyard.agents.configured import configured
-from steelyard.agents.data import Noop, Patch, Reference, Tree
 from steelyard.agents.process import CommandLine, Script, Solution
-from steelyard.agents.replay import Replay
-from steelyard.agents.step_solutions import StepSolutions
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.plan.agent_options import NO_OPTIONS, AgentOptions
 
 REFERENCE = "reference"
 BUILT_IN: dict[str, Callable[[str], Agent]] = {
-    "noop": lambda _: Noop(),
-    REFERENCE: lambda _: Reference(),
+    "noop": lambda _: data.Noop(),
+    REFERENCE: lambda _: data.Reference(),
     "script": lambda arg: Script(Path(arg)),
     "command": CommandLine,
-    "patch": lambda arg: Patch(Path(arg)),
-    "tree": lambda arg: Tree(Path(arg)),
-    "replay": lambda arg: Replay(Path(arg)),
-    "replay_tools": lambda arg: Replay(Path(arg), with_tools=True),
+    "patch": lambda arg: data.Patch(Path(arg)),
+    "tree": lambda arg: data.Tree(Path(arg)),
+    "replay": lambda arg: replay.Replay(Path(arg)),
+    "replay_tools": lambda arg: replay.Replay(Path(arg), with_tools=True),
 }
 
 NEEDED = {
@@ -42,7 +40,7 @@ NEEDED = {
     "replay_tools": ("run folder", "RUN"),
 }
 ALONE = ("noop", REFERENCE)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_NAME = deferred_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
 def agent_for(text: str, contract: Contract, options: AgentOptions = NO_OPTIONS) -> Agent:
@@ -56,7 +54,7 @@ def _reference(contract: Contract, text: str) -> Agent:
     """The contract's own solution; a patch, or a script that runs in the sandbox."""
     plain, script = find_agent(text), contract.reference_script
     if any(isinstance(step.reference, ScriptReference) for step in contract.steps):
-        return StepSolutions(contract)
+        return step_solutions.StepSolutions(contract)
     return plain if script is None else Solution(contract, script)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from steelyard.agents.base import Agent, AgentResources, Delivery, Session, StageRole, Workplace
 from steelyard.contract.allowed_hosts import check_host
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
@@ -26,8 +26,8 @@ from steelyard.plan.agent_options import AgentOptions
 from steelyard.providers.provider import PROVIDERS
 from steelyard.sandboxes.base import HOME, WORKSPACE, AllowedHost, HostFolder, Mount
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HOST = re.compile(r"[^\s:/]+:[0-9]{1,5}")
+_NAME = deferred_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_HOST = deferred_pattern(r"[^\s:/]+:[0-9]{1,5}")
 _RESERVED = "STEELYARD_"
 # Of the sandbox itself, of the kernel, and of verifiers and solutions.
 _TAKEN = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -25,15 +24,16 @@ from steelyard.agents.base import (
 from steelyard.bench.absent_tools import first_program
 from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
-from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf, interpreters
+from steelyard.contract.lint import line_ends
 from steelyard.contract.model import ScriptReference
 from steelyard.contract.parse.host_variables import with_host_values
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.sandboxes.base import Mount
 
 SOLUTION = "/solution"
 PLACEHOLDERS = ("brief", "brief_file", "workspace", "contract", "repeat", "seed", "turn", "step")
-_PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
+_PLACEHOLDER = deferred_pattern(r"(?<!\$)\{([a-z_]+)\}")  # `${home}` is the shell's
 
 
 class ProcessAgent(BareAgent, ABC):
@@ -60,8 +60,8 @@ class Script(ProcessAgent):
     def __post_init__(self) -> None:
         if not self.path.is_file():
             raise OperatorFault(f"agent script {self.path} is not a file")
-        if ends_in_crlf(self._first_line):
-            raise OperatorFault(f"agent script {self.path} {CRLF}")
+        if line_ends.ends_in_crlf(self._first_line):
+            raise OperatorFault(f"agent script {self.path} {line_ends.CRLF}")
 
     @property
     def _first_line(self) -> bytes:
@@ -70,7 +70,7 @@ class Script(ProcessAgent):
 
     def programs(self) -> tuple[str, ...]:
         first = self._first_line.decode(errors="replace")
-        return interpreters(first) if first.startswith("#!") else ("/bin/bash",)
+        return line_ends.interpreters(first) if first.startswith("#!") else ("/bin/bash",)
 
     @property
     def name(self) -> str:

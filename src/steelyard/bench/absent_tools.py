@@ -16,10 +16,12 @@ from typing import assert_never
 
 import orjson
 
+from steelyard.bench import missing_tool
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
-from steelyard.bench.missing_tool import NOT_FOUND
-from steelyard.bench.suite.suite_of_spec import suite_of
-from steelyard.bench.transfer.path_hijacks import is_in_tree
+from steelyard.bench.runners import catalogue
+from steelyard.bench.suite import suite_of_spec
+from steelyard.bench.transfer import path_hijacks
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, InfraFault, Problem
 from steelyard.sandboxes.base import Command
@@ -29,7 +31,7 @@ LOOK_S = 20.0
 _LOOK = 'for name do command -v -- "$name" >/dev/null 2>&1 || printf "%s\\0" "$name"; done; exit 0'
 # What may stand before the first program and changes nothing about which one it is.
 _BEFORE = r"(?:(?:cd|export|set)\s+[\w./=:+-]+\s*(?:&&|;)\s*)*(?:\w+=[\w./:+-]*\s+)*"
-_FIRST = re.compile(rf"\s*(?P<before>{_BEFORE})(?P<name>[\w./+-]+)(?=\s|$|[;|&<>])")
+_FIRST = deferred_pattern(rf"\s*(?P<before>{_BEFORE})(?P<name>[\w./+-]+)(?=\s|$|[;|&<>])")
 
 
 def first_program(line: str) -> str:
@@ -41,18 +43,15 @@ def first_program(line: str) -> str:
     return "" if is_elsewhere else found["name"]
 
 
-def absent(environment: Environment, names: Sequence[str]) -> list[str]:
-    """Those of the names that are no program in a fresh sandbox of the environment; none if the sandbox does not answer.
-
-    A sandbox that does not start is reported by the run, which keeps a record of it.
-    """
+def _look_for(environment: Environment, names: Sequence[str]) -> list[str] | None:
+    """Those of the names that are no program in a fresh sandbox of the environment; None if the sandbox does not answer."""
     try:
         with environment.backend.start(environment.sandbox_spec()) as sandbox:
             done = sandbox.run(Command(("/bin/sh", "-c", _LOOK, "look", *names), timeout_s=LOOK_S))
     except InfraFault:
-        return []
+        return None
     if done.exit_code != 0:
-        return []
+        return None
     absent = (done.stdout.head + done.stdout.tail).decode(errors="surrogateescape").split("\0")
     return [name for name in names if name in absent]
 
@@ -62,17 +61,38 @@ def refuse_absent_tools(environment: Environment) -> None:
     named = dict(_named(environment))
     if not named:
         return
-    names = sorted(set(named.values()))
+    missing = absent_programs(environment, sorted(set(named.values())))
+    if missing:
+        wrong = [_problem(environment, place, name) for place, name in named.items() if name in missing]
+        raise ContractFault(wrong)
+
+
+def absent_programs(environment: Environment, names: Sequence[str]) -> list[str]:
+    """Those of the names that are no program in a sandbox of the environment. Names that were all found are not looked for again.
+
+    A sandbox that does not start is reported by the run, which keeps a record of it: here no name is absent then.
+    """
 
     def build(folder: Path) -> None:
-        missing = absent(environment, names)
-        if missing:
-            wrong = [_problem(environment, place, name) for place, name in named.items() if name in missing]
-            raise ContractFault(wrong)
+        missing = _look_for(environment, names)
+        if missing is None or missing:
+            raise _NotFound(missing or [])
         (folder / "found.json").write_bytes(orjson.dumps(names))
 
     material = [FORMAT, *environment.identity, names]
-    environment.cache.build("tools", hashlib.sha256(orjson.dumps(material)).hexdigest(), build)
+    try:
+        environment.cache.build("tools", hashlib.sha256(orjson.dumps(material)).hexdigest(), build)
+    except _NotFound as found:
+        return found.names
+    return []
+
+
+class _NotFound(Exception):
+    """Nothing is kept of a search that did not find every name: a program may be installed later, a sandbox may answer later."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(names)
+        self.names = names
 
 
 def _problem(environment: Environment, place: str, name: str) -> Problem:
@@ -85,7 +105,7 @@ def _named(environment: Environment) -> Iterator[tuple[str, str]]:
     """Field -> the program, of each check and grader whose command runs as it is written."""
     contract = environment.contract
     path = environment.path_variable(contract.spec.environment.env)
-    leads_in = bool(path) and any(is_in_tree(folder) for folder in path.split(":"))
+    leads_in = bool(path) and any(path_hijacks.is_in_tree(folder) for folder in path.split(":"))
     if leads_in or contract.spec.environment.scope == "system" or contract.spec.bench == "live":
         return
     for number, entry in enumerate(contract.checks):
@@ -106,12 +126,10 @@ def _named(environment: Environment) -> Iterator[tuple[str, str]]:
 def _program(spec: BenchSpec) -> str:
     match spec:
         case CommandSpec():
-            return "" if spec.expect_exit == NOT_FOUND else first_program(spec.command)
+            return "" if spec.expect_exit == missing_tool.NOT_FOUND else first_program(spec.command)
         case SuiteSpec():
-            from steelyard.bench.runners.catalogue import runner_for  # noqa: PLC0415  # only for contracts with tests
-
             # A runner of the bench starts the tests in its own way.
-            by_code = runner_for(suite_of(spec), spec.runner).NAME == "exit_code"
+            by_code = catalogue.runner_for(suite_of_spec.suite_of(spec), spec.runner).NAME == "exit_code"
             return first_program(spec.command) if by_code else ""
         case VerifierSpec():
             return ""

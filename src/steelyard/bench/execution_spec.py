@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from steelyard.bench.suite.reported import Reported
-from steelyard.bench.suite.suite import Decision
-from steelyard.bench.verifier.options import SeparateVerifier
+from steelyard.bench.suite import reported, suite
+from steelyard.bench.verifier import options
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.execution_spec import ExecutionSpec, ScriptSpec
 from steelyard.errors import GraderFault
@@ -32,7 +31,7 @@ class CommandSpec(ExecutionSpec):
 class SuiteSpec(ExecutionSpec):
     """A command that runs tests, whose results are read one by one."""
 
-    decide: Callable[[Reported], Decision]
+    decide: Callable[[reported.Reported], suite.Decision]
     oracle_patterns: tuple[str, ...] = ()  # files of the oracle; () for everything that looks like a test
     patch: str | None = None  # a test patch of the contract
     runner: str = ""  # a name of the runners' catalogue, or "" to recognise the runner by the command
@@ -50,7 +49,7 @@ class VerifierSpec(ScriptSpec):
     details_path: str
     env: Mapping[str, str] = field(default_factory=dict)
     user: str | int | None = None
-    separate: SeparateVerifier | None = None  # a container of its own
+    separate: options.SeparateVerifier | None = None  # a container of its own
 
 
 BenchSpec: TypeAlias = CommandSpec | SuiteSpec | VerifierSpec

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from steelyard.bench.kept_output import OutputStore
-from steelyard.bench.suite.controls import Controls
-from steelyard.bench.suite.reported import Reported
-from steelyard.bench.verifier.reward_files import RewardFiles
+from steelyard.bench.suite import controls as suite_controls
+from steelyard.bench.suite import reported as suite_report
+from steelyard.bench.verifier import reward_files
 from steelyard.evidence.output_view import SHOWN_BYTES
 from steelyard.sandboxes.base import Captured
 
@@ -86,9 +86,9 @@ class Outcome:
     notes: tuple[str, ...] = ()
     oracle: OracleKind = "in_process"  # what really ran, not what was asked for
     score: float | None = None  # the share of the credit that the tests earned
-    reported: Reported | None = None
-    controls: Controls | None = None
-    verified: RewardFiles | None = None
+    reported: suite_report.Reported | None = None
+    controls: suite_controls.Controls | None = None
+    verified: reward_files.RewardFiles | None = None
     timed_out: bool = False
 
     @property
@@ -133,9 +133,9 @@ class Outcome:
         for name in ("stdout", "stderr"):
             fields[name] = Stream(**fields[name])
         if fields.get("reported") is not None:
-            fields["reported"] = Reported.from_json(fields["reported"])
+            fields["reported"] = suite_report.Reported.from_json(fields["reported"])
         if fields.get("controls") is not None:
-            fields["controls"] = Controls.from_json(fields["controls"])
+            fields["controls"] = suite_controls.Controls.from_json(fields["controls"])
         if fields.get("verified") is not None:
-            fields["verified"] = RewardFiles.from_json(fields["verified"])
+            fields["verified"] = reward_files.RewardFiles.from_json(fields["verified"])
         return cls(**fields)

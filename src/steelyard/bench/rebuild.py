@@ -7,18 +7,18 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from steelyard.bench.execution_spec import SuiteSpec, bench_specs
+from steelyard.bench.transfer import link_targets
 from steelyard.bench.transfer.around_change import oracle_data, surroundings
 from steelyard.bench.transfer.hidden_files import hidden_files, patched_files
-from steelyard.bench.transfer.link_targets import shows_hidden
 from steelyard.bench.transfer.merged_settings import with_contents
 from steelyard.bench.transfer.names.verifier_names import IN_THE_WAY, copy_targets
-from steelyard.bench.transfer.oracle.data import OracleData
+from steelyard.bench.transfer.oracle import data as oracle_material
 from steelyard.bench.transfer.steering import Steering, Steers, may_steer
-from steelyard.bench.transfer.system.policy import system_change
+from steelyard.bench.transfer.system import policy as system_policy
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
+from steelyard.environment import setup_layer
 from steelyard.environment.prepare import Environment
-from steelyard.environment.setup_layer import SetupLayer
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.oddities import escapes
 from steelyard.evidence.finding import Finding
@@ -39,7 +39,7 @@ class Rebuilt(NamedTuple):
 
 def rebuild(environment: Environment, change: Change, blobs: Blobs) -> Rebuilt:
     if environment.contract.spec.environment.scope == "system":
-        system = system_change(environment, change, blobs)
+        system = system_policy.system_change(environment, change, blobs)
         return Rebuilt(system.overlays, system.findings)
     carried: list[ChangeEntry] = []
     findings: list[Finding] = []
@@ -94,11 +94,13 @@ def _showing_hidden(environment: Environment, change: Change, hidden: tuple[str,
     return {
         path: Finding("leads_to_hidden", "warning", shown(path), why)
         for path in made
-        if shows_hidden(path, links, hidden, environment.baseline)
+        if link_targets.shows_hidden(path, links, hidden, environment.baseline)
     }
 
 
-def _in_place_of_tests(environment: Environment, change: Change, data: OracleData) -> dict[str, Finding]:
+def _in_place_of_tests(
+    environment: Environment, change: Change, data: oracle_material.OracleData
+) -> dict[str, Finding]:
     """Links and files where the baseline has a folder with tests."""
     turned = [
         entry.path
@@ -153,7 +155,7 @@ def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[FileOver
 
 def _left_behind(
     entry: ChangeEntry,
-    setup: SetupLayer | None,
+    setup: setup_layer.SetupLayer | None,
     kept: tuple[str, ...],
     steered: Steers | None,
 ) -> Finding | None:
@@ -179,7 +181,11 @@ def _left_behind(
 
 
 def _kept(
-    environment: Environment, change: Change, listed: tuple[str, ...], steering: Steering, data: OracleData
+    environment: Environment,
+    change: Change,
+    listed: tuple[str, ...],
+    steering: Steering,
+    data: oracle_material.OracleData,
 ) -> tuple[str, ...]:
     """What the bench keeps, whatever becomes of the folders around it; asked for only when a folder went."""
     if not any(entry.old is not None and entry.old.kind == "dir" for entry in change.entries):
@@ -195,7 +201,7 @@ def _kept(
 
 
 def _carried_with_a_word(
-    entry: ChangeEntry, listed: tuple[str, ...], hidden: tuple[str, ...], data: OracleData
+    entry: ChangeEntry, listed: tuple[str, ...], hidden: tuple[str, ...], data: oracle_material.OracleData
 ) -> Finding | None:
     if any(is_within(path, place) for path in entry.paths for place in hidden):
         return Finding(

@@ -14,20 +14,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeVar, assert_never
 
+from steelyard.bench import live as live_tree
+from steelyard.bench import missing_tool
 from steelyard.bench.execution_spec import BenchSpec, CommandSpec, SuiteSpec, VerifierSpec, bench_spec
 from steelyard.bench.kept_output import STREAM_BYTES, OutputStore
-from steelyard.bench.live import LiveTree
-from steelyard.bench.missing_tool import MISSING, NOT_FOUND, EndOn, is_missing_for_all
 from steelyard.bench.outcome import CheckOutcome, Outcome, Stream
 from steelyard.bench.replay import decide, replay
-from steelyard.bench.runners.base import Ran
-from steelyard.bench.suite.suite import Decision
+from steelyard.bench.runners import base
+from steelyard.bench.suite import suite
+from steelyard.bench.transfer import path_hijacks
 from steelyard.bench.transfer.git_settings import git_variables
 from steelyard.bench.transfer.hidden_files import hidden_files
 from steelyard.bench.transfer.oracle.files import OracleFiles
-from steelyard.bench.transfer.path_hijacks import without_path_hijacks
-from steelyard.bench.verifier.reward_files import RewardFiles
-from steelyard.bench.verifier.run_verifier import run_verifier, verifier_argv, verifier_mounts
+from steelyard.bench.verifier import reward_files, run_verifier
 from steelyard.bench.whose_fault import blamed
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
@@ -69,7 +68,7 @@ class Bench:
     overlays: tuple[FileOverlay, ...]
     env: dict[str, str]
     clock: Callable[[], int] = time.monotonic_ns  # ns since run start, in a run
-    live: LiveTree | None = None  # where the change is already
+    live: live_tree.LiveTree | None = None  # where the change is already
     changed: tuple[FileOverlay, ...] | None = None  # all of it, for places where nothing runs
     on_connection: OnConnection | None = None
     outputs: OutputStore | None = None  # where long outputs are kept whole
@@ -138,7 +137,7 @@ class Bench:
     def _commanded(self, entry: GraderEntry, spec: CommandSpec, start: int) -> Outcome:
         end = CommandEnd(*self._command_on(spec, self._with_own_tests(), self._on_the_change))
         judged = _judge(end, spec)
-        if spec.expect_exit != NOT_FOUND:
+        if spec.expect_exit != missing_tool.NOT_FOUND:
             judged = self._or_missing(
                 entry,
                 end.finished,
@@ -173,12 +172,20 @@ class Bench:
         )
 
     def _or_missing(
-        self, entry: GraderEntry, finished: CommandResult, judged: tuple[CheckOutcome, str], end_on: EndOn
+        self,
+        entry: GraderEntry,
+        finished: CommandResult,
+        judged: tuple[CheckOutcome, str],
+        end_on: missing_tool.EndOn,
     ) -> tuple[CheckOutcome, str]:
         """What was judged, unless the contract asks for a command that is missing."""
-        if judged[0] != "fail" or finished.exit_code != NOT_FOUND:
+        if judged[0] != "fail" or finished.exit_code != missing_tool.NOT_FOUND:
             return judged
-        return ("error", MISSING) if is_missing_for_all(self.environment, entry.name, end_on) else judged
+        return (
+            ("error", missing_tool.MISSING)
+            if missing_tool.is_missing_for_all(self.environment, entry.name, end_on)
+            else judged
+        )
 
     def _tested(self, entry: GraderEntry, spec: SuiteSpec, start: int) -> Outcome:
         from steelyard.bench.suite import run_tests as suites  # noqa: PLC0415  # 90 modules, and only for tests
@@ -231,14 +238,16 @@ class Bench:
     ) -> Outcome:
         contract = self.environment.contract
         overlays = self._with_own_tests()
-        cleared = without_path_hijacks(self.environment, self._path_variable(spec), overlays, self._ask)
+        cleared = path_hijacks.without_path_hijacks(
+            self.environment, self._path_variable(spec), overlays, self._ask
+        )
         (finished, verified), exit_stats = self._on_the_change(
             cleared.overlays,
-            lambda sandbox: run_verifier(
+            lambda sandbox: run_verifier.run_verifier(
                 sandbox, contract, spec, {**git_environment(self.environment), **self.env}
             ),
             lambda ran: ran.finished,
-            extra_mounts=verifier_mounts(contract, spec, published),
+            extra_mounts=run_verifier.verifier_mounts(contract, spec, published),
             user=str(spec.user or ""),
         )
         end = CommandEnd(finished, exit_stats)
@@ -246,7 +255,7 @@ class Bench:
         outcome = self._outcome(entry, spec, end, judged, start)
         return replace(
             outcome,
-            argv=verifier_argv(contract, spec),
+            argv=run_verifier.verifier_argv(contract, spec),
             notes=(*outcome.notes, *cleared.notes),
             score=verified.reward if judged[0] != "error" else None,
             verified=verified,
@@ -336,7 +345,7 @@ class Bench:
         )
 
 
-def _end_of(ran: tuple[Ran, ExitStats]) -> tuple[CommandResult, ExitStats]:
+def _end_of(ran: tuple[base.Ran, ExitStats]) -> tuple[CommandResult, ExitStats]:
     return ran[0].finished, ran[1]
 
 
@@ -361,11 +370,11 @@ def _argv(spec: BenchSpec) -> tuple[str, ...]:
     return ("/bin/sh", "-c", spec.command)
 
 
-def _rewarded(verified: RewardFiles, threshold: float) -> tuple[CheckOutcome, str]:
+def _rewarded(verified: reward_files.RewardFiles, threshold: float) -> tuple[CheckOutcome, str]:
     if verified.reward is None:
         return "error", verified.errors[0]
     why = f"reward {verified.reward:g}"
-    return Decision("pass", verified.reward, why).at(threshold), why
+    return suite.Decision("pass", verified.reward, why).at(threshold), why
 
 
 def _judge(end: CommandEnd, spec: CommandSpec) -> tuple[CheckOutcome, str]:

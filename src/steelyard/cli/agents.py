@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.agents.catalogue import BUILT_IN
 from steelyard.agents.clients.base import Client
-from steelyard.agents.clients.catalogue import CLIENTS, INSTALLABLE
+from steelyard.agents.clients.catalogue import CLIENTS, installable
 from steelyard.agents.installation.installed import installed_versions
 from steelyard.agents.options import describe
 from steelyard.cli.console import terminal_width
@@ -56,11 +56,11 @@ def _install(names: list[str], *, as_json: bool) -> int:
 
     if not names:
         raise OperatorFault(
-            f"name a client: steelyard agents install NAME; there are {', '.join(INSTALLABLE)}"
+            f"name a client: steelyard agents install NAME; there are {', '.join(installable())}"
         )
     wanted = [(_installable(name.partition("==")[0]), name.partition("==")[2]) for name in names]
     for name, version in wanted:
-        folder = install(name, INSTALLABLE[name], version)
+        folder = install(name, installable()[name], version)
         record = json.loads((folder / "installed.json").read_text())
         if as_json:
             line = {"schema": SCHEMA, "name": name, "version": record["version"], "folder": str(folder)}
@@ -74,11 +74,11 @@ def _install(names: list[str], *, as_json: bool) -> int:
 def _installable(name: str) -> str:
     if name in CLIENTS:
         return CLIENTS[name].installed_as
-    if name in INSTALLABLE:
+    if name in installable():
         return name
     if name in BUILT_IN:
         raise OperatorFault(f"agent {name} is part of Steelyard; nothing has to be installed")
-    raise OperatorFault(f"there is no client {name!r} to install; there are {', '.join(INSTALLABLE)}")
+    raise OperatorFault(f"there is no client {name!r} to install; there are {', '.join(installable())}")
 
 
 def _known(name: str) -> Client:

@@ -76,8 +76,14 @@ def _graded(contract: Contract, args: argparse.Namespace, folder: Path) -> list[
 def _agent(args: argparse.Namespace) -> Iterator[str]:
     """The change as an agent; one from stdin is kept in a file for as long as it is graded."""
     if args.patch is None:
+        if not args.tree.is_dir():
+            raise OperatorFault(f"--tree {args.tree}: there is no such folder")
         yield f"tree:{args.tree}"
     elif str(args.patch) != "-":
+        if not args.patch.exists():
+            raise OperatorFault(
+                f"--patch {args.patch}: there is no such file; `git diff > {args.patch.name}` writes one"
+            )
         _refuse_escaped(args.patch)
         yield f"patch:{args.patch}"
     else:

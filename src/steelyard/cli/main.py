@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 from steelyard import __version__
 from steelyard.cli.console import RECEIVED
 from steelyard.cli.console.closed_pipe import CLOSED, lost_output, open_standard_streams, outlive_reader
+from steelyard.deferred.modules import defer_modules
 
 if TYPE_CHECKING:
     import argparse
@@ -153,9 +154,14 @@ def _run(arguments: list[str]) -> int:
 
 def _import_verb(verb: str) -> ModuleType:
     """The module of a verb. Modules, classes and functions stay until the end: the collector need not look at them."""
+    defer_modules()
+    # Plugins of pydantic watch how programs validate; looking for them reads the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.disable()
     try:
-        return importlib.import_module(module_of(verb))
+        module = importlib.import_module(module_of(verb))
+        assert callable(module.run)  # its code, and that of the modules whose names it needs, runs here
+        return module
     finally:
         gc.freeze()
         gc.enable()

@@ -7,6 +7,7 @@ counterfactual: they are labelled, and never part of a report.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from rich.text import Text
 
@@ -15,7 +16,7 @@ from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option
 from steelyard.cli.report import find_results
 from steelyard.errors import OperatorFault
-from steelyard.report.study_summary.counterfactual import CAPS, Counterfactual, Rescoring, rescore
+from steelyard.report.study_summary.counterfactual import CAPS, MEASURED, Counterfactual, Rescoring, rescore
 from steelyard.report.study_summary.render.tables import Section
 from steelyard.report.study_summary.render.terminal import print_section
 from steelyard.report.study_summary.render.words import rate
@@ -35,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help=f"another cap: {', '.join(CAPS)}; may be repeated",
+        help=f"another cap, such as wall_s=60: {', '.join(CAPS)}; may be repeated",
     )
     parser.add_argument(
         "--weight",
@@ -77,13 +78,27 @@ def _pairs(option: str, words: list[str]) -> dict[str, float]:
         try:
             found[name] = float(value)
         except ValueError:
-            raise OperatorFault(f"{option} {word}: write NAME=NUMBER") from None
+            raise OperatorFault(
+                f"{option} {word}: a number is missing; write {option} {name or 'NAME'}=60"
+            ) from None
     return found
+
+
+def _rules(rules: Rescoring) -> Iterator[str]:
+    """What was changed, in words."""
+    for name, cap in rules.caps.items():
+        yield f"cap {name}: at most {cap:g}; counted is {MEASURED[name]}"
+    for name, weight in rules.weights.items():
+        yield f"weight of {name}: {weight:g}"
+    if rules.threshold is not None:
+        yield f"a score of {rules.threshold:g} is enough to pass"
 
 
 def _print(found: Counterfactual) -> None:
     out = console()
     out.print(Text(found.label, "bold yellow"))
+    for line in _rules(found.rules):
+        out.print(Text(line))
     rows = tuple(
         (one.agent, rate(one.primary), rate(one.counterfactual), f"{one.undecided} of {one.trials}")
         for one in found.agents
@@ -99,8 +114,8 @@ def _print(found: Counterfactual) -> None:
         out.print()
         title = "Quality of trials that pass all gates"
         print_section(out, Section(title, ("agent", "result", "counterfactual"), qualities))
+    out.print()
     if found.changed:
-        out.print()
         changed = tuple(
             (one.contract, one.agent, f"{one.before} -> {one.after}", one.run, one.why)
             for one in found.changed[:MOST_SHOWN]
@@ -110,4 +125,6 @@ def _print(found: Counterfactual) -> None:
         print_section(
             out, Section("Trials that change", ("contract", "agent", "verdict", "run", "why"), changed, lines)
         )
+    else:
+        out.print("no verdict changes under these rules")
     out.print(Text(found.label, "bold yellow"))

@@ -21,7 +21,7 @@ from steelyard.evidence.evidence import load_evidence
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.direct import contract_at, find_folders, name_faults_as_typed
 from steelyard.plan.trial import plan_trials
-from steelyard.report.harbor import TrialOfHarbor, write_trial
+from steelyard.report import harbor
 
 HELP = "run agents on contracts"
 
@@ -95,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_harbor(out: Path, contract: Contract, line: Mapping[str, Any], task: Path) -> None:
     try:
-        write_trial(out, TrialOfHarbor(contract, load_evidence(Path(line["folder"])), line, task))
+        harbor.write_trial(
+            out, harbor.TrialOfHarbor(contract, load_evidence(Path(line["folder"])), line, task)
+        )
     except OSError as error:
         raise OperatorFault(f"--harbor-result {out}: {error.strerror}") from error

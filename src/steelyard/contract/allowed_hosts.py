@@ -6,13 +6,14 @@ spelling that programs ask for.
 
 from __future__ import annotations
 
-import re
 import socket
+
+from steelyard.deferred.pattern import deferred_pattern
 
 MOST_HOSTS = 64
 THIS_MACHINE = "host.internal"  # the only name by which an allowed host may be this machine
 OWN_NAMES = frozenset({"sandbox"})  # of the sandbox itself, beside localhost
-_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+_LABEL = deferred_pattern(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _MOST_CHARS = 253
 _LAST_PORT = 65535
 

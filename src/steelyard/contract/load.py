@@ -18,8 +18,8 @@ from steelyard.contract.contract import Contract, Step
 from steelyard.contract.digest import contract_digest
 from steelyard.contract.lint.warnings import warning_problem, warnings
 from steelyard.contract.model import ContractSpec
+from steelyard.contract.parse import explain as explanation
 from steelyard.contract.parse.entries import Entries, resolve_entries
-from steelyard.contract.parse.explain import explain, known_keys
 from steelyard.contract.parse.named_files import Named, files_below, name_files
 from steelyard.contract.parse.not_yet import not_yet
 from steelyard.contract.parse.scores import score_problems
@@ -138,7 +138,7 @@ def _spec(source: Source, problems: list[Problem]) -> ContractSpec | None:
     try:
         return ContractSpec.model_validate_json(json.dumps(source.data))
     except ValidationError as refused:
-        problems += explain(refused, source, partial(known_keys, ContractSpec))
+        problems += explanation.explain(refused, source, partial(explanation.known_keys, ContractSpec))
         return None
 
 

@@ -81,7 +81,7 @@ SYSTEM_FOLDERS = frozenset(
 class Strict(BaseModel):
     """Frozen, no unknown keys, no silent conversion of "5" to 5."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class Repository(Strict):

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from steelyard.contract.parse.explain import suggestion
+from steelyard.contract.parse import explain as explanation
 from steelyard.contract.parse.yaml_source import Place, Source, dotted, read_yaml
 from steelyard.errors import ContractFault, Problem
 
@@ -45,7 +45,7 @@ def _refuse_others(suite: Source) -> None:
             suite.where((key,)),
             dotted((key,)),
             "unknown key",
-            suggestion(key, SHARED) or f"{', '.join(SHARED)}",
+            explanation.suggestion(key, SHARED) or f"{', '.join(SHARED)}",
         )
         for key in suite.data
         if key not in SHARED

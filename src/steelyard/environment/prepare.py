@@ -20,7 +20,7 @@ from steelyard.contract.parse.host_variables import (
     without_host_values,
 )
 from steelyard.contract.snapshot.snapshot import take_snapshot
-from steelyard.environment.setup_layer import SetupLayer, setup_layer
+from steelyard.environment import setup_layer as setup_layers
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.redact import Secrets
 from steelyard.filesystem.cache import Cache
@@ -41,7 +41,7 @@ class Environment:
     backend: Backend
     sandbox: str
     toolchains: tuple[Toolchain, ...]
-    setup: SetupLayer | None
+    setup: setup_layers.SetupLayer | None
     cache: Cache
     image: Image | None = None
 
@@ -125,7 +125,7 @@ def prepare_environment(
         own = without_host_values(contract.spec.environment.env, names) if names else sandbox_spec.env
         sandbox_spec = replace(_in_image(sandbox_spec, contract, image, "setup"), read_only=False, env=own)
         tools = (*(chain.digest for chain in toolchains), *([image.id] if image else []))
-        layer = setup_layer(contract, sandbox_spec, maker, tools, cache)
+        layer = setup_layers.setup_layer(contract, sandbox_spec, maker, tools, cache)
     return Environment(contract, maker, kind, toolchains, layer, cache, image)
 
 

@@ -8,8 +8,8 @@ from functools import partial
 
 import orjson
 
+from steelyard.bench import live
 from steelyard.bench.execution_spec import VerifierSpec, bench_specs
-from steelyard.bench.live import LiveTree
 from steelyard.bench.outcome import CheckOutcome, Outcome
 from steelyard.bench.rebuild import laid_entries, rebuild
 from steelyard.bench.run_check import Bench, check_environment, git_environment
@@ -63,7 +63,7 @@ def _bench_findings(checks: Sequence[GraderEntry], findings: Sequence[Finding]) 
 
 def _live(run: LiveRun, checks: Sequence[GraderEntry]) -> dict[str, Outcome]:
     """Run the checks in the agent's own sandbox, which holds the change and is not used afterwards."""
-    bench = replace(_bench(run, ()), live=LiveTree(run.sandbox))
+    bench = replace(_bench(run, ()), live=live.LiveTree(run.sandbox))
     try:
         return _each(run, checks, lambda entry: bench.run(entry, partial(_log_execution, run)))
     finally:

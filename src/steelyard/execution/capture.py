@@ -16,7 +16,7 @@ from steelyard.evidence.change.importer import import_workspace
 from steelyard.evidence.change.render import render_patch, with_renames
 from steelyard.evidence.folder.blobs import bounded
 from steelyard.evidence.folder.folder import CHANGE, PATCH, STEP_FILES, STEPS
-from steelyard.execution.answer_change import change_from_output, only_answer
+from steelyard.execution import answer_change
 from steelyard.execution.live_run import LiveRun
 from steelyard.execution.mutations.watch_workspace import NOT_SHOWN
 from steelyard.filesystem.tree import Entry, path_to_json
@@ -59,21 +59,21 @@ def _without_step_files(run: LiveRun, change: Change) -> Change:
 
 def _change_of_delivery(run: LiveRun, delivery: Delivery) -> Change:
     path = run.trial.contract.spec.answer_path
-    return delivery.change if path is None else only_answer(delivery.change, path)
+    return delivery.change if path is None else answer_change.only_answer(delivery.change, path)
 
 
 def _imported(run: LiveRun) -> Change:
     contract = run.trial.contract
     path = contract.spec.answer_path
     if path is not None and contract.spec.answer is None:
-        return change_from_output(run.answer, path, contract.snapshot.root, run.blobs)
+        return answer_change.change_from_output(run.answer, path, contract.snapshot.root, run.blobs)
     change = import_workspace(
         run.sandbox.captured_tree(),
         baseline_root=contract.snapshot.root,
         blobs=run.blobs,
         generated=contract.spec.generated,
     )
-    return change if path is None else only_answer(change, path)
+    return change if path is None else answer_change.only_answer(change, path)
 
 
 def _log(run: LiveRun, known: frozenset[ChangeEntry]) -> None:

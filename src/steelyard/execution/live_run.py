@@ -24,12 +24,12 @@ from steelyard.evidence.trace.events import Actor, EventLog
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.execution.kernel_attempts import AttemptLog
 from steelyard.execution.mutations.watch_workspace import WorkspaceWatch
-from steelyard.execution.stages.requests import StageRequests
+from steelyard.execution.stages import requests
 from steelyard.execution.stages.stage_control import StageControl
 from steelyard.execution.stop import StopRequest, StopSwitch
 from steelyard.execution.supervision.interventions import Interventions
 from steelyard.filesystem.contents import Checked
-from steelyard.gateway.address import GatewayAddress
+from steelyard.gateway import address
 from steelyard.monitors.watchdog import Watchdog, has_secrets
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Trial
@@ -51,7 +51,7 @@ class LiveRun:
     delivery: Delivery | None = None
     started_sandbox: Sandbox | None = None  # read it as `sandbox`, which raises InfraFault while it is None
     session: Session | None = None  # of the agent, from its first message on
-    gateway: GatewayAddress | None = None  # of the agent's models, if it speaks to any
+    gateway: address.GatewayAddress | None = None  # of the agent's models, if it speaks to any
     route: Route | None = None  # through which its requests go
     stop: StopSwitch = field(default_factory=StopSwitch)
     ending: Ending | None = None
@@ -71,7 +71,7 @@ class LiveRun:
     measured: dict[str, dict[str, Any]] = field(
         default_factory=dict
     )  # of the same limits: signals and threshold
-    stage_requests: StageRequests | None = None
+    stage_requests: requests.StageRequests | None = None
     gaps: tuple[str, ...] = ()  # changed paths of which no event was logged while the agent worked
     watch: WorkspaceWatch | None = None  # of the agent's workspace
     left: int | None = None  # the event of the agent's end

@@ -22,7 +22,7 @@ from steelyard.contract.briefing import delivered
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import EnvironmentSpec
-from steelyard.environment.image_tools import image_package_managers
+from steelyard.environment import image_tools
 from steelyard.environment.prepare import Environment
 from steelyard.evidence.key_rules import VERSION as REDACTION
 from steelyard.evidence.key_rules import rules_digest
@@ -333,7 +333,7 @@ def _installed(environment: Environment) -> dict[str, Any]:
         ],
         "package_managers": package_managers(environment.toolchains)
         if image is None
-        else image_package_managers(environment),
+        else image_tools.image_package_managers(environment),
         "system": _system() if image is None else None,
         "setup": _setup(environment),
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from steelyard.agents.base import Agent
-from steelyard.bench.verifier.run_verifier import LOGS, TESTS, TOOLS
+from steelyard.bench.verifier import run_verifier
 from steelyard.contract.contract import Contract
 from steelyard.environment.prepare import Environment, build_again
 from steelyard.errors import InfraFault, OperatorFault, SteelyardError
@@ -29,16 +29,16 @@ from steelyard.execution.network.gateway_route import (
 )
 from steelyard.execution.network.try_allowed_hosts import try_hosts_before_agent
 from steelyard.execution.ready import await_ready
+from steelyard.execution.stages import requests
 from steelyard.execution.stages.prepare_stages import (
     is_staged,
     refuse_without_enforcement,
     with_stages,
     with_write_switch,
 )
-from steelyard.execution.stages.requests import FOLDER, StageRequests
 from steelyard.filesystem.cache import rebuilt
 from steelyard.filesystem.contents import Checked, check_contents
-from steelyard.gateway.address import GatewayAddress
+from steelyard.gateway import address
 from steelyard.plan.trial import Retry, Trial
 from steelyard.sandboxes.base import AllowedHost, Mount, SandboxSpec
 from steelyard.sandboxes.init.attempts import Attempt
@@ -110,7 +110,7 @@ def _watch(run: LiveRun) -> WorkspaceWatch | None:
 
 
 def with_own(
-    sandbox_spec: SandboxSpec, contract: Contract, agent: Agent, gateway: GatewayAddress | None = None
+    sandbox_spec: SandboxSpec, contract: Contract, agent: Agent, gateway: address.GatewayAddress | None = None
 ) -> SandboxSpec:
     """The agent's sandbox: what the contract lets an agent reach, and what this agent brings of its own."""
     own = agent.resources
@@ -121,16 +121,20 @@ def with_own(
     return replace(sandbox_spec, allowed_hosts=tuple(reached), folders=own.folders, secrets=secrets)
 
 
-def _stage_requests(run: LiveRun) -> StageRequests | None:
+def _stage_requests(run: LiveRun) -> requests.StageRequests | None:
     """Where the agent asks for a stage by the control command."""
-    folder = run.sandbox.open_folder(FOLDER) if is_staged(run.trial.contract) else None
-    return None if folder is None else StageRequests(folder, run.stages.request)
+    folder = run.sandbox.open_folder(requests.FOLDER) if is_staged(run.trial.contract) else None
+    return None if folder is None else requests.StageRequests(folder, run.stages.request)
 
 
 def _live_places(run: LiveRun) -> tuple[Mount, ...]:
     """Where a verifier's folders will be, when it comes into the agent's own sandbox; nothing is in them yet."""
     spec = run.trial.contract.spec
-    return tuple(Mount(path) for path in (TESTS, TOOLS, LOGS)) if spec.bench == "live" else ()
+    return (
+        tuple(Mount(path) for path in (run_verifier.TESTS, run_verifier.TOOLS, run_verifier.LOGS))
+        if spec.bench == "live"
+        else ()
+    )
 
 
 def _has_git(run: LiveRun) -> bool:

@@ -17,11 +17,11 @@ from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.seal import seal
 from steelyard.evidence.trace.model_usage import NO_REQUEST
 from steelyard.evidence.trace.termination import CLASS_OF
+from steelyard.execution import take_steps
 from steelyard.execution.accept import accept
 from steelyard.execution.capture import capture
 from steelyard.execution.live_run import LiveRun, LiveRuns
 from steelyard.execution.prepare import compare_identity_again, log_rebuilds, open_run, prepare
-from steelyard.execution.take_steps import take_steps
 from steelyard.execution.watch import converse
 from steelyard.plan.phase import OnPhase, ignore_phase
 from steelyard.plan.trial import Retry, Trial
@@ -47,7 +47,7 @@ def run_trial(  # noqa: PLR0913  # options, by name
     try:
         prepare(run)
         if trial.contract.steps:
-            take_steps(run)
+            take_steps.take_steps(run)
         else:
             on_phase("agent", "")
             converse(run)

@@ -19,6 +19,7 @@ from steelyard.contract.briefing import briefing, obligations
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.folder.folder import FINAL_RESPONSE
 from steelyard.evidence.redact import RedactedStream
+from steelyard.execution import native_files
 from steelyard.execution.alerts import (
     TIME_IS_UP,
     alert_of_output,
@@ -29,7 +30,6 @@ from steelyard.execution.alerts import (
 from steelyard.execution.collect import collect
 from steelyard.execution.live_output import LiveOutput
 from steelyard.execution.live_run import LiveRun
-from steelyard.execution.native_files import keep_native_files
 from steelyard.execution.network.gateway_route import check_gateway
 from steelyard.sandboxes.base import WORKSPACE, AllowedHost, Captured, OnOutput, Sandbox
 
@@ -279,7 +279,7 @@ def _keep_answer(run: LiveRun, message: Message, ending: Ending) -> None:
     run.answer = finished.stdout if ending.answer is None else _as_output(ending.answer)
     run.answer_event = streams["stdout"] if ending.answer is None else _answer_event(run.answer)
     if ending.trace is not None:  # the messages of a client with a trace are events already
-        files = keep_native_files(run, ending.native, suffix)
+        files = native_files.keep_native_files(run, ending.native, suffix)
         facts = {**message.answer_place, **ending.trace, **streams, "files": files}
         run.events.append("agent.trace", "harness", facts)
         return

@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault
+from steelyard.filesystem import remove
 from steelyard.filesystem.contents import check_contents, record_contents
 from steelyard.filesystem.owner import is_stale, owner_tag
-from steelyard.filesystem.remove import remove_tree
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+_NAME = deferred_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 
 
 class Rebuilt(NamedTuple):
@@ -106,7 +106,7 @@ class Cache:
         try:
             yield folder
         finally:
-            remove_tree(folder)
+            remove.remove_tree(folder)
 
     def fresh(self) -> Path:
         """A private folder that is swept when its maker is gone; otherwise its user removes it."""
@@ -121,7 +121,7 @@ class Cache:
             return []
         stale = sorted(path.name for path in folder.iterdir() if is_stale(path.name))
         for name in stale:
-            remove_tree(folder / name)
+            remove.remove_tree(folder / name)
         return stale
 
     def _make(self, final: Path, builder: Callable[[Path], None], *, durable: bool) -> None:

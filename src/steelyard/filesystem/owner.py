@@ -10,16 +10,17 @@ A tag of another boot is stale. A tag of another pid space on this boot cannot b
 
 from __future__ import annotations
 
+import functools
 import os
-import re
 from pathlib import Path
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 
 # No passwd entry on purpose: the uid that agents' commands really have when Steelyard is run by root.
 RUN_UID = 60700
 
-_TAG = re.compile(r"^([0-9a-f]{8})-(\d+)-(\d+)-(\d+)(?:-|$)")
+_TAG = deferred_pattern(r"^([0-9a-f]{8})-(\d+)-(\d+)-(\d+)(?:-|$)")
 
 
 def run_uid() -> int:
@@ -49,18 +50,20 @@ def is_stale(tag: str) -> bool:
     return space == _pid_space() and started != _started(int(pid))
 
 
+@functools.cache
 def _boot() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
 
 
 def _pid_space() -> str:
-    return str(Path("/proc/self/ns/pid").stat().st_ino)
+    return str(os.stat("/proc/self/ns/pid").st_ino)  # noqa: PTH116  # a hundred times in a sweep
 
 
 def _started(pid: int) -> str | None:
     """The start time of a live process; pids are reused, start times of one pid are not."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  # as above
+            stat = file.read()
     except (FileNotFoundError, ProcessLookupError):
         return None
     fields = stat[stat.rindex(b")") + 2 :].split()  # the name before it may hold spaces and brackets

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
+from steelyard.bench import final_tree as final_trees
 from steelyard.bench.execution_spec import BenchSpec
-from steelyard.bench.final_tree import FinalTree
 from steelyard.bench.outcome import Outcome
 from steelyard.contract.catalogue import ContractFile, GraderEntry, GraderType
 from steelyard.contract.model import NonEmpty
@@ -38,7 +38,7 @@ class Case:
     name: str  # of the entry being graded
     change: Change
     blobs: Blobs
-    final_tree: Callable[[], FinalTree]  # made only for a grader that asks
+    final_tree: Callable[[], final_trees.FinalTree]  # made only for a grader that asks
     outcome: Outcome | None = None  # of this entry, when its type executes
     outcomes: Mapping[str, Outcome] | None = None  # of every check
     patch_refused: str = ""  # why a patch handed to us does not apply

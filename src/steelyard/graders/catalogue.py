@@ -1,68 +1,85 @@
 """The grader types that exist, by the name a contract uses.
 
-Other packages add theirs through the entry point group `steelyard.graders`.
+Other packages add theirs through the entry point group `steelyard.graders`. A type is loaded when a contract names it.
 """
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 
 from steelyard.contract.catalogue import Catalogue
+from steelyard.deferred.table import DeferredTable
 from steelyard.errors import OperatorFault
+from steelyard.graders import rubric
 from steelyard.graders.base import Grader
-from steelyard.graders.checks.command import Command
-from steelyard.graders.checks.runs_tests import Pytest, RunsTests
-from steelyard.graders.checks.swebench import SweBench
-from steelyard.graders.checks.verifier import Verifier
-from steelyard.graders.conduct.efficiency import Efficiency
-from steelyard.graders.conduct.trace import Trace
-from steelyard.graders.files.allowed_paths import AllowedPaths
-from steelyard.graders.files.contents import Files
-from steelyard.graders.files.file_exists import FileExists
-from steelyard.graders.files.forbid_paths import ForbidPaths
-from steelyard.graders.files.forbid_secrets import ForbidSecrets
-from steelyard.graders.files.max_files_changed import MaxFilesChanged
-from steelyard.graders.files.unmodified import BaselineUnmodified, TestsUnmodified
-from steelyard.graders.judged.llm_judge import LlmJudge
-from steelyard.graders.judged.model_judge import ModelJudge
-from steelyard.graders.rubric import Rubric
-from steelyard.graders.tampering.assertions_not_weakened import AssertionsNotWeakened
-from steelyard.graders.tampering.implemented import Implemented
-from steelyard.graders.tampering.no_new_skips import NoNewSkips
+from steelyard.graders.checks import command, runs_tests, swebench, verifier
+from steelyard.graders.conduct import efficiency, trace
+from steelyard.graders.files import (
+    allowed_paths,
+    contents,
+    file_exists,
+    forbid_paths,
+    forbid_secrets,
+    max_files_changed,
+    unmodified,
+)
+from steelyard.graders.judged import llm_judge, model_judge
+from steelyard.graders.tampering import assertions_not_weakened, implemented, no_new_skips
 
-BUILT_IN: tuple[type[Grader], ...] = (
-    Command,
-    RunsTests,
-    Pytest,
-    SweBench,
-    Verifier,
-    Files,
-    Implemented,
-    AllowedPaths,
-    ForbidPaths,
-    MaxFilesChanged,
-    ForbidSecrets,
-    FileExists,
-    TestsUnmodified,
-    BaselineUnmodified,
-    NoNewSkips,
-    AssertionsNotWeakened,
-    Trace,
-    Efficiency,
-    LlmJudge,
-    ModelJudge,
-    Rubric,
+BUILT_IN: DeferredTable[type[Grader]] = DeferredTable(
+    {
+        "command": lambda: command.Command,
+        "tests": lambda: runs_tests.RunsTests,
+        "pytest": lambda: runs_tests.Pytest,
+        "swebench": lambda: swebench.SweBench,
+        "verifier": lambda: verifier.Verifier,
+        "files": lambda: contents.Files,
+        "implemented": lambda: implemented.Implemented,
+        "allowed_paths": lambda: allowed_paths.AllowedPaths,
+        "forbid_paths": lambda: forbid_paths.ForbidPaths,
+        "max_files_changed": lambda: max_files_changed.MaxFilesChanged,
+        "forbid_secrets": lambda: forbid_secrets.ForbidSecrets,
+        "file_exists": lambda: file_exists.FileExists,
+        "tests_unmodified": lambda: unmodified.TestsUnmodified,
+        "baseline_unmodified": lambda: unmodified.BaselineUnmodified,
+        "no_new_skips": lambda: no_new_skips.NoNewSkips,
+        "assertions_not_weakened": lambda: assertions_not_weakened.AssertionsNotWeakened,
+        "trace": lambda: trace.Trace,
+        "efficiency": lambda: efficiency.Efficiency,
+        "llm_judge": lambda: llm_judge.LlmJudge,
+        "model_judge": lambda: model_judge.ModelJudge,
+        "rubric": lambda: rubric.Rubric,
+    }
 )
 PLANNED: frozenset[str] = frozenset()
-CATALOGUE = Catalogue({grader.TYPE: grader for grader in BUILT_IN}, PLANNED)
+CATALOGUE = Catalogue(BUILT_IN, PLANNED)
 
 
-@functools.cache  # it reads the metadata of every installed package
+class InstalledTypes(Mapping[str, type[Grader]]):
+    """The built-in types, then those of other packages, which are looked for when a name is not built in.
+
+    A built-in name cannot be taken over.
+    """
+
+    @cached_property
+    def _others(self) -> dict[str, type[Grader]]:
+        return {point.name: loaded_type(point) for point in entry_points(group="steelyard.graders")}
+
+    def __getitem__(self, name: str) -> type[Grader]:
+        return BUILT_IN[name] if name in BUILT_IN else self._others[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(BUILT_IN), **self._others})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def installed_catalogue() -> Catalogue:
-    """The built-in types and those that other installed packages bring; a built-in name cannot be taken over."""
-    others = {point.name: loaded_type(point) for point in entry_points(group="steelyard.graders")}
-    return Catalogue({**others, **CATALOGUE.types}, PLANNED - others.keys())
+    """The built-in types and those that other installed packages bring."""
+    return Catalogue(InstalledTypes(), PLANNED)
 
 
 def loaded_type(point: EntryPoint) -> type[Grader]:

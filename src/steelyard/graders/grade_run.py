@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from steelyard.bench.apply_patch import apply_patch
-from steelyard.bench.final_tree import FinalTree
+from steelyard.bench import apply_patch, final_tree
 from steelyard.bench.outcome import Outcome
 from steelyard.bench.rebuild import rebuild
 from steelyard.bench.run_check import Bench, check_environment
@@ -32,8 +31,7 @@ from steelyard.graders.forging import forging
 from steelyard.graders.grade import Grade, Graded
 from steelyard.graders.output import may_show_hidden
 from steelyard.graders.patch_validity import PatchValidity
-from steelyard.graders.tampering.advice import advice
-from steelyard.graders.tampering.special_cased import special_cased_inputs
+from steelyard.graders.tampering import advice, special_cased
 
 ASKS_MODELS = frozenset({"model_judge", "llm_judge"})
 PATCH_GATE = GraderEntry(
@@ -114,7 +112,7 @@ class _Grading:
         empty = Change(contract.snapshot.root)
         if contract.reference is None or contract.spec.workspace != "code":
             return empty
-        applied = apply_patch(self.environment(), contract.reference.read_bytes(), blobs)
+        applied = apply_patch.apply_patch(self.environment(), contract.reference.read_bytes(), blobs)
         return empty if applied.refused else applied.change
 
     def _graded(self, entry: GraderEntry) -> Graded:
@@ -190,10 +188,10 @@ class _Grading:
             grades={name: self.grades[name] for name in entry.grader.graders_named() if name in self.grades},
         )
 
-    def _final_tree(self, change: Change, step: str | None) -> FinalTree:
+    def _final_tree(self, change: Change, step: str | None) -> final_tree.FinalTree:
         setup = self.environment().setup
         step_files = kept_as_change(self._step_files, self.evidence.kept_of(step))
-        return FinalTree(
+        return final_tree.FinalTree(
             self.contract.snapshot.entries, [*([setup.change] if setup else []), step_files, change]
         )
 
@@ -202,8 +200,10 @@ class _Grading:
         if entry is not PATCH_GATE:
             return ()
         try:
-            advised = advice(self._case(entry, None), self.contract.graders)
-            found = special_cased_inputs(self.contract, self.evidence.change, self.evidence.blobs)
+            advised = advice.advice(self._case(entry, None), self.contract.graders)
+            found = special_cased.special_cased_inputs(
+                self.contract, self.evidence.change, self.evidence.blobs
+            )
         except Exception as defect:  # noqa: BLE001  # advice decides nothing, and neither does its defect
             return (
                 Finding(

@@ -18,7 +18,7 @@ from typing import Any
 from steelyard.contract.load import FILE, find_contracts
 from steelyard.errors import ContractFault, InfraFault, OperatorFault, Problem
 from steelyard.filesystem.cache import Cache
-from steelyard.importers.copying import Room, walked
+from steelyard.importers import copying
 from steelyard.importers.task import HARBOR_FILE, Options
 
 FORMAT = "steelyard.imported/6"  # to be raised whenever an import comes out differently
@@ -114,7 +114,7 @@ def _digest(folder: Path, options: Options) -> str:
         os.fsencode(folder.absolute().name),
         repr(_sorted_options(options)).encode("utf-8", "replace"),
     )
-    room = Room()  # what is too much for an import is not read at all
+    room = copying.Room()  # what is too much for an import is not read at all
     for name in sorted(USED):
         path = folder / name
         if path.is_symlink():
@@ -123,14 +123,14 @@ def _digest(folder: Path, options: Options) -> str:
             if not path.is_relative_to(folder.resolve()):
                 continue  # refused by the import
         if path.is_dir():
-            for entry, below in walked(path, frozenset()):
+            for entry, below in copying.walked(path, frozenset()):
                 add(os.fsencode(f"{name}/{below}"), *_content(Path(entry.path), room))
         elif path.exists():
             add(os.fsencode(name), *_content(path, room))
     return digest.hexdigest()
 
 
-def _content(path: Path, room: Room) -> tuple[bytes, bytes]:
+def _content(path: Path, room: copying.Room) -> tuple[bytes, bytes]:
     if path.is_symlink():
         return b"link", os.fsencode(os.readlink(path))  # noqa: PTH115  # Path would tidy the bytes
     if not path.is_file():

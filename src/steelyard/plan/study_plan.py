@@ -38,8 +38,7 @@ from pydantic import (
 )
 
 from steelyard.errors import OperatorFault
-from steelyard.plan.agent_options import AgentOptions
-from steelyard.plan.gateway_options import GatewayOptions
+from steelyard.plan.agent_options import AgentOptions, GatewayOptions, ModelText
 from steelyard.plan.trial import PROTOCOL_SEED
 
 SCHEMA = "steelyard.study/1"
@@ -161,11 +160,14 @@ class Options(Strict):
     providers: tuple[str, ...] = ()
     upstreams: tuple[str, ...] = ()
     cost_model: PlannedCostModel | None = None
-    digests_only: bool = False
+    model_text: ModelText = "verbatim"
+    redact: tuple[str, ...] = ()
 
     def as_options(self) -> AgentOptions:
         prices = "" if self.cost_model is None else self.cost_model.path
-        gateway = GatewayOptions(self.upstreams, cost_model=prices, digests_only=self.digests_only)
+        gateway = GatewayOptions(
+            self.upstreams, cost_model=prices, model_text=self.model_text, redact=self.redact
+        )
         return AgentOptions(self.env, self.hosts, self.paths, self.providers, gateway)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 
@@ -13,7 +13,7 @@ ESCAPED_PATCH = (
     b"# control characters are escaped below, so this is not a patch: steelyard diff --raw writes it"
 )
 # Control characters but tab and line end, bytes that an 8-bit terminal takes for them, and turns of the reading direction.
-_OBEYED = re.compile(
+_OBEYED = deferred_pattern(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\udc80-\udc9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)"
 )
 

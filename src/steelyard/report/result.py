@@ -15,8 +15,8 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.annotations import read_annotations
 from steelyard.evidence.folder.folder import ANNOTATIONS_HEAD
 from steelyard.evidence.trace.termination import CODES
-from steelyard.judge.judgement import RUBRIC
-from steelyard.report.disagreement import MEANING
+from steelyard.judge import judgement
+from steelyard.report import disagreement
 
 SCHEMA = "steelyard.result/1"
 VERDICTS = ("pass", "fail", "error", "ungraded", "invalid")
@@ -207,7 +207,7 @@ def _decision_schema() -> dict[str, Any]:
         "penalty": {"type": ["string", "null"]},
         "validity": _or_null(_validity_schema()),
         "judge": _or_null(_judge_schema()),
-        "disagreement": {"enum": list(MEANING)},
+        "disagreement": {"enum": list(disagreement.MEANING)},
         "breakdown": {"type": ["object", "null"]},
         "tags": {"type": "array", "items": _TEXT},
         "failure_modes": {"type": "array", "items": _failure_mode_schema()},
@@ -331,7 +331,7 @@ def _opinion_schema() -> dict[str, Any]:
 
 def _scores(kind: str) -> dict[str, Any]:
     """All three of an opinion that could be read, none of another."""
-    return {name: {"type": kind, "minimum": 1, "maximum": 5} for name in RUBRIC}
+    return {name: {"type": kind, "minimum": 1, "maximum": 5} for name in judgement.RUBRIC}
 
 
 def _step_schema() -> dict[str, Any]:

@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich import table as rich_table
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from steelyard.filesystem.tree import shown
-from steelyard.judge.saved_calibration import calibration_lines
-from steelyard.report.compare import Comparison
-from steelyard.report.judge_card import judge_word
+from steelyard.judge import saved_calibration
+from steelyard.report import compare, judge_card, summary
 from steelyard.report.plain import one_line
 from steelyard.report.rows import Rows
-from steelyard.report.summary import AgentSummary, summarise
-from steelyard.stats.interval import Rate
+from steelyard.stats import interval as intervals
 
 COLOURS = {"pass": "green", "fail": "red", "error": "yellow", "invalid": "magenta", "ungraded": "yellow"}
 MARKS = {"pass": "✓", "fail": "✗", "error": "!"}
@@ -72,7 +70,7 @@ class Columns:
     def row(self, result: Mapping[str, Any], *, unicode: bool, expected: str = "") -> tuple[Text, ...]:
         cells = {
             "reward": lambda: Text(number(result["reward"])),
-            "judge": lambda: judge_word(result.get("judge")),
+            "judge": lambda: judge_card.judge_word(result.get("judge")),
             "time": lambda: Text(seconds(result["durations"].get("wall_s")), "dim"),
             "expected": lambda: _as_expected(result, expected),
         }
@@ -173,7 +171,7 @@ def ending(result: Mapping[str, Any]) -> str:
 
 def print_summary(console: Console, results: Sequence[Mapping[str, Any]]) -> None:
     """Rates over all runs: what passed, and what the judge holds to be right."""
-    summaries = summarise(results)
+    summaries = summary.summarise(results)
     for table in (table_of_agents(summaries), table_of_judged(summaries)):
         if table is not None:
             console.print()
@@ -182,11 +180,11 @@ def print_summary(console: Console, results: Sequence[Mapping[str, Any]]) -> Non
         console.print(Text(note, "dim"))
     if any(one.judged.trials for one in summaries):
         runs = next((Path(str(one["folder"])).parent for one in results if one.get("folder")), None)
-        for note in calibration_lines(runs) if runs is not None else ():
+        for note in saved_calibration.calibration_lines(runs) if runs is not None else ():
             console.print(Text(one_line(note), "dim"))
 
 
-def _notes(summaries: Sequence[AgentSummary]) -> Iterator[str]:
+def _notes(summaries: Sequence[summary.AgentSummary]) -> Iterator[str]:
     """What the intervals and the bounds above speak of."""
     scopes = {one.passed.scope for one in summaries}
     if "contract" in scopes:
@@ -197,8 +195,8 @@ def _notes(summaries: Sequence[AgentSummary]) -> Iterator[str]:
         yield "bounds: the rate if every trial without a decision had failed, and if every one had passed"
 
 
-def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+def table_of_agents(summaries: Sequence[summary.AgentSummary]) -> rich_table.Table:
+    table = rich_table.Table(box=None, pad_edge=False, header_style="bold")
     ungraded = any(one.ungraded for one in summaries)
     undecided = any(one.undecided for one in summaries)
     more = (*(("ungraded",) if ungraded else ()), *(("bounds",) if undecided else ()))
@@ -221,12 +219,12 @@ def table_of_agents(summaries: Sequence[AgentSummary]) -> Table:
     return table
 
 
-def table_of_judged(summaries: Sequence[AgentSummary]) -> Table | None:
+def table_of_judged(summaries: Sequence[summary.AgentSummary]) -> rich_table.Table | None:
     """How often the judge says PASS, over the runs that it judged; nothing where it judged none."""
     judged = [one for one in summaries if one.judged.trials]
     if not judged:
         return None
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = rich_table.Table(box=None, pad_edge=False, header_style="bold")
     for name in ("agent", "judge PASS", "95% interval"):
         _add_column(table, name)
     for one in judged:
@@ -235,7 +233,7 @@ def table_of_judged(summaries: Sequence[AgentSummary]) -> Table | None:
     return table
 
 
-def _add_column(table: Table, name: str) -> None:
+def _add_column(table: rich_table.Table, name: str) -> None:
     table.add_column(
         name,
         justify="left" if name == "agent" else "right",
@@ -244,7 +242,7 @@ def _add_column(table: Table, name: str) -> None:
     )
 
 
-def interval(rate: Rate) -> str:
+def interval(rate: intervals.Rate) -> str:
     return "unknown" if rate.rate is None else f"{rate.rate:.0%} [{rate.low:.0%}, {rate.high:.0%}]"
 
 
@@ -277,12 +275,12 @@ def table_of_grades(grades: Sequence[Mapping[str, Any]]) -> Rows:
     return rows
 
 
-def print_comparison(console: Console, comparison: Comparison) -> None:
+def print_comparison(console: Console, comparison: compare.Comparison) -> None:
     for why in comparison.incomparable:
         console.print(Text(f"the two runs are not comparable: {one_line(why)}", "bold yellow"))
     for name, run in zip(("first", "second"), comparison.runs, strict=True):
         console.print(Text(f"{name:<6} {run}", "dim"))
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = rich_table.Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "first", "second"):
         table.add_column(name, overflow="fold")
     for what, one, two in comparison.differences:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from steelyard.sandboxes.limits.shared_memory import upper_bound_bytes
+from steelyard.sandboxes.limits import shared_memory
 from steelyard.sandboxes.limits.watch_usage import descendants
 
 MOST_WORD_BYTES = 4096  # of the words of one process
@@ -127,7 +127,7 @@ class ProcessTree:
                 with suppress(OSError, ValueError):
                     return int((group / name).read_text())
         with suppress(OSError, ValueError):
-            return upper_bound_bytes(pids)
+            return shared_memory.upper_bound_bytes(pids)
         return None
 
     def _disk_bytes(self) -> int | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.agents.catalogue import agent_for
-from steelyard.bench.absent_tools import absent, refuse_absent_tools
+from steelyard.bench.absent_tools import absent_programs, refuse_absent_tools
 from steelyard.contract.contract import Contract
 from steelyard.contract.contract_store import ContractStore
 from steelyard.environment.prepare import Environment, prepare_environment
@@ -57,7 +57,7 @@ def refuse_absent_agent(trial: Trial, environment: Environment) -> None:
     """Raises OperatorFault for an agent whose program is not in the sandbox."""
     agent = agent_for(trial.agent, trial.contract, trial.options)
     programs = agent.programs()
-    missing = absent(environment, sorted(programs)) if programs else []
+    missing = absent_programs(environment, sorted(programs)) if programs else []
     if missing:
         raise OperatorFault(
             f"agent {agent.name}: `{missing[0]}` is not in the sandbox of {trial.contract.id}; "

@@ -17,9 +17,10 @@ from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.folder.gradings import read_gradings
 from steelyard.graders.grade import Graded
-from steelyard.judge.judgement import Judgement, Opinion
-from steelyard.judge.panel import Panel
-from steelyard.study.answer_status import answer_status
+from steelyard.graders.judged import model_judge
+from steelyard.judge import judgement
+from steelyard.judge import panel as judge_panel
+from steelyard.study import answer_status
 from steelyard.verdict.auto_fail import auto_fail_reason
 
 SWITCH = "STEELYARD_JUDGE"
@@ -65,9 +66,11 @@ class Judging:
         wanted = contract.spec.judge
         if wanted is False:
             return False
-        return wanted is not None or isinstance(Panel.from_environment((), self.env), Panel)
+        return wanted is not None or isinstance(
+            judge_panel.Panel.from_environment((), self.env), judge_panel.Panel
+        )
 
-    def announce_request(self, panel: Panel) -> None:
+    def announce_request(self, panel: judge_panel.Panel) -> None:
         """Announce what is about to leave this machine, to which host, for which model."""
         jurors = [f"{one.model} at {urlsplit(one.url).netloc}" for one in panel.jurors if not one.missing]
         self.announce(
@@ -78,23 +81,23 @@ class Judging:
         """The same for graders that ask a model themselves, before the first of them does."""
         if not any(entry.type == "model_judge" for entry in contract.graders):
             return
-        from steelyard.graders.judged.model_judge import ModelJudge  # noqa: PLC0415  # only where there is one
-
         for entry in contract.graders:
-            if isinstance(entry.grader, ModelJudge):
-                panel = Panel.from_environment(entry.grader.named_models, self.env)
-                if isinstance(panel, Panel):
+            if isinstance(entry.grader, model_judge.ModelJudge):
+                panel = judge_panel.Panel.from_environment(entry.grader.named_models, self.env)
+                if isinstance(panel, judge_panel.Panel):
                     self.announce_request(panel)
 
-    def judge(self, contract: Contract, evidence: Evidence, grades: Sequence[Graded]) -> Judgement | None:
+    def judge(
+        self, contract: Contract, evidence: Evidence, grades: Sequence[Graded]
+    ) -> judgement.Judgement | None:
         """None where no model can be asked; N/A with the reason if the contract needs a judgement."""
         wanted = contract.spec.judge
         if wanted is False:
             return None
-        panel = Panel.from_environment(wanted.models if wanted else (), self.env)
+        panel = judge_panel.Panel.from_environment(wanted.models if wanted else (), self.env)
         why_not = panel if isinstance(panel, str) else _unfit(contract, evidence)
         if isinstance(panel, str) or why_not:
-            return Judgement.not_applicable(why_not) if wanted else None
+            return judgement.Judgement.not_applicable(why_not) if wanted else None
         self.announce_request(panel)
         self.on_ask(contract)
         try:
@@ -105,28 +108,28 @@ class Judging:
             return judge_run(judge_input, panel, known_opinions(evidence.folder))
         except Exception as defect:  # noqa: BLE001  # a judge's defect is no fault of the run's
             # Its text may hold what was sent, keys included.
-            return Judgement.not_applicable(f"internal error in the judge: {type(defect).__name__}")
+            return judgement.Judgement.not_applicable(f"internal error in the judge: {type(defect).__name__}")
 
 
 def _unfit(contract: Contract, evidence: Evidence) -> str:
     ended, spec = evidence.termination, contract.spec
     if spec.workspace == "none":
-        status = answer_status(evidence.change, evidence.blobs)
+        status = answer_status.answer_status(evidence.change, evidence.blobs)
         if why := auto_fail_reason(ended, status, spec.expected_outcome):
             return why
     return "" if ended == "completed" else f"only completed runs are judged; this one ended with {ended}"
 
 
-def known_opinions(folder: RunFolder) -> dict[tuple[str, str], Opinion]:
+def known_opinions(folder: RunFolder) -> dict[tuple[str, str], judgement.Opinion]:
     """Opinions from earlier gradings of this run, so that no question is paid for twice.
 
     A model that did not answer is asked again. A model that was steered is not: repeating would end with one that was not.
     """
-    known: dict[tuple[str, str], Opinion] = {}
+    known: dict[tuple[str, str], judgement.Opinion] = {}
     try:
         for grading in read_gradings(folder):
             for data in (grading["verdict"].get("judge") or {}).get("opinions", ()):
-                opinion = Opinion.from_json(data)
+                opinion = judgement.Opinion.from_json(data)
                 if opinion.verdict != "UNPARSEABLE":
                     known[opinion.model, opinion.question] = replace(opinion, reused=True)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

@@ -23,9 +23,9 @@ from steelyard.filesystem.disk_reserve import Reserve
 from steelyard.filesystem.tree import shown
 from steelyard.graders.grade import Graded
 from steelyard.graders.grade_run import grade_run
-from steelyard.judge.judgement import Judgement
+from steelyard.judge import judgement
+from steelyard.study import answer_status
 from steelyard.study.alert_findings import alert_findings, quarantine_reason
-from steelyard.study.answer_status import answer_status
 from steelyard.study.deviations import protocol_of
 from steelyard.study.judging import Judging
 from steelyard.study.run_facts import run_facts
@@ -101,7 +101,7 @@ def _decided(
     evidence: Evidence,
     grades: tuple[Graded, ...],
     status: Status,
-    judge: Judgement | None,
+    judge: judgement.Judgement | None,
 ) -> Record:
     findings = (
         *evidence.findings,
@@ -120,7 +120,9 @@ def _decided(
         contract_score=spec.contract_score,
     )
     steps = step_results(contract.steps, grades, evidence.summary.steps, spec.reward)
-    answer = answer_status(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
+    answer = (
+        answer_status.answer_status(evidence.change, evidence.blobs) if spec.workspace == "none" else "given"
+    )
     facts = run_facts(contract, evidence) if status.status == "scorable" else RunFacts()
     run = GradedRun(grades, findings, status, evidence.termination, steps, judge, answer, facts)
     verdict = decide(run, rule)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from steelyard.contract.contract import Contract
-from steelyard.evidence.change.size import changed_lines
+from steelyard.deferred.pattern import deferred_pattern
+from steelyard.evidence.change import size as change_size
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import PATCH
 from steelyard.evidence.trace.chain import Event, read_events
@@ -24,9 +24,11 @@ EVENT_TYPES = frozenset(
     }
 )
 MOST_PATCH = 4 << 20
-_MISSING = re.compile(r"No module named|Cannot find (?:module|package)|unresolved import|provides package")
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)")
-_IMPORT = re.compile(
+_MISSING = deferred_pattern(
+    r"No module named|Cannot find (?:module|package)|unresolved import|provides package"
+)
+_HUNK = deferred_pattern(r"@@ -\d+(?:,\d+)? \+(\d+)")
+_IMPORT = deferred_pattern(
     r"""\s*(?:(?:from|import)\s+([A-Za-z_][\w.]*)|use\s+(\w+)::|.*?(?:require\(|from\s+|import\s+)['"]([@\w./-]+)['"])"""
 )
 _DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError)
@@ -53,7 +55,9 @@ def _size(contract: Contract, evidence: Evidence) -> ChangeSize | None:
     if quality is None or quality.envelope is None:
         return None
     change = evidence.change
-    return ChangeSize(len(change.file_entries), changed_lines(evidence.folder.file(PATCH), change))
+    return ChangeSize(
+        len(change.file_entries), change_size.changed_lines(evidence.folder.file(PATCH), change)
+    )
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:

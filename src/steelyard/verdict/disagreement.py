@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from steelyard.graders.grade import Graded
-from steelyard.judge.judgement import Judgement
+from steelyard.judge import judgement
 
 Disagreement = Literal["none", "judge_pass_checks_fail", "checks_pass_judge_fail", "advisory_warning"]
 
 
-def disagreement(judge: Judgement | None, grades: Sequence[Graded], *, checks: bool | None) -> Disagreement:
+def disagreement(
+    judge: judgement.Judgement | None, grades: Sequence[Graded], *, checks: bool | None
+) -> Disagreement:
     """`checks`: did everything pass that must? None where nothing had to, and then there is nothing to compare."""
     if judge is None or judge.verdict not in ("PASS", "FAIL") or checks is None:
         return "none"

@@ -11,7 +11,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from steelyard.graders.grade import Evaluated, Graded
-from steelyard.judge.judgement import Judgement
+from steelyard.judge import judgement
 from steelyard.verdict.verdict import Verdict, evaluated_by
 
 Reward = Annotated[float, Field(ge=0, le=1)]
@@ -118,14 +118,14 @@ def evaluate(verdict: Verdict, grades: Sequence[Graded]) -> EvaluationResult | N
     )
 
 
-def _blamed_by(judge: Judgement | None) -> list[ErrorTag]:
+def _blamed_by(judge: judgement.Judgement | None) -> list[ErrorTag]:
     """What a judge holds to be wrong, marked as its opinion: the reward does not know of it."""
     if judge is None or judge.verdict != "FAIL" or judge.failure_mode is None:
         return []
     return [ErrorTag(category=judge.failure_mode, description=judge.why, source="judge")]
 
 
-def _agreed(judge: Judgement | None) -> ConfidenceMetadata | None:
+def _agreed(judge: judgement.Judgement | None) -> ConfidenceMetadata | None:
     """How far the models that could be read agree; None for a single model."""
     read = 0 if judge is None else sum(one.readable for one in judge.opinions)
     if judge is None or not read:

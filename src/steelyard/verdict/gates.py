@@ -15,7 +15,7 @@ from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF
 from steelyard.graders.grade import Graded
-from steelyard.verdict.evidence_pointers import pointer_of, pointers_of, quote_of
+from steelyard.verdict import evidence_pointers
 
 GateOutcome = Literal["pass", "fail", "error"]
 GATES: dict[str, tuple[str, ...]] = {
@@ -57,7 +57,7 @@ def decide_gates(
     violation = next((finding for finding in findings if finding.severity == "violation"), None)
     if violation is not None and gates["safety"].outcome != "fail":
         why = f"{violation.id} at {violation.where}: {violation.why}"
-        gates["safety"] = Gate("fail", why, (pointer_of(violation),))
+        gates["safety"] = Gate("fail", why, (evidence_pointers.pointer_of(violation),))
     if CLASS_OF[termination] == "safety" and gates["safety"].outcome != "fail":
         gates["safety"] = Gate("fail", "the run was stopped for safety", ("events.jsonl",))
     return gates
@@ -96,12 +96,12 @@ def _weighted_gate(grades: Sequence[Graded], threshold: float) -> Gate | None:
     if worst is None:
         return Gate("fail", comparison)
     why = f"{comparison}; {worst.entry.name}: {worst.grade.why}"
-    return Gate("fail", why, pointers_of(worst), quote_of(worst))
+    return Gate("fail", why, evidence_pointers.pointers_of(worst), evidence_pointers.quote_of(worst))
 
 
 def _decided_by(outcome: GateOutcome, telling: Graded) -> Gate:
     why = f"{telling.entry.name}: {telling.grade.why}"
-    return Gate(outcome, why, pointers_of(telling), quote_of(telling))
+    return Gate(outcome, why, evidence_pointers.pointers_of(telling), evidence_pointers.quote_of(telling))
 
 
 def _score(one: Graded) -> float:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from steelyard.contract import step_reward
 from steelyard.contract.contract import Step
-from steelyard.contract.step_reward import Result, step_reward
 from steelyard.contract.threshold import is_enough
 from steelyard.graders.grade import Graded
 
@@ -51,14 +51,14 @@ def steps_reward(results: Sequence[StepResult], how: str) -> float | None:
 
 
 def _result(step: Step, grades: Sequence[Graded], ended: str | None, rule: str) -> StepResult:
-    results = {one.entry.name: Result(one.grade.outcome, one.grade.score) for one in grades}
+    results = {one.entry.name: step_reward.Result(one.grade.outcome, one.grade.score) for one in grades}
     telling = next((one for one in grades if one.gates and one.grade.outcome != "pass"), None)
     if ended is None:
         return StepResult(step.name, "not_run", 0.0, telling.grade.why if telling else "not run", None)
     if ended == CRASHED:
         # Known to have earned nothing: an unknown reward would drop out of every mean, and crashing would pay.
         return StepResult(step.name, "error", 0.0, _why(telling), ended)
-    reward = step_reward(rule, step.checks, results)
+    reward = step_reward.step_reward(rule, step.checks, results)
     if reward is None:
         return StepResult(step.name, "error", None, _why(telling), ended)
     if telling is not None or not is_enough(reward, step.min_reward):

@@ -10,7 +10,7 @@ from steelyard.contract.model import ContractScore, Quality
 from steelyard.contract.threshold import is_enough
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Evaluated, Graded
-from steelyard.judge.judgement import Judgement
+from steelyard.judge import judgement
 from steelyard.verdict.auto_fail import AnswerStatus, auto_fail_reason
 from steelyard.verdict.disagreement import Disagreement, disagreement
 from steelyard.verdict.failures.causal import causal_summary
@@ -63,7 +63,7 @@ class GradedRun:
     status: Status
     termination: str
     steps: Sequence[StepResult] = ()
-    judge: Judgement | None = None
+    judge: judgement.Judgement | None = None
     answer_status: AnswerStatus = "given"
     facts: RunFacts = field(default_factory=RunFacts)
 
@@ -85,7 +85,7 @@ class Verdict:
     tags: tuple[str, ...]
     findings: tuple[Finding, ...]
     steps: tuple[StepResult, ...] = ()
-    judge: Judgement | None = None  # None: no model was asked
+    judge: judgement.Judgement | None = None  # None: no model was asked
     disagreement: Disagreement = "none"
     patch_verdict: Decision | None = None  # of the change itself, where something stopped the run
     patch_reward: float | None = None
@@ -251,7 +251,7 @@ class _ReasonParts(NamedTuple):
     gates: Mapping[str, Gate]
     acceptance: str
     score: float | None
-    judge: Judgement | None
+    judge: judgement.Judgement | None
     auto_fail: str
     steps: Sequence[StepResult]
 
@@ -282,7 +282,7 @@ def _is_judged(rule: Rule) -> bool:
     return rule.workspace == "none" and rule.reward != "verifier"
 
 
-def _answer(judge: Judgement | None, auto_fail: str) -> Answer:
+def _answer(judge: judgement.Judgement | None, auto_fail: str) -> Answer:
     """The result of an answer that only a judge can decide; empty where it did not, which is not a zero."""
     if auto_fail:
         return "auto_fail"
@@ -291,7 +291,7 @@ def _answer(judge: Judgement | None, auto_fail: str) -> Answer:
     return ""
 
 
-def _manipulation(judge: Judgement | None, findings: Sequence[Finding]) -> str:
+def _manipulation(judge: judgement.Judgement | None, findings: Sequence[Finding]) -> str:
     """Why an answer fails that manipulated its judge. A model that obeyed only the planted instruction is a weak judge,
     and the answer does not fail for that.
     """
@@ -348,7 +348,7 @@ def _reason(decisive: VerdictRule, parts: _ReasonParts, rule: Rule) -> str:
     return parts.acceptance
 
 
-def _judged_reason(judge: Judgement | None) -> str:
+def _judged_reason(judge: judgement.Judgement | None) -> str:
     if judge is None:
         return "no model was asked about the answer"
     return (

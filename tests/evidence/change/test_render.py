@@ -16,6 +16,7 @@ from steelyard.evidence.change.change import Change
 from steelyard.evidence.change.importer import import_folder
 from steelyard.evidence.change.render import render_patch
 from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem import trusted_git
 
 NAMES = ("a", "b.py", "c d", "é", 'q"uote', "tab\there", "new\nline", "back\\slash", "\udcff", "-dash")
 CONTENTS = (
@@ -93,7 +94,7 @@ def test_git_applies_the_patch_and_gets_the_final_tree(trees: Trees, tmp_path: P
 
 
 def test_an_empty_change_is_an_empty_patch_without_git(trees: Trees, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "run_git", None)
+    monkeypatch.setattr(trusted_git, "run_git", None)
     assert render_patch(trees.change(), trees.blobs) == (b"", {})
 
 
@@ -123,7 +124,7 @@ def test_what_git_cannot_carry_is_said_before_the_first_hunk(trees: Trees) -> No
 
 
 def test_a_patch_that_git_refuses_to_render_says_so(trees: Trees, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render, "run_git", lambda *_, **__: None)
+    monkeypatch.setattr(trusted_git, "run_git", lambda *_, **__: None)
     (trees.new / "a.py").write_text("x\n")
     assert b"git could not render it" in render_patch(trees.change(), trees.blobs).patch
 

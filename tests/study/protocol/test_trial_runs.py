@@ -9,7 +9,7 @@ import pytest
 from steelyard.contract.contract import Contract
 from steelyard.plan.trial import Trial
 from steelyard.store.entry import ALTERED, INTERRUPTED, NOT_GRADED, PAUSED, RUNNING, Entry
-from steelyard.study.protocol.progress import TrialRuns, is_final
+from steelyard.study.protocol.progress import KeptRun, TrialRuns, is_final
 
 ATTEMPTS = 2
 
@@ -19,7 +19,7 @@ def runs(contract: Callable[..., Contract]) -> Callable[..., TrialRuns]:
     made = contract()
 
     def of(*entries: Entry) -> TrialRuns:
-        return TrialRuns(Trial(made, "noop"), list(entries))
+        return TrialRuns(Trial(made, "noop"), tuple(map(KeptRun.of, entries)))
 
     return of
 

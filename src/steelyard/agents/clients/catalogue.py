@@ -1,36 +1,48 @@
-"""The name of a client -> its adapter."""
+"""The name of a client -> its adapter, loaded when it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from steelyard.agents.clients.acp import KNOWN, AcpClient
-from steelyard.agents.clients.aider import Aider
-from steelyard.agents.clients.base import Client, ClientAgent
-from steelyard.agents.clients.claude_code import ClaudeCode
-from steelyard.agents.clients.codex import Codex
-from steelyard.agents.clients.gemini_cli import GeminiCli
-from steelyard.agents.clients.mini_swe_agent import MiniSweAgent
-from steelyard.agents.clients.opencode import Opencode
-from steelyard.agents.clients.openhands import OpenHands
-from steelyard.agents.installation.package import Package
-from steelyard.agents.options import parse_options
+from steelyard.agents import options
+from steelyard.agents.clients import (
+    acp,
+    aider,
+    base,
+    claude_code,
+    codex,
+    gemini_cli,
+    mini_swe_agent,
+    opencode,
+    openhands,
+)
+from steelyard.agents.installation import package
+from steelyard.deferred.table import DeferredTable
 
-CLIENTS: Mapping[str, Client] = {
-    client.kind: client
-    for client in (
-        *(ClaudeCode(), Codex(), MiniSweAgent(), GeminiCli(), Opencode(), Aider(), OpenHands(), AcpClient()),
-    )
+_ADAPTERS: Mapping[str, Callable[[], type[base.Client]]] = {
+    "claude_code": lambda: claude_code.ClaudeCode,
+    "codex": lambda: codex.Codex,
+    "mini_swe_agent": lambda: mini_swe_agent.MiniSweAgent,
+    "gemini_cli": lambda: gemini_cli.GeminiCli,
+    "opencode": lambda: opencode.Opencode,
+    "aider": lambda: aider.Aider,
+    "openhands": lambda: openhands.OpenHands,
+    "acp": lambda: acp.AcpClient,
 }
-
-# What can be installed: name of the folder in the cache -> its package.
-INSTALLABLE: Mapping[str, Package] = {
-    **{client.installed_as: client.package for client in CLIENTS.values()},
-    **{known.installed_as: known.package for known in KNOWN.values()},
-}
+CLIENTS: DeferredTable[base.Client] = DeferredTable(
+    {name: lambda adapter=adapter: adapter()() for name, adapter in _ADAPTERS.items()}  # type: ignore[misc]  # one each
+)
 
 
-def client_agent(name: str, text: str) -> ClientAgent:
+def installable() -> Mapping[str, package.Package]:
+    """What can be installed: name of the folder in the cache -> its package."""
+    return {
+        **{client.installed_as: client.package for client in CLIENTS.values()},
+        **{known.installed_as: known.package for known in acp.KNOWN.values()},
+    }
+
+
+def client_agent(name: str, text: str) -> base.ClientAgent:
     """The agent of `--agent NAME:OPTIONS`. Raises OperatorFault for a wrong option, and for a client that is not installed."""
     client = CLIENTS[name]
-    return client.agent(parse_options(name, client.options, text))
+    return client.agent(options.parse_options(name, client.options, text))

@@ -13,9 +13,11 @@ import re
 import shlex
 from dataclasses import dataclass, replace
 
+from steelyard.deferred.pattern import deferred_pattern
+
 _OPERATORS = frozenset(";|&<>()`")
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_WORD = re.compile(r"&&|(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|&(?!&)|[^\s'\"\\&])+|\n|['\"\\]")
+_ASSIGNMENT = deferred_pattern(r"[A-Za-z_]\w*=")
+_WORD = deferred_pattern(r"&&|(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|&(?!&)|[^\s'\"\\&])+|\n|['\"\\]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,35 +9,36 @@ from functools import cache
 
 from steelyard.bench.execution_spec import SuiteSpec, bench_specs, own_variables
 from steelyard.bench.suite.command_words import command_words
+from steelyard.bench.transfer import kept_settings
 from steelyard.bench.transfer.hidden_files import hidden_files, patched_files
-from steelyard.bench.transfer.kept_settings import NAMES
-from steelyard.bench.transfer.names.installed import InstalledNames, installed_names
+from steelyard.bench.transfer.names import installed as installed_packages
 from steelyard.bench.transfer.names.shadowing import Surroundings
 from steelyard.bench.transfer.names.verifier_names import verifier_folders, verifier_modules
-from steelyard.bench.transfer.oracle.data import OracleData
+from steelyard.bench.transfer.oracle import data as oracle_material
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.oracle.source_texts import SourceTexts
 from steelyard.contract.catalogue import Material
 from steelyard.contract.contract import Contract
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.environment.prepare import Environment
 from steelyard.filesystem.tree import is_within, prefixes
 from steelyard.sandboxes.base import WORKSPACE
 
 MAX_REFERENCE_BYTES = 8 << 20
 MAX_SETTINGS_BYTES = 1 << 20
-_PYTHONPATH = re.compile(r"^\s*pythonpath\s*=\s*(.+(?:\n\s+.+)*)$", re.MULTILINE)
-_WORD = re.compile(r"[\w-]+")
-_CHANGES_PATH = re.compile(r"\bsys\.path\b|syspath_prepend|addsitedir")
-_STRING = re.compile(r"""["']([^"'\n]{1,200})["']""")
-_TOUCHED = re.compile(rb"^(?:\+\+\+ b/|--- a/|rename (?:from|to) )(.+?)\s*$", re.MULTILINE)
+_PYTHONPATH = deferred_pattern(r"^\s*pythonpath\s*=\s*(.+(?:\n\s+.+)*)$", re.MULTILINE)
+_WORD = deferred_pattern(r"[\w-]+")
+_CHANGES_PATH = deferred_pattern(r"\bsys\.path\b|syspath_prepend|addsitedir")
+_STRING = deferred_pattern(r"""["']([^"'\n]{1,200})["']""")
+_TOUCHED = deferred_pattern(rb"^(?:\+\+\+ b/|--- a/|rename (?:from|to) )(.+?)\s*$", re.MULTILINE)
 
 
 def surroundings(environment: Environment, interpreters: Iterable[str] = ()) -> Surroundings:
     contract = environment.contract
 
     @cache
-    def installed() -> InstalledNames:
-        return installed_names(environment, interpreters)
+    def installed() -> installed_packages.InstalledNames:
+        return installed_packages.installed_names(environment, interpreters)
 
     return Surroundings(
         installed,
@@ -48,12 +49,12 @@ def surroundings(environment: Environment, interpreters: Iterable[str] = ()) -> 
     )
 
 
-def oracle_data(environment: Environment) -> OracleData:
+def oracle_data(environment: Environment) -> oracle_material.OracleData:
     contract = environment.contract
     snapshot = contract.snapshot
     texts = SourceTexts(snapshot.tree, snapshot.entries, cache(lambda: hidden_texts(contract)))
     has_suite = any(entry.executes for entry in (*contract.checks, *contract.graders))
-    return OracleData(
+    return oracle_material.OracleData(
         snapshot.entries,
         texts,
         _brief(environment),
@@ -117,7 +118,7 @@ def _text(contract: Contract, path: str) -> str:
 
 def _pytest_paths(contract: Contract) -> Iterator[str]:
     """`pythonpath` of the snapshot's settings."""
-    for name in NAMES:
+    for name in kept_settings.NAMES:
         for found in _PYTHONPATH.finditer(_text(contract, name)):
             yield from (posixpath.normpath(word) for word in re.findall(r"[\w./-]+", found[1]))
 

@@ -13,18 +13,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from steelyard.deferred.pattern import deferred_pattern
+
 _ALWAYS = {"core.fsmonitor": "false", "core.pager": "cat", "protocol.ext.allow": "never"}
 _OF_WORKSPACES = {"safe.bareRepository": "explicit"}
 
-_CONFIG = re.compile(r"(^|/)(\.?gitconfig|config|config\.worktree|\.gitmodules)$")
-_HEAD = re.compile(rb"\s*(ref:|[0-9a-fA-F]{40})")
-_KEYS = re.compile(
+_CONFIG = deferred_pattern(r"(^|/)(\.?gitconfig|config|config\.worktree|\.gitmodules)$")
+_HEAD = deferred_pattern(rb"\s*(ref:|[0-9a-fA-F]{40})")
+_KEYS = deferred_pattern(
     rb"^\s*(\[[^\]\n]*\]\s*)?"
     rb"(fsmonitor|hookspath|sshcommand|pager|editor|gitproxy|askpass|alternaterefscommand|worktree|attributesfile|excludesfile"
     rb"|external|command|textconv|driver|clean|smudge|process|program|helper|packobjectshook|cmd|path|[\w-]+\s*=\s*[\"']?!)",
     re.IGNORECASE | re.MULTILINE,
 )
-_SECTION = re.compile(
+_SECTION = deferred_pattern(
     rb"^\s*\[\s*(core|alias|filter|diff|merge|include|includeif|credential|gpg|uploadpack|receive|difftool|mergetool|pager)\b",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from steelyard.bench.execution_spec import BenchSpec, SuiteSpec
 from steelyard.contract.catalogue import ContractFile, Material
 from steelyard.contract.contract import Contract
-from steelyard.contract.patches.unified_diff import Patched, apply_unified
+from steelyard.contract.patches import unified_diff
 from steelyard.sandboxes.base import FileOverlay
 
 
@@ -43,9 +43,9 @@ def laid_files(files: Mapping[str, ContractFile]) -> tuple[FileOverlay, ...]:
     )
 
 
-def patched_files(patch: str, material: Material) -> dict[str, Patched]:
+def patched_files(patch: str, material: Material) -> dict[str, unified_diff.Patched]:
     """Path -> what a test patch of the contract leaves there; raises ValueError if the patch does not apply."""
-    return apply_unified(
+    return unified_diff.apply_unified(
         material.files[patch].path.read_bytes(),
         material.baseline,
         lambda path: (material.tree / path).read_bytes(),

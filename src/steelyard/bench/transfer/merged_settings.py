@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.bench.transfer.names.node_names import takes_a_name
+from steelyard.bench.transfer.names import node_names
 from steelyard.bench.transfer.steering_parts import (
     INI_HEADER,
     INI_PLAIN_HEADER,
@@ -115,9 +115,9 @@ def _package_json(old: bytes, new: bytes) -> bytes:
         for name in names:
             table = after.setdefault(key, {})
             _put(table, name, before.get(key, {}))
-    if takes_a_name("package.json", old, json.dumps(after).encode(), {after.get("name")}):
+    if node_names.takes_a_name("package.json", old, json.dumps(after).encode(), {after.get("name")}):
         _put(after, "name", before)
-    if takes_a_name("package.json", old, json.dumps(after).encode(), ()):
+    if node_names.takes_a_name("package.json", old, json.dumps(after).encode(), ()):
         _put(after, "imports", before)
     return json.dumps(after, indent=2, ensure_ascii=False).encode()
 

@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 from steelyard.bench.transfer.git_settings import is_git_config, makes_a_repository, runs_programs
 from steelyard.bench.transfer.merged_settings import with_old_settings
-from steelyard.bench.transfer.names.node_names import takes_a_name
+from steelyard.bench.transfer.names import node_names
 from steelyard.bench.transfer.names.node_shadows import NodeShadows
 from steelyard.bench.transfer.names.shadowing import ALONE, Shadows, Surroundings, is_idle
 from steelyard.bench.transfer.steering_parts import MAX_BYTES, PARTS, same_part
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry, claimed_paths
 from steelyard.filesystem.tree import Entry, prefixes, shown
 
@@ -114,14 +115,14 @@ CARRIED = (
 _INSTALLED = frozenset(
     {"node_modules", ".venv", "site-packages", "dist-packages", "__pypackages__", ".tox", ".nox"}
 )
-_VITE = re.compile(r"(^|/)vite\.config\.[^/]+$")
+_VITE = deferred_pattern(r"(^|/)vite\.config\.[^/]+$")
 # Of languages in which what is compiled or listed first is found first.
-_JUDGES_SOURCES = re.compile(
+_JUDGES_SOURCES = deferred_pattern(
     r"(^|/)src/main/[^/]+/(org/(junit|testng|hamcrest|assertj|mockito|opentest4j|spockframework)|junit|io/kotest)/"
     r"|(^|/)lib/Test2?(/(More|Simple|Builder|Harness|Most|Deep|Exception|API|V0)(/.+)?)?\.pm$"
     r"|(^|/)lib/(minitest|rspec|test/unit|test-unit)(/.+)?\.rb$|(^|/)(src|lib|app)/PHPUnit/"
 )
-_ENVIRONMENT = re.compile(r"/pyvenv\.cfg$|(^|/)vendor/(modules\.txt|autoload\.php)$")
+_ENVIRONMENT = deferred_pattern(r"/pyvenv\.cfg$|(^|/)vendor/(modules\.txt|autoload\.php)$")
 # Installed in the repository itself they may be patched; those that run or judge the tests may not.
 _JUDGES = frozenset(
     [
@@ -324,7 +325,9 @@ class Steering:
             return False
         if name == "package.json" and b'"exports"' not in new and b'"imports"' not in (old or b""):
             return False
-        return takes_a_name(name, old, new, self._around.installed().packages | _JUDGES | self._packages)
+        return node_names.takes_a_name(
+            name, old, new, self._around.installed().packages | _JUDGES | self._packages
+        )
 
     @cached_property
     def _packages(self) -> frozenset[str]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,11 +14,12 @@ from typing import Any
 import orjson
 from rich.console import Console
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 
 PIPED_WIDTH = 200
 # JSON allows these as they are, but terminals obey some, hide others, and `splitlines` cuts a record at the rest.
-_OBEYED = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+_OBEYED = deferred_pattern("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
 
 def console() -> Console:

@@ -14,19 +14,19 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from rich import live, spinner
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.spinner import Spinner
 from rich.text import Text
 
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
+from steelyard.report import progress
 from steelyard.report.plain import one_line
-from steelyard.report.progress import Underway, seconds_left, tally
 from steelyard.report.rows import LEAST, Rows
 from steelyard.report.short_line import short_line
 from steelyard.report.terminal import Columns, footer, print_summary, seconds
@@ -90,16 +90,15 @@ class Reporter:
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._phases = Phases(planned.out) if planned.out is not None else None
-        self._spinner = Spinner("dots")
         self._live = self._region()
 
-    def _region(self) -> Live | None:
+    def _region(self) -> live.Live | None:
         """On the terminal that the rows go to, else on stderr; nowhere if stderr is redirected or the terminal shows JSON."""
         on_stdout = sys.stdout.isatty()
         if not sys.stderr.isatty() or (on_stdout and self._json):
             return None
         screen = self._screen if on_stdout else Console(stderr=True)
-        return Live(
+        return live.Live(
             get_renderable=self._underway,
             console=screen,
             refresh_per_second=_REFRESHES,
@@ -197,7 +196,11 @@ class Reporter:
         ended, of = len(self._counted), self._planned.trials
         head = f"{of} trials" if ended == of else f"{ended} of {of} trials ended"
         took = seconds(time.monotonic() - self._began)
-        return Text(f"{head}: {tally(self._counted) or 'no result'}, in {took}", "bold")
+        return Text(f"{head}: {progress.tally(self._counted) or 'no result'}, in {took}", "bold")
+
+    @cached_property
+    def _spinner(self) -> spinner.Spinner:
+        return spinner.Spinner("dots")
 
     def _underway(self) -> RenderableType:
         with self._lock:
@@ -211,8 +214,10 @@ class Reporter:
     ) -> Text:
         of, now = self._planned.trials, time.monotonic()
         waiting = max(0, of - len(counted) - len(running))
-        left = seconds_left(Underway(took, [now - one.began for one in running], waiting, self._planned.jobs))
-        verdicts = f": {tally(counted)}" if counted else ""
+        left = progress.seconds_left(
+            progress.Underway(took, [now - one.began for one in running], waiting, self._planned.jobs)
+        )
+        verdicts = f": {progress.tally(counted)}" if counted else ""
         parts = [f"{len(counted)} of {of} done{verdicts}", _clock(now - self._began)]
         parts += [f"about {_clock(left)} left"] if left is not None else []
         return Text(", ".join(parts) + (f"  {note}" if note else ""))

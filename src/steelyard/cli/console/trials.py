@@ -15,13 +15,13 @@ from steelyard.cli.console.reporter import CHECKS, Planned, Reporter
 from steelyard.cli.options.require_assurance import required_by
 from steelyard.contract.contract import Contract
 from steelyard.errors import ContractFault, OperatorFault, SteelyardError
+from steelyard.evidence.folder import signature
 from steelyard.evidence.folder.folder import RUNS
-from steelyard.evidence.folder.signature import check_private_key
 from steelyard.importers.direct import as_typed
 from steelyard.plan.agent_options import AgentOptions
 from steelyard.plan.phase import Phase
 from steelyard.plan.trial import Plan, Retry, Trial
-from steelyard.report.fault_line import fault_line
+from steelyard.report import fault_line
 from steelyard.report.result import result_line
 from steelyard.report.short_line import short_line
 from steelyard.study.engine import Engine
@@ -121,7 +121,7 @@ def run_trials(
     if args.jobs < 1:
         raise OperatorFault("--jobs is at least 1")
     if args.sign:
-        check_private_key(args.sign)  # a wrong key is found before anything is spent
+        signature.check_private_key(args.sign)  # a wrong key is found before anything is spent
     least = required_by(args)
     engine = Engine(
         args.out,
@@ -168,7 +168,7 @@ def _fault_line(result: TrialResult, typed: Mapping[Path, Path]) -> dict[str, An
     if isinstance(fault, ContractFault):
         fault = ContractFault([as_typed(problem, typed) for problem in fault.problems])
     name = _name(trial.agent, trial.contract, trial.options)
-    return fault_line(trial, name, fault or SteelyardError(), result.retries)
+    return fault_line.fault_line(trial, name, fault or SteelyardError(), result.retries)
 
 
 # What a person reads while a trial is in a phase.

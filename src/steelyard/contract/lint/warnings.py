@@ -15,8 +15,7 @@ from steelyard.contract.catalogue import GraderEntry, LintWarning
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
-from steelyard.contract.scaffold import BRIEF
-from steelyard.contract.scaffold.languages import HIDDEN_TESTS
+from steelyard.contract.scaffold import BRIEF, languages
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 
@@ -49,6 +48,15 @@ def warning_problem(entry: GraderEntry, place: Place, warning: LintWarning, sour
 
 def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     yield from _references(contract)
+    if contract.spec.repository is not None and not any(
+        entry.kind == "file" for entry in contract.snapshot.entries.values()
+    ):
+        source = next(key for key in ("git", "archive", "tree") if getattr(contract.spec.repository, key))
+        yield (
+            ("repository", source),
+            "the repository has no file: the agent starts in an empty folder",
+            "put the repository there, unless the task starts from nothing",
+        )
     for place, check in _checks_with_places(contract):
         spec = check.execution
         if spec is None or isinstance(spec, ScriptSpec):
@@ -67,8 +75,8 @@ def _warnings(contract: Contract) -> Iterator[tuple[Place, str, str]]:
     yield from _frozen_but_generated(contract)
     for submodule in contract.snapshot.submodules:
         if not submodule.materialised:
-            place_ = ("repository", "submodules")
-            yield place_, f"the submodule {shown(submodule.path)} is left empty", "map it to a repository"
+            where = ("repository", "submodules")
+            yield where, f"the submodule {shown(submodule.path)} is left empty", "map it to a repository"
     tree = contract.spec.repository.tree if contract.spec.repository else None
     for name in contract.files:
         if tree is not None and _below(name, tree):
@@ -159,7 +167,7 @@ def _templates(contract: Contract) -> Iterator[tuple[Place, str, str]]:
             if (
                 file is not None
                 and file.mode != "link"
-                and any(_holds(file.path, text) for text in HIDDEN_TESTS)
+                and any(_holds(file.path, text) for text in languages.HIDDEN_TESTS)
             ):
                 at = (*place, "inject", number)
                 yield (

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from steelyard.contract.catalogue import POLICY_NAME, Catalogue, GraderEntry, GraderType
 from steelyard.contract.model import Fraction, Layer, Name, NonEmpty, Strict, Under
-from steelyard.contract.parse.explain import explain, known_keys, suggestion
+from steelyard.contract.parse import explain as explanation
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
 from steelyard.errors import Problem
 
@@ -187,7 +187,9 @@ def _common(
     try:
         return model.model_validate_json(json.dumps(common))
     except ValidationError as refused:
-        entries.problems += explain(refused, entries.source, partial(known_keys, model), place)
+        entries.problems += explanation.explain(
+            refused, entries.source, partial(explanation.known_keys, model), place
+        )
         return None
 
 
@@ -202,7 +204,9 @@ def _type_of(
         entries.complain((*place, "type"), f"the grader type {name} is not supported yet")
     elif name not in types:
         known = {*types, *entries.catalogue.planned}
-        entries.complain((*place, "type"), f"unknown grader type {name!r}", suggestion(name, known))
+        entries.complain(
+            (*place, "type"), f"unknown grader type {name!r}", explanation.suggestion(name, known)
+        )
     return types.get(name)
 
 
@@ -226,12 +230,12 @@ def _options(
         rest.setdefault("cmd", rest.pop("command"))
 
     def known(inner: Place) -> list[str]:
-        return [*known_keys(kind, inner), *([] if inner else model.model_fields)]
+        return [*explanation.known_keys(kind, inner), *([] if inner else model.model_fields)]
 
     try:
         grader = _wrapped(kind).model_validate_json(json.dumps({"options": rest})).options  # type: ignore[arg-type,attr-defined]  # a class has a hash; made below
     except ValidationError as refused:
-        entries.problems += explain(refused, entries.source, known, place, below=1)
+        entries.problems += explanation.explain(refused, entries.source, known, place, below=1)
     return grader if len(entries.problems) == before else None
 
 

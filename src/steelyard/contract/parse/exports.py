@@ -8,11 +8,11 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from steelyard.contract.parse.yaml_source import Place
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.filesystem.tree import is_within
 
 NEVER = (
@@ -31,7 +31,7 @@ BROAD = (
     *("/etc", "/root", "/home", "/var", "/var/lib", "/run", "/lib", "/lib64", "/bin", "/sbin", "/opt"),
     *("/usr", "/usr/lib", "/usr/lib64", "/usr/bin", "/usr/sbin", "/usr/share", "/usr/local/lib", "/usr/local/share"),
 )  # fmt: skip
-_WILD = re.compile(r"[*?\[]")
+_WILD = deferred_pattern(r"[*?\[]")
 
 
 def export_problems(data: dict[str, Any], *, is_system: bool) -> Iterator[tuple[Place, str, str]]:

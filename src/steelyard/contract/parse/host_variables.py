@@ -18,10 +18,11 @@ from typing import Any
 
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 
 ALLOWED = "STEELYARD_TAKE_ENV"
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
+SECRET_NAME = deferred_pattern(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 TEMPLATE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 

@@ -10,7 +10,6 @@ Nodes are composed first, then read. No input can make them large or deep: size,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import yaml
 
 from steelyard.contract.parse.yaml_words import meaning
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown
 
@@ -29,7 +29,7 @@ TOO_MANY = f"more than {MOST_VALUES} values once aliases are expanded"
 
 PLAIN, TEXT, ALIAS = "plain", "text", "alias"  # tags of composed nodes
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_ODD = re.compile("[\\0\\ud800-\\udfff]")  # no file name, argument or variable can hold a NUL
+_ODD = deferred_pattern("[\\0\\ud800-\\udfff]")  # no file name, argument or variable can hold a NUL
 
 Place = tuple[str | int, ...]
 

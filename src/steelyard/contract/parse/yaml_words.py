@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 import re
 
+from steelyard.deferred.pattern import deferred_pattern
+
 MOST_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
 MOST_DIGITS = 70
 
@@ -27,13 +29,13 @@ _BOOLEANS = {
     )
     for spelling in (word, word.capitalize(), word.upper())
 }
-_INTEGER = re.compile(
+_INTEGER = deferred_pattern(
     r"^([-+]?)(?:0b_*([01][01_]*)|0x_*([0-9a-fA-F][0-9a-fA-F_]*)|0_*([0-7][0-7_]*)|(0|[1-9][0-9_]*))$"
 )
 _BASES = (2, 16, 8, 10)
 # Without a dot it is text, as YAML 1.1 has it: a commit id such as 12345e7 is no number.
-_FLOAT = re.compile(r"^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?$")
-_NOT_FINITE = re.compile(r"^[-+]?\.(?:inf|nan)$", re.IGNORECASE)
+_FLOAT = deferred_pattern(r"^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?$")
+_NOT_FINITE = deferred_pattern(r"^[-+]?\.(?:inf|nan)$", re.IGNORECASE)
 
 Word = str | int | float | bool | None
 

@@ -10,7 +10,6 @@ the bytes are those of the commit.
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,13 +18,14 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from steelyard.contract.snapshot.materialise import CHUNK_BYTES, Item, refusal
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.git import GitRefused, git, git_command, git_env, new_repository
 from steelyard.filesystem.tree import shown
 
-_FULL_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_BUNDLE = re.compile(rb"^# v[23] git bundle\n")
+_FULL_ID = deferred_pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_BUNDLE = deferred_pattern(rb"^# v[23] git bundle\n")
 
 
 class Submodule(NamedTuple):

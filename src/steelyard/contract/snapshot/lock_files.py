@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from steelyard.filesystem.git import GitRefused, git
+from steelyard.filesystem import git as plain_git
 
 LOCK_FILES = frozenset(
     {
@@ -56,8 +56,10 @@ def lock_dates(git_dir: Path, commit: str, paths: Iterable[str]) -> dict[str, st
     found = {}
     for path in [path for path in paths if is_named(path, LOCK_FILES)][:MOST_DATED]:
         try:
-            output = git(git_dir, "rev-list", "-1", "--timestamp", commit, "--", f":(top,literal){path}")
+            output = plain_git.git(
+                git_dir, "rev-list", "-1", "--timestamp", commit, "--", f":(top,literal){path}"
+            )
             found[path] = datetime.fromtimestamp(int(output.split()[0]), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        except (GitRefused, ValueError, IndexError, OverflowError):
+        except (plain_git.GitRefused, ValueError, IndexError, OverflowError):
             continue
     return found

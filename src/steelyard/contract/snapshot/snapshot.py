@@ -25,17 +25,7 @@ from pathlib import Path
 import orjson
 
 from steelyard.contract.model import Repository
-from steelyard.contract.snapshot.archive_source import archive_items, check_archive
-from steelyard.contract.snapshot.git_layer import lay_baseline, lay_history
-from steelyard.contract.snapshot.git_source import (
-    GitSource,
-    Submodule,
-    check_commit,
-    check_id,
-    git_items,
-    locate,
-    opened,
-)
+from steelyard.contract.snapshot import archive_source, git_layer, git_source
 from steelyard.contract.snapshot.lock_files import LOCK_FILES, REGISTRY_FILES, is_named, lock_dates
 from steelyard.contract.snapshot.materialise import materialise, refusal
 from steelyard.contract.snapshot.tree_source import WORKED_IN, tree_items
@@ -57,7 +47,7 @@ class Snapshot:
     run_uid: int
     index_sha256: str
     commit: str | None = None
-    submodules: tuple[Submodule, ...] = ()
+    submodules: tuple[git_source.Submodule, ...] = ()
 
     @property
     def tree(self) -> Path:
@@ -141,31 +131,31 @@ def _from_nothing(cache: Cache) -> Path:
 
 def _from_git(repository: Repository, location: str, folder: Path, cache: Cache) -> Path:
     commit = str(repository.commit)
-    check_id(commit)
-    path = locate(location, folder)
+    git_source.check_id(commit)
+    path = git_source.locate(location, folder)
     submodules = {
-        name: locate(place, folder, field=f"repository.submodules.{name}")
+        name: git_source.locate(place, folder, field=f"repository.submodules.{name}")
         for name, place in repository.submodules.items()
     }
     key = _key(git=commit, submodules=sorted(submodules), history=repository.history)
     if path.is_file() and (ready := cache.found("snapshots", key)) is not None:
         return ready  # unpacking a bundle only to look is the expensive part
-    with opened(path, cache) as git_dir:
-        check_commit(git_dir, commit)
-        source = GitSource(git_dir, commit, submodules)
+    with git_source.opened(path, cache) as git_dir:
+        git_source.check_commit(git_dir, commit)
+        source = git_source.GitSource(git_dir, commit, submodules)
         return cache.build("snapshots", key, partial(_build_git, source, cache, repository.history == "full"))
 
 
-def _build_git(source: GitSource, cache: Cache, full: bool, folder: Path) -> None:  # noqa: FBT001  # bound by partial
-    found: list[Submodule] = []
+def _build_git(source: git_source.GitSource, cache: Cache, full: bool, folder: Path) -> None:  # noqa: FBT001  # bound by partial
+    found: list[git_source.Submodule] = []
     (folder / "tree").mkdir()
-    entries = materialise(git_items(source, cache, found), folder / "tree")
+    entries = materialise(git_source.git_items(source, cache, found), folder / "tree")
     unknown = sorted(set(source.submodules) - {submodule.path for submodule in found})
     if unknown:
         raise refusal(f"no submodule at {shown(unknown[0])}", field="repository.submodules")
     if full:
         (folder / "git").mkdir()
-        lay_history(folder / "git", folder / "tree", source.git_dir, source.commit)
+        git_layer.lay_history(folder / "git", folder / "tree", source.git_dir, source.commit)
     dates = lock_dates(source.git_dir, source.commit, entries)
     (folder / DATES).write_bytes(orjson.dumps({path_to_json(path): date for path, date in dates.items()}))
     _write(folder, entries, source.commit, tuple(found))
@@ -174,11 +164,11 @@ def _build_git(source: GitSource, cache: Cache, full: bool, folder: Path) -> Non
 def _from_archive(repository: Repository, path: Path, cache: Cache) -> Path:
     if not path.is_file():
         raise refusal(f"{repository.archive} does not exist", field="repository.archive")
-    sha256 = check_archive(path, repository.commit)
+    sha256 = archive_source.check_archive(path, repository.commit)
 
     def build(folder: Path) -> None:
         (folder / "tree").mkdir()
-        _write(folder, materialise(archive_items(path), folder / "tree"), sha256)
+        _write(folder, materialise(archive_source.archive_items(path), folder / "tree"), sha256)
 
     return cache.build("snapshots", _key(archive=sha256, kind=path.suffix), build)
 
@@ -212,11 +202,14 @@ def _from_tree(repository: Repository, path: Path, cache: Cache) -> Path:
 
 
 def _write(
-    folder: Path, entries: Mapping[str, Entry], commit: str | None, found: tuple[Submodule, ...] = ()
+    folder: Path,
+    entries: Mapping[str, Entry],
+    commit: str | None,
+    found: tuple[git_source.Submodule, ...] = (),
 ) -> None:
     if not (folder / "git").is_dir():
         (folder / "git").mkdir()
-        lay_baseline(folder / "git", folder / "tree", entries)
+        git_layer.lay_baseline(folder / "git", folder / "tree", entries)
     index = orjson.dumps([[path_to_json(path), entry.to_json()] for path, entry in entries.items()])
     (folder / "index.json").write_bytes(index)
     (folder / "snapshot.json").write_bytes(
@@ -248,7 +241,7 @@ def read_snapshot(folder: Path) -> Snapshot:
             index_sha256=data["index_sha256"],
             commit=data["commit"],
             submodules=tuple(
-                Submodule(path_from_json(one["path"]), one["commit"], one["materialised"])
+                git_source.Submodule(path_from_json(one["path"]), one["commit"], one["materialised"])
                 for one in data["submodules"]
             ),
         )

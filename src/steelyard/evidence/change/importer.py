@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.change import oddities
 from steelyard.evidence.change.captured_tree import CapturedTree
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.import_limits import Caps, Ledger
-from steelyard.evidence.change.oddities import collisions, escapes, odd_name, shut_out, special_bits
 from steelyard.evidence.change.renames import fold_exact
 from steelyard.evidence.change.tree_entry import TreeEntry, is_same
 from steelyard.evidence.change.walk import Tree, is_ours
@@ -232,7 +232,7 @@ class _Comparison:
             self._ledger.note(
                 "hard_link", "info", path, "the file has more hard links, perhaps outside the workspace"
             )
-        is_out = new is not None and new.kind == "symlink" and escapes(path, new.target)
+        is_out = new is not None and new.kind == "symlink" and oddities.escapes(path, new.target)
         if is_out and not self._views.is_system:
             self._ledger.note("escaping_symlink", "warning", path, "the link may point out of the workspace")
 
@@ -297,10 +297,10 @@ class _Comparison:
 
     def _note_names(self, folder: str, new: set[str], old: set[str]) -> None:
         added = new - old - {_GIT}
-        twins = collisions(new) if added else {}
+        twins = oddities.collisions(new) if added else {}
         for name in sorted(added, key=os.fsencode):
             path = f"{folder}/{name}" if folder else name
-            if why := odd_name(name):
+            if why := oddities.odd_name(name):
                 self._ledger.note("odd_name", "warning", path, why)
             if name in twins:
                 why = f"on a file system that ignores case or composition this is the same name as {shown(twins[name])}"
@@ -310,14 +310,14 @@ class _Comparison:
         if after.kind == "symlink":
             return
         mode, was = after.status.st_mode, 0o700 if before is None else before.status.st_mode
-        if special_bits(mode) & ~special_bits(was):
+        if oddities.special_bits(mode) & ~oddities.special_bits(was):
             self._ledger.note(
                 "special_mode",
                 "warning",
                 path,
                 f"mode {stat.S_IMODE(mode):04o}; special bits are not imported",
             )
-        if shut_out(mode) and not shut_out(was):
+        if oddities.shut_out(mode) and not oddities.shut_out(was):
             self._ledger.note(
                 "unreadable_mode",
                 "info",

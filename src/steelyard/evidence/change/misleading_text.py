@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
@@ -25,18 +26,18 @@ OUTPUT_BYTES = 1 << 18
 MOST_FINDINGS = 50
 
 # Marks that writers of Arabic, Hebrew or Persian need, and joiners of emoji, are not among them.
-_INVISIBLE = re.compile(
+_INVISIBLE = deferred_pattern(
     "[\u202a-\u202e\u2066-\u2069\u200b\u2060\u2062-\u2064\U000e0000-\U000e007f]|(?<!^)\ufeff"
     "|[\u115f\u1160\u3164\uffa0]"  # letters without a shape, which can hide a name
     "|[\u2028\u2029\b]|\r(?!$)"  # a line ends here for the interpreter, or is written over for the reader
     "|(?<=\\w)[\u200c\u200d\u00ad](?=[A-Za-z0-9_])|(?<=[A-Za-z0-9_])[\u200c\u200d\u00ad](?=\\w)"
 )
-_OVERLOOK = re.compile(
+_OVERLOOK = deferred_pattern(
     r"\b(ignore|disregard|forget|override)\s+(all\s+|any\s+|the\s+|your\s+|of\s+)*"
     r"(previous|prior|above|earlier|preceding|system)\s+(instruction|prompt|rule|message|direction)",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(
+_ADDRESS = deferred_pattern(
     r"\b(note|message|attention|instructions?)\s+(to|for)\s+(all\s+|any\s+|the\s+)?(ai\s+|llm\s+|automated\s+)?"
     r"(evaluators?|graders?|judges?|reviewers?|llms?|language models?)\s*[:,!]"
     r"|\b(output|respond|answer|reply|return)\s+(with\s+)?(exactly|only)\s*:?\s*[`\"']?\{\s*[\"'](verdict|score|grade|pass)\b",
@@ -46,23 +47,23 @@ _JUDGING = re.compile(
     r"verdict|\bscores?\b|\bpass(ed)?\b|\bgrad(e|er|ers|ing)\b|\bevaluat|\bjudge|\brubric|\breward",
     re.IGNORECASE,
 )
-_ANSWER = re.compile(r"""["']?\bverdict\b["']?\s*[:=]\s*["']?pass\b""", re.IGNORECASE)
+_ANSWER = deferred_pattern(r"""["']?\bverdict\b["']?\s*[:=]\s*["']?pass\b""", re.IGNORECASE)
 # A line that says nothing else. `verdict: pass` in small letters is data of many an honest program.
-_VERDICT_LINE = re.compile(
+_VERDICT_LINE = deferred_pattern(
     r"^[^\w\n]{0,12}(?:(?i:final|overall|judge|judge's) )?(?:(?:[Vv]erdict|VERDICT)[^\w\n=]{1,6}PASS"
     r"|(?:Verdict|VERDICT)[^\w\n=]{1,6}[Pp]ass)(?:(?i:ed))?[^\w\n]{0,12}$",
     re.MULTILINE,
 )
-_VERDICT_OBJECT = re.compile(r"""["']verdict["']\s{0,4}:\s{0,4}["']pass["']""", re.IGNORECASE)
+_VERDICT_OBJECT = deferred_pattern(r"""["']verdict["']\s{0,4}:\s{0,4}["']pass["']""", re.IGNORECASE)
 _ANSWERED = re.compile(r"task_completion|instruction_adherence|failure_mode|reasoning|rationale|\bscores?\b")
-_FENCE = re.compile(r"<<<\s{0,4}/?\s{0,4}(?:EVIDENCE|END)\b")
-_CLOSING = re.compile(
+_FENCE = deferred_pattern(r"<<<\s{0,4}/?\s{0,4}(?:EVIDENCE|END)\b")
+_CLOSING = deferred_pattern(
     r"</(?P<name>evidence|untrusted\w{0,40}|agent_\w{1,40}|submission|candidate\w{0,40}|transcript|diff|patch|answer|response"
     r"|system|assistant|user_input|instructions?|tool_results?|function_results?|conversation)>"
     r"|<\|(?:im_end|im_start|eot_id|end|endoftext|end_of_turn)\|>|\[/INST\]|<end_of_turn>",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r"<(\w{1,60})[\s>]")
+_OPENING = deferred_pattern(r"<(\w{1,60})[\s>]")
 _MOST_NAMES = 5
 _NEAR = 400  # characters between the one and the other
 

@@ -17,9 +17,9 @@ from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.change.oddities import stands_for_git
 from steelyard.evidence.change.renames import with_renames
 from steelyard.evidence.folder.blobs import Blobs
+from steelyard.filesystem import trusted_git
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import Entry, shown
-from steelyard.filesystem.trusted_git import make_repository, run_git
 
 __all__ = ["Rendered", "render_patch", "with_renames"]
 
@@ -92,13 +92,13 @@ def _obstacle(entry: ChangeEntry, blobs: Blobs) -> str:
 
 def _diff(entries: list[ChangeEntry], blobs: Blobs) -> Rendered | None:
     with Cache.default().temporary() as folder:
-        repository = make_repository(folder / "git")
+        repository = trusted_git.make_repository(folder / "git")
         with (folder / "stream").open("w+b") as stream:
             _write_stream(stream, entries, blobs)
             stream.seek(0)
-            if run_git(repository, "fast-import", "--quiet", "--done", stdin=stream) is None:
+            if trusted_git.run_git(repository, "fast-import", "--quiet", "--done", stdin=stream) is None:
                 return None
-        output = run_git(repository, *_DIFF, "refs/heads/old", "refs/heads/new")
+        output = trusted_git.run_git(repository, *_DIFF, "refs/heads/old", "refs/heads/new")
     return None if output is None else _parse(output)
 
 

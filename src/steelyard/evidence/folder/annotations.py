@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.canonical import canonical, has_its_digest
 from steelyard.evidence.folder.folder import ANNOTATIONS, ANNOTATIONS_HEAD, SEAL, RunFolder
 from steelyard.evidence.folder.gradings import Fault, is_leftover
 from steelyard.evidence.folder.numbered import NUMBERED, Series, append_record, numbered_files
-from steelyard.evidence.folder.signature import signature_holds
 from steelyard.filesystem.plain_file import read_plain
 from steelyard.filesystem.tree import shown
 
@@ -77,7 +77,11 @@ def _wrong(record: Mapping[str, Any], name: str, number: int, seal: str, previou
     if record["schema"] != SCHEMA or not has_its_digest(record):
         return "altered: its content does not match its digest"
     signature = record.get("signature")
-    return "bad signature" if signature and not signature_holds(canonical(record), signature, None) else ""
+    return (
+        "bad signature"
+        if signature and not signatures.signature_holds(canonical(record), signature, None)
+        else ""
+    )
 
 
 def _head_faults(folder: RunFolder, seal: str, digests: list[str]) -> Iterator[Fault]:

@@ -15,7 +15,6 @@ all before it durable, and is written last.
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import stat
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from typing import Any, Literal
 
 import orjson
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.redact import NO_SECRETS, Secrets
@@ -42,8 +42,10 @@ OUTCOME, FINDINGS = "outcome.json", "findings.json"
 TEMPORARY = ".tmp-"
 LAST = "last"  # names the newest run of a folder of runs
 
-_ODD = re.compile(r"[^A-Za-z0-9._]+")
-_NAME = re.compile(r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*")  # no `..`, nothing hidden, nothing absolute
+_ODD = deferred_pattern(r"[^A-Za-z0-9._]+")
+_NAME = deferred_pattern(
+    r"[^./\x00][^/\x00]*(?:/[^./\x00][^/\x00]*)*"
+)  # no `..`, nothing hidden, nothing absolute
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ class RunFolder:
 
     def write_bytes(self, name: str, data: bytes, *, durable: bool = False) -> Path:
         target = self.path / _checked(name)
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if "/" in name:  # the run folder itself is there
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             write_atomic(target, self.secrets.redact(data), durable=durable)
         except OSError as error:

@@ -24,7 +24,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
+from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.canonical import canonical, has_its_digest
 from steelyard.evidence.folder.folder import (
     CHECKS,
@@ -37,14 +39,13 @@ from steelyard.evidence.folder.folder import (
     RunFolder,
 )
 from steelyard.evidence.folder.numbered import NUMBERED, Series, append_record, numbered_files
-from steelyard.evidence.folder.signature import signature_holds
 from steelyard.filesystem.plain_file import read_plain
 from steelyard.filesystem.tree import shown
 
 SCHEMA = "steelyard.grading/1"
 HEAD_SCHEMA = "steelyard.gradings_head/1"
 SERIES = Series(GRADINGS, GRADINGS_HEAD, HEAD_SCHEMA)
-_TEMPORARY = re.compile(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}(?:\.new)?")
+_TEMPORARY = deferred_pattern(rf"{re.escape(TEMPORARY)}[0-9a-f]{{16}}(?:\.new)?")
 _DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
@@ -207,7 +208,7 @@ def _unbound(grading: Mapping[str, Any], seal: Mapping[str, Any], public_key: Pa
         return
     # By the key of the seal, not by one that the grading names itself: a forger has a key too.
     named = {**signature, "public_key": sealed_by["public_key"]} if sealed_by else signature
-    if not signature_holds(canonical(grading), named, public_key):
+    if not signatures.signature_holds(canonical(grading), named, public_key):
         yield "bad signature"
 
 

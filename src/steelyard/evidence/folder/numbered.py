@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from steelyard.errors import OperatorFault
+from steelyard.evidence.folder import signature
 from steelyard.evidence.folder.canonical import canonical
 from steelyard.evidence.folder.folder import SEAL, TEMPORARY, RunFolder, sync_directory, write_atomic
-from steelyard.evidence.folder.signature import sign
 from steelyard.filesystem.plain_file import read_plain
 
 NUMBERED = re.compile(r"\d{4,8}\.json")
@@ -89,7 +89,7 @@ def _bound(data: Mapping[str, Any], signer: Path | None) -> dict[str, Any]:
     message = canonical(whole)
     bound = {**whole, "digest": hashlib.sha256(message).hexdigest()}
     if signer is not None:
-        bound["signature"] = sign(message, signer)
+        bound["signature"] = signature.sign(message, signer)
     return bound
 
 

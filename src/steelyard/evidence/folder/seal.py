@@ -25,6 +25,7 @@ import orjson
 import rfc8785
 
 from steelyard.errors import InfraFault
+from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.blobs import hash_stream
 from steelyard.evidence.folder.canonical import canonical, has_its_digest
 from steelyard.evidence.folder.folder import (
@@ -43,7 +44,6 @@ from steelyard.evidence.folder.folder import (
     sync_directory,
 )
 from steelyard.evidence.folder.gradings import grading_faults, is_leftover
-from steelyard.evidence.folder.signature import sign, signature_holds
 from steelyard.evidence.trace.chain import ChainBreak, measure_chain, verify_chain
 from steelyard.filesystem.cache import sync_file_system
 from steelyard.filesystem.plain_file import open_plain, read_plain
@@ -109,7 +109,7 @@ def seal(folder: RunFolder, signer: Path | None = None) -> Seal:
     message = rfc8785.dumps(body)
     whole: dict[str, Any] = {**body, "digest": hashlib.sha256(message).hexdigest()}
     if signer is not None:
-        whole["signature"] = sign(message, signer)
+        whole["signature"] = signatures.sign(message, signer)
     _make_durable(folder, [found.path for found in sealed])
     folder.write_json(SEAL, whole, durable=True)
     return Seal(whole["digest"], chain.head, chain.length, files, signed=signer is not None)
@@ -172,7 +172,7 @@ def _seal_break(sealed: Mapping[str, Any], public_key: Path | None) -> str:
     signature = sealed.get("signature")
     if signature is None:
         return "not signed" if public_key else ""
-    return "" if signature_holds(canonical(sealed), signature, public_key) else "bad signature"
+    return "" if signatures.signature_holds(canonical(sealed), signature, public_key) else "bad signature"
 
 
 def _identity_breaks(folder: RunFolder, run: object) -> Iterator[Break]:

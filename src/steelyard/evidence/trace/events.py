@@ -34,8 +34,8 @@ from steelyard.evidence.folder.blobs import bounded
 from steelyard.evidence.key_rules import redact_keys
 from steelyard.evidence.redact import NO_SECRETS, Secrets
 from steelyard.evidence.text_rules import TextRules
+from steelyard.evidence.trace import json_safe
 from steelyard.evidence.trace.chain import GENESIS, MAX_LINE, ChainBreak, Event, read_events, verify_chain
-from steelyard.evidence.trace.json_safe import json_safe
 
 __all__ = [
     "ACTORS",
@@ -235,7 +235,7 @@ def _json(payload: Mapping[str, Any]) -> bytes:
     try:
         stored = orjson.dumps(payload, option=_OPTIONS)
     except (TypeError, ValueError):  # an agent's lone surrogate, huge integer or endless nesting
-        stored = orjson.dumps(json_safe(payload), option=_OPTIONS)
+        stored = orjson.dumps(json_safe.json_safe(payload), option=_OPTIONS)
     if len(stored) <= MAX_LINE - 1024:
         return stored
     digest = hashlib.sha256(stored).hexdigest()

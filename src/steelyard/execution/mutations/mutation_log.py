@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.folder.blobs import Blobs, bounded
 from steelyard.evidence.trace.events import EventLog
+from steelyard.execution.mutations import text_patch
 from steelyard.execution.mutations.running_tree import Look, RunningTree
-from steelyard.execution.mutations.text_patch import PATCH_BYTES, text_patch
 from steelyard.filesystem.tree import Entry, path_to_json, prefixes, shown
 
 SINGLE_EVENTS = 2000
@@ -84,7 +84,9 @@ class MutationLog:
             self._deleted.add(path)
             self._forget_below(path)
         patch = (
-            text_patch(shown(path), text, look.data) if _has_patch(before, after, text, look.data) else None
+            text_patch.text_patch(shown(path), text, look.data)
+            if _has_patch(before, after, text, look.data)
+            else None
         )
         self._append(path, before, after, call, patch, is_stored=is_stored)
         return after
@@ -144,7 +146,7 @@ class MutationLog:
         self._text_bytes -= len(self._texts.pop(path, b""))
         if (
             data is not None
-            and len(data) <= PATCH_BYTES
+            and len(data) <= text_patch.PATCH_BYTES
             and self._text_bytes + len(data) <= _REMEMBERED_BYTES
         ):
             self._texts[path] = data

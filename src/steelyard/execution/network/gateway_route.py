@@ -19,7 +19,7 @@ from steelyard.evidence.redact import Secrets
 from steelyard.evidence.text_rules import TextRules, read_patterns
 from steelyard.execution.alerts import stop_for_models
 from steelyard.execution.live_run import LiveRun
-from steelyard.gateway.address import GatewayAddress, draw_key
+from steelyard.gateway import address
 from steelyard.gateway.upstream.upstreams import Upstream, upstreams_for
 from steelyard.plan.trial import Trial
 
@@ -31,7 +31,7 @@ def speaks_to_models(agent: Agent) -> bool:
     return bool(agent.resources.providers) and agent.in_sandbox
 
 
-def gateway_address(agent: Agent, environment: Environment) -> GatewayAddress | None:
+def gateway_address(agent: Agent, environment: Environment) -> address.GatewayAddress | None:
     """Where the agent will find its models; None for one that speaks to none."""
     if not speaks_to_models(agent):
         return None
@@ -39,7 +39,7 @@ def gateway_address(agent: Agent, environment: Environment) -> GatewayAddress | 
 
     # A local sandbox has no names of its own.
     host = "127.0.0.1" if environment.sandbox == "local" else THIS_MACHINE
-    return GatewayAddress(host, gateway_server().port, draw_key())
+    return address.GatewayAddress(host, gateway_server().port, address.draw_key())
 
 
 def secrets_of(trial: Trial, agent: Agent) -> Secrets:

@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.agents.base import Agent
 from steelyard.contract.contract import Contract
 from steelyard.errors import OperatorFault
-from steelyard.execution.stages.requests import FOLDER, NAME, PROGRAMS, SCRIPT
+from steelyard.execution.stages import requests
 from steelyard.sandboxes.base import Facts, FileOverlay, Mount, SandboxSpec
 
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -29,12 +29,16 @@ def with_stages(spec: SandboxSpec, contract: Contract, kind: str) -> SandboxSpec
     """The control command on PATH, and the folder by which it asks; the local sandbox has no place for them."""
     if not is_staged(contract) or kind == "local":
         return spec
-    programs = Mount(PROGRAMS, (FileOverlay(NAME, "file", "755", SCRIPT),), read_only=True)
-    mounts = (*spec.extra_mounts, programs, Mount(FOLDER))
+    programs = Mount(
+        requests.PROGRAMS, (FileOverlay(requests.NAME, "file", "755", requests.SCRIPT),), read_only=True
+    )
+    mounts = (*spec.extra_mounts, programs, Mount(requests.FOLDER))
     if kind == "docker":
         path = spec.env.get("PATH") or spec.image_env.get("PATH") or _DEFAULT_PATH
-        return replace(spec, extra_mounts=mounts, env={**spec.env, "PATH": f"{PROGRAMS}:{path}"})
-    return replace(spec, extra_mounts=mounts, links={**spec.links, NAME: Path(PROGRAMS, NAME)})
+        return replace(spec, extra_mounts=mounts, env={**spec.env, "PATH": f"{requests.PROGRAMS}:{path}"})
+    return replace(
+        spec, extra_mounts=mounts, links={**spec.links, requests.NAME: Path(requests.PROGRAMS, requests.NAME)}
+    )
 
 
 def refuse_without_enforcement(contract: Contract, agent: Agent, facts: Facts) -> None:
@@ -48,5 +52,5 @@ def refuse_without_enforcement(contract: Contract, agent: Agent, facts: Facts) -
         )
     if agent.stage_role == "cannot":
         raise OperatorFault(
-            f"contract {contract.id} requires enforced stages, and agent {agent.name} cannot run `{NAME}`"
+            f"contract {contract.id} requires enforced stages, and agent {agent.name} cannot run `{requests.NAME}`"
         )

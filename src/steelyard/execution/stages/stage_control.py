@@ -11,11 +11,11 @@ the system call, where the sandbox is watched, by a tool call or a request of ki
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal
 
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.events import EventLog
@@ -24,7 +24,7 @@ from steelyard.sandboxes.base import WORKSPACE, Sandbox
 
 MOST_ALERTS = 100
 ALERT = "write_in_inspect"
-_READ_ONLY = re.compile(rb"[Rr]ead-only file system|EROFS")
+_READ_ONLY = deferred_pattern(rb"[Rr]ead-only file system|EROFS")
 _OVERLAP = 24
 Mode = Literal["enforced", "observed"]
 

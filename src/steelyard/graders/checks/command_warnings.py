@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.bench.execution_spec import SuiteSpec
-from steelyard.bench.runners.node_command import through_npm
+from steelyard.bench.runners import node_command
+from steelyard.bench.suite import suite_of_spec
 from steelyard.bench.suite.package_scripts import missing_script, without_package_manager
-from steelyard.bench.suite.suite_of_spec import suite_of
 from steelyard.contract.catalogue import LintWarning, Material
-from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf
+from steelyard.contract.lint import line_ends
 
 OF_ANY_COMMAND = frozenset({"exit_code", "junit", "tap"})
 
@@ -36,8 +36,13 @@ def _crlf_warnings(
         is_hidden = path in hidden
         file = hidden[path] if is_hidden else material.tree / path
         known = is_hidden or path in material.baseline
-        if known and path.endswith((".sh", ".bash")) and file.is_file() and ends_in_crlf(_first_line(file)):
-            yield LintWarning("cmd", f"{path} {CRLF}", fatal=is_hidden)
+        if (
+            known
+            and path.endswith((".sh", ".bash"))
+            and file.is_file()
+            and line_ends.ends_in_crlf(_first_line(file))
+        ):
+            yield LintWarning("cmd", f"{path} {line_ends.CRLF}", fatal=is_hidden)
 
 
 def _first_line(file: Path) -> bytes:
@@ -49,7 +54,7 @@ def runner_warnings(spec: SuiteSpec, tree: Path) -> Iterator[LintWarning]:
     """A `runner` that does not fit the command, and a report that is never read."""
     from steelyard.bench.runners.catalogue import BY_NAME, runner_for  # noqa: PLC0415  # only for contracts with tests
 
-    suite = without_package_manager(through_npm(suite_of(spec), tree), tree)
+    suite = without_package_manager(node_command.through_npm(suite_of_spec.suite_of(spec), tree), tree)
     if spec.runner and spec.runner not in OF_ANY_COMMAND and not BY_NAME[spec.runner].claims(suite):
         fits = runner_for(suite).NAME
         instead = f"; it fits {fits}" if fits != "exit_code" else ""

@@ -10,22 +10,15 @@ from typing import Annotated
 from pydantic import AfterValidator, ConfigDict, Field
 
 from steelyard.bench.execution_spec import VerifierSpec
-from steelyard.bench.verifier.options import SeparateVerifier
+from steelyard.bench.verifier import options
 from steelyard.bench.verifier.run_verifier import LOGS
 from steelyard.contract.catalogue import LintWarning, Material
-from steelyard.contract.lint.line_ends import CRLF, ends_in_crlf
+from steelyard.contract.lint import line_ends
 from steelyard.contract.model import PINNED_PATTERN, Fraction, NonEmpty, User, Variable
 from steelyard.contract.threshold import TOLERANCE, is_enough
 from steelyard.filesystem.tree import is_within, shown
 from steelyard.graders.base import Case, Grader
-from steelyard.graders.checks.output_format import (
-    MAX_OUTPUT_BYTES,
-    MISSING_OUTPUT,
-    Looked,
-    Output,
-    format_of_name,
-    look,
-)
+from steelyard.graders.checks import output_format
 from steelyard.graders.grade import Evaluated, Grade
 from steelyard.graders.output import output_tail
 from steelyard.sandbox_paths import PUBLISHED
@@ -94,11 +87,11 @@ class Verifier(Grader):
     expected_output_path: InWorkspace | None = None
     reward_path: InLogs = f"{LOGS}/verifier/reward.json"
     details_path: InLogs = f"{LOGS}/verifier/details.json"
-    output: Output | None = None
+    output: output_format.Output | None = None
     timeout_s: VerifierS = 900.0
     env: dict[Variable, str] = field(default_factory=dict)
     user: User | None = None
-    separate: SeparateVerifier | None = None
+    separate: options.SeparateVerifier | None = None
     fixtures: FixtureScores = FixtureScores()
 
     def execution(self) -> VerifierSpec:
@@ -139,7 +132,11 @@ class Verifier(Grader):
         if self.script not in material.files:
             return "is not a file of the contract"
         is_python = self.script.endswith(".py")  # which takes either kind of line end
-        return CRLF if not is_python and ends_in_crlf(_first_line(material.files[self.script].path)) else ""
+        return (
+            line_ends.CRLF
+            if not is_python and line_ends.ends_in_crlf(_first_line(material.files[self.script].path))
+            else ""
+        )
 
     def output_in(self, brief: str, answer: str | None = None, root: str = WORKSPACE) -> str | None:
         """Where in the tree the output is: as declared, the contract's answer, or the last place that the brief names."""
@@ -182,21 +179,23 @@ class Verifier(Grader):
             outcome.outcome, verified.reward, outcome.why, pointer, output_tail=tail, evaluated=evaluated
         )
 
-    def _wrong_output(self, case: Case, looked: Looked) -> str:
+    def _wrong_output(self, case: Case, looked: output_format.Looked) -> str:
         name = shown(_inside(self.expected_output_path or "the output", case.root))
         return (
-            f"{name} is missing" if looked.errors[-1] == MISSING_OUTPUT else f"{name} is {looked.errors[-1]}"
+            f"{name} is missing"
+            if looked.errors[-1] == output_format.MISSING_OUTPUT
+            else f"{name} is {looked.errors[-1]}"
         )
 
-    def _look(self, case: Case) -> Looked:
+    def _look(self, case: Case) -> output_format.Looked:
         if self.output is not None and self.expected_output_path is not None:
             schema = None if self.output.schema is None else case.files[self.output.schema].path.read_bytes()
             content = _content(case, _inside(self.expected_output_path, case.root))
-            return look(content, self.output, schema)
+            return output_format.look(content, self.output, schema)
         path = self.expected_output_path or _last_path(case.brief)
         # No format was declared, so no reward depends on it: what is wrong is a note for readers.
         errors = () if path is None else _undeclared(case, path)
-        return Looked(parseable=True, schema_valid=True, errors=errors)
+        return output_format.Looked(parseable=True, schema_valid=True, errors=errors)
 
 
 def _undeclared(case: Case, path: str) -> tuple[str, ...]:
@@ -204,14 +203,17 @@ def _undeclared(case: Case, path: str) -> tuple[str, ...]:
     inside = _inside(path, case.root)
     if case.final_tree().kind(inside) is None:
         return (f"{path} is missing",)
-    declared = format_of_name(path)
+    declared = output_format.format_of_name(path)
     content = None if declared is None else _content(case, inside)
     if declared is None or content is None:
         return ()
-    return tuple(f"{path} is {error}" for error in look(content, Output(declared), None).errors)
+    return tuple(
+        f"{path} is {error}"
+        for error in output_format.look(content, output_format.Output(declared), None).errors
+    )
 
 
-def _unsound(separate: SeparateVerifier, material: Material) -> str:
+def _unsound(separate: options.SeparateVerifier, material: Material) -> str:
     if separate.image and separate.build:
         return "set one of image, build"
     if separate.image and not separate.allow_unpinned and not re.match(PINNED_PATTERN, separate.image):
@@ -242,4 +244,4 @@ def _content(case: Case, path: str) -> bytes | None:
     if case.baseline.get(path) == entry:
         return (case.baseline_tree / path).read_bytes()
     with case.blobs.open(entry.sha256) as stream:
-        return stream.read(MAX_OUTPUT_BYTES + 1)
+        return stream.read(output_format.MAX_OUTPUT_BYTES + 1)

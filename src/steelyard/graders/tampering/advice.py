@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.bench.transfer.oracle import files as oracle_files
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import shown
 from steelyard.graders.base import Case
-from steelyard.graders.tampering.assertions_not_weakened import AssertionsNotWeakened, weaker
-from steelyard.graders.tampering.changed_tests import TEST_GLOBSET, changed_tests
-from steelyard.graders.tampering.no_new_skips import NoNewSkips, skipped
-from steelyard.graders.tampering.weakening import found_findings
+from steelyard.graders.tampering import assertions_not_weakened, changed_tests, no_new_skips, weakening
 
 MOST_FILES = 50
 
@@ -24,7 +21,7 @@ MOST_FILES = 50
 def advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
     """Tests of the snapshot that were changed or deleted, new skips, weaker assertions; not what a grader says itself."""
     try:
-        return _advice(case, entries) if case.change.complete else ()
+        return _advice(case, entries) if case.change.complete and case.change.file_entries else ()
     except Exception as defect:  # noqa: BLE001  # a defect of an advisory grader must not fail the gate beside it
         return (Finding("no_advice", "info", "", f"internal error while comparing tests: {defect!r}"),)
 
@@ -33,23 +30,23 @@ def _advice(case: Case, entries: Iterable[GraderEntry]) -> tuple[Finding, ...]:
     declared = {
         entry.type
         for entry in entries
-        if isinstance(entry.grader, NoNewSkips | AssertionsNotWeakened)
-        and entry.grader.test_globset == TEST_GLOBSET
+        if isinstance(entry.grader, no_new_skips.NoNewSkips | assertions_not_weakened.AssertionsNotWeakened)
+        and entry.grader.test_globset == changed_tests.TEST_GLOBSET
     }
     findings = _edited(case)
-    if {NoNewSkips.TYPE, AssertionsNotWeakened.TYPE} <= declared:
+    if {no_new_skips.NoNewSkips.TYPE, assertions_not_weakened.AssertionsNotWeakened.TYPE} <= declared:
         return findings
-    tests = changed_tests(case, TEST_GLOBSET)
-    if NoNewSkips.TYPE not in declared:
-        findings += found_findings(skipped(tests))
-    if AssertionsNotWeakened.TYPE not in declared:
-        findings += found_findings(weaker(tests))
+    tests = changed_tests.changed_tests(case, changed_tests.TEST_GLOBSET)
+    if no_new_skips.NoNewSkips.TYPE not in declared:
+        findings += weakening.found_findings(no_new_skips.skipped(tests))
+    if assertions_not_weakened.AssertionsNotWeakened.TYPE not in declared:
+        findings += weakening.found_findings(assertions_not_weakened.weaker(tests))
     return findings
 
 
 def _edited(case: Case) -> tuple[Finding, ...]:
     were = [(one.renamed_from or one.path, one) for one in case.change.file_entries if one.old is not None]
-    tests = OracleFiles(case.baseline if were else ())
+    tests = oracle_files.OracleFiles(case.baseline if were else ())
     edited = [(path, entry) for path, entry in were if path in tests]
     findings = [
         Finding("test_deleted", "warning", shown(path), "a test of the snapshot is gone")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.contract.contract import Contract
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs
@@ -24,12 +25,12 @@ MAX_FILE_BYTES = 1 << 20
 MAX_CHANGED_FILES = 200
 MAX_HIDDEN_BYTES = 8 << 20
 MAX_SNAPSHOT_BYTES = 32 << 20
-_QUOTED = re.compile(r"\"([^\"\\\n]{6,200})\"|'([^'\\\n]{6,200})'|`([^`\\\n]{6,200})`")
-_NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?![\w.])")
-_LIST = re.compile(r"[\[({]\s*-?\d[\d\s,.-]{5,400}[\])}]")
-_WORD = re.compile(r"[A-Za-z_$][\w.$-]*")
+_QUOTED = deferred_pattern(r"\"([^\"\\\n]{6,200})\"|'([^'\\\n]{6,200})'|`([^`\\\n]{6,200})`")
+_NUMBER = deferred_pattern(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?![\w.])")
+_LIST = deferred_pattern(r"[\[({]\s*-?\d[\d\s,.-]{5,400}[\])}]")
+_WORD = deferred_pattern(r"[A-Za-z_$][\w.$-]*")
 # Numbers that people write without having seen a test.
-_USUAL = re.compile(
+_USUAL = deferred_pattern(
     r"(19|20)\d\d|[1-9]0+|1024|2048|4096|8192|16384|32768|65535|65536|86400|3600|31536000|255255"
 )
 

@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Any, Literal, NamedTuple
 
 from steelyard.contract.model import RuleClass
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.monitors.shell import Parsed, parse_argv, parse_shell
 
 Format = Literal["shell", "code", "text"]
@@ -21,16 +22,16 @@ FORMATS: tuple[Format, ...] = ("shell", "code", "text")
 MOST_CHARS = 65_536  # of one text
 EXCERPT_CHARS = 200
 
-_COMMENT = re.compile(r"(?m)(?:(?<=\s)|^)(?:#|//)[^\n]*")
-_FENCE = re.compile(r"```([\w+-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_LITERAL = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
-_STARTS = re.compile(
+_COMMENT = deferred_pattern(r"(?m)(?:(?<=\s)|^)(?:#|//)[^\n]*")
+_FENCE = deferred_pattern(r"```([\w+-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_LITERAL = deferred_pattern(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
+_STARTS = deferred_pattern(
     r"""\b(?:system|popen|Popen|run|call|check_call|check_output|getoutput|exec|execSync|spawn|spawnSync|execl?p?)\(\s*f?"""
     r"""(?:\[(?P<words>[^\]]*)\]|(?P<line>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'))"""
 )
-_QUOTED = re.compile(r"`([^`\n]+)`")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_NEGATION = re.compile(
+_QUOTED = deferred_pattern(r"`([^`\n]+)`")
+_SENTENCE = deferred_pattern(r"(?<=[.!?])\s+|\n+")
+_NEGATION = deferred_pattern(
     r"\b(?:not|never|no need|no longer|without|avoid(?:s|ed|ing)?|refus\w+|declin\w+|instead of|rather than|cannot|can't|"
     r"don't|doesn't|won't|shouldn't|mustn't|must not|forbid\w*|prohibit\w*|den(?:y|ies|ied)|prevent\w*|block(?:s|ed|ing)?|reject\w*|"
     r"unsafe|dangerous to)\b"
@@ -156,7 +157,10 @@ def read_rules(data: bytes) -> Rules:
     listed = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
     rules = tuple(_rule(one, listed["names"]) for one in listed["rules"])
     any_of: dict[str, re.Pattern[str]] = {
-        name: re.compile("|".join(f"(?:{rule.patterns[name].pattern})" for rule in rules)) for name in FORMATS
+        name: deferred_pattern(
+            "|".join(f"(?:{_pattern(one[name], name, listed['names'])})" for one in listed["rules"])
+        )
+        for name in FORMATS
     }
     return Rules(listed["version"], hashlib.sha256(data).hexdigest(), rules, any_of)
 
@@ -166,7 +170,7 @@ def _rule(data: Mapping[str, Any], names: Mapping[str, str]) -> Rule:
         data["id"],
         data["class"],
         data["why"],
-        {name: re.compile(_pattern(data[name], name, names)) for name in FORMATS},
+        {name: deferred_pattern(_pattern(data[name], name, names)) for name in FORMATS},
         {name: tuple(data[name]) for name in FORMATS},
         {name: tuple(data["match"][name]) for name in FORMATS},
         {name: tuple(data["no_match"][name]) for name in FORMATS},

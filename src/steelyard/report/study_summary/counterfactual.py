@@ -30,6 +30,12 @@ LABEL = (
     "COUNTERFACTUAL: these numbers are of rules that were not enforced; they are provisional and no result"
 )
 CAPS = ("wall_s", "cost_usd", "tokens", "tool_calls")
+MEASURED = {  # what of a run is held against a cap
+    "wall_s": "the seconds in which the agent worked, without preparation, checks and grading",
+    "cost_usd": "the cost of the run in dollars",
+    "tokens": "the tokens of all model requests, in and out",
+    "tool_calls": "the tool calls of the agent",
+}
 _STOPPED_BY = {
     "wall_s": "wall_time",
     "cost_usd": "cost_cap",

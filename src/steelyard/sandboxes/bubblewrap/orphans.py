@@ -10,14 +10,14 @@ too, nothing ties it to us but its command line.
 from __future__ import annotations
 
 import os
-import re
 import select
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
-_MARK = re.compile(rb"steelyard/([^/\0]+)/bwrap\0")
+from steelyard.deferred.pattern import deferred_pattern
+
+_MARK = deferred_pattern(rb"steelyard/([^/\0]+)/bwrap\0")
 _DEATH_S = 2.0
 
 
@@ -36,8 +36,8 @@ def _processes() -> list[int]:
 
 
 def _chosen(pid: int, chosen: Callable[[str], bool]) -> bool:
-    with suppress(OSError):
-        found = _MARK.match(Path(f"/proc/{pid}/cmdline").read_bytes())
+    with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123  # for every process
+        found = _MARK.match(file.read())
         return found is not None and chosen(os.fsdecode(found[1]))
     return False
 

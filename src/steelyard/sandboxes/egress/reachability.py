@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 
 from steelyard.sandboxes.base import AllowedHost
-from steelyard.sandboxes.egress.connect import connect
+from steelyard.sandboxes.egress import connect
 
 PATIENCE_S = 5.0  # for one address
 TOGETHER_S = 15.0  # for names that are looked up, and several addresses
@@ -42,7 +42,7 @@ def unreachable(allowed_hosts: Iterable[AllowedHost]) -> dict[AllowedHost, str]:
 
 def _try(allowed_host: AllowedHost, failed: dict[AllowedHost, str]) -> None:
     try:
-        connect(allowed_host, PATIENCE_S).close()
+        connect.connect(allowed_host, PATIENCE_S).close()
     except OSError as error:
         failed[allowed_host] = error.strerror or str(error)
     else:

@@ -158,19 +158,20 @@ def counters(made: list[Path]) -> Counters:
     oom = refused = 0
     peak: int | None = None
     for folder in made:
-        oom += _field(folder / "memory.oom_control", "oom_kill") + _field(
-            folder / "memory.events", "oom_kill"
+        oom += _field(f"{folder}/memory.oom_control", "oom_kill") + _field(
+            f"{folder}/memory.events", "oom_kill"
         )
-        refused += _field(folder / "pids.events", "max")
+        refused += _field(f"{folder}/pids.events", "max")
         for name in ("memory.max_usage_in_bytes", "memory.peak"):
-            with suppress(OSError, ValueError):
-                peak = int((folder / name).read_text())
+            with suppress(OSError, ValueError), open(f"{folder}/{name}") as file:  # noqa: PTH123  # at each death
+                peak = int(file.read())
     return Counters(oom, peak, refused)
 
 
-def _field(file: Path, name: str) -> int:
+def _field(path: str, name: str) -> int:
     try:
-        rows = [row.split() for row in file.read_text().splitlines()]
+        with open(path) as file:  # noqa: PTH123  # as above
+            rows = [row.split() for row in file]
     except OSError:
         return 0
     return next((int(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)

@@ -14,8 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from steelyard.sandboxes.limits.disk_usage import is_larger
-from steelyard.sandboxes.limits.shared_memory import exact_bytes, upper_bound_bytes
+from steelyard.sandboxes.limits import disk_usage, shared_memory
 
 _EVERY_S = 0.2
 _SHARE = 10  # a look may take this part of the time
@@ -49,7 +48,10 @@ def watch_memory(watched: Watched) -> Callable[[], None]:
 def watch_disk(watched: Watched, folder: Path) -> Callable[[], None]:
     """The same for what the tree writes below the folder."""
     return _watch(
-        _Look(lambda: is_larger(str(folder), descendants(watched.pid), watched.limit_bytes), watched.exceeded)
+        _Look(
+            lambda: disk_usage.is_larger(str(folder), descendants(watched.pid), watched.limit_bytes),
+            watched.exceeded,
+        )
     )
 
 
@@ -90,9 +92,9 @@ def _look() -> None:
 
 def is_exceeded(watched: Watched) -> bool:
     pids, elsewhere = descendants(watched.pid), watched.elsewhere()
-    if upper_bound_bytes(pids) + elsewhere <= watched.limit_bytes:
+    if shared_memory.upper_bound_bytes(pids) + elsewhere <= watched.limit_bytes:
         return False
-    return exact_bytes(pids) + elsewhere > watched.limit_bytes
+    return shared_memory.exact_bytes(pids) + elsewhere > watched.limit_bytes
 
 
 def descendants(pid: int) -> list[int]:

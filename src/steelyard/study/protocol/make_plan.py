@@ -135,7 +135,8 @@ def _options(wish: Wish) -> Options:
         providers=given.providers,
         upstreams=gateway.upstreams,
         cost_model=prices,
-        digests_only=gateway.digests_only,
+        model_text=gateway.model_text,
+        redact=gateway.redact,
     )
 
 

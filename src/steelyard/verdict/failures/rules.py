@@ -13,22 +13,23 @@ from functools import partial
 from typing import Any
 
 from steelyard.contract.catalogue import POLICY_NAME
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.trace.termination import CLASS_OF, CODES
 from steelyard.graders.grade import Graded
-from steelyard.verdict.evidence_pointers import pointer_of, pointers_of
+from steelyard.verdict import evidence_pointers
 from steelyard.verdict.failures.taxonomy import FailureTag, taxonomy
 from steelyard.verdict.gates import GATES, Gate
 from steelyard.verdict.quality import SCOPE_TYPES, is_policy_finding, policy_violation
 from steelyard.verdict.run_facts import RunFacts, ShortEvent
 
 MOST_IDS = 10  # failing test ids that a tag names
-_MODULE = re.compile(
+_MODULE = deferred_pattern(
     r"(?:ModuleNotFoundError: No module named|ImportError: No module named|Cannot find (?:module|package)|"
     r"error\[E0432\]: unresolved import|no required module provides package|package .* is not in std)"
     r"\W+(?P<name>[A-Za-z0-9_@./-]{1,200})"
 )
-_OVERFLOW = re.compile(
+_OVERFLOW = deferred_pattern(
     r"context[ _](?:length|window)|maximum context|prompt is too long|too many (?:input )?tokens|context_length_exceeded",
     re.IGNORECASE,
 )
@@ -102,9 +103,11 @@ def _gate(name: str, gate: str, case: FailureCase) -> Iterator[FailureTag]:
     if gate == "safety":
         broken = [one for one in case.findings if one.severity == "violation"]
         if broken and not telling:
-            yield FailureTag(name, (pointer_of(broken[0]),), f"{broken[0].id}: {broken[0].why}")
+            yield FailureTag(
+                name, (evidence_pointers.pointer_of(broken[0]),), f"{broken[0].id}: {broken[0].why}"
+            )
             return
-    named = tuple(pointer for one in telling for pointer in pointers_of(one))
+    named = tuple(pointer for one in telling for pointer in evidence_pointers.pointers_of(one))
     yield FailureTag(name, named or case.gates[gate].pointers or (f"gradings#{gate}",), case.gates[gate].why)
 
 
@@ -120,8 +123,11 @@ def _acceptance(case: FailureCase) -> Iterator[FailureTag]:
     counted = [one for one in failed if one.gates] or [one for one in failed if one.entry.weight > 0]
     for one in counted:
         layer = case.facts.layers.get(one.entry.name)
-        ids = [f"{pointers_of(one)[0]}#{test}" for test in (one.executed or {}).get("failing", [])[:MOST_IDS]]
-        evidence = (*pointers_of(one), *ids)
+        ids = [
+            f"{evidence_pointers.pointers_of(one)[0]}#{test}"
+            for test in (one.executed or {}).get("failing", [])[:MOST_IDS]
+        ]
+        evidence = (*evidence_pointers.pointers_of(one), *ids)
         yield FailureTag("acceptance_failure", evidence, _because(one), {"layer": layer} if layer else {})
     if not counted:
         yield FailureTag("acceptance_failure", ("gradings#acceptance",), case.gates["acceptance"].why)
@@ -133,35 +139,35 @@ def _policy(case: FailureCase) -> Iterator[FailureTag]:
         lowered = policy_violation(case.grades, case.findings, case.facts)
         broken = next((one for one in case.findings if is_policy_finding(one)), None)
         if lowered:
-            evidence = f"gradings#{POLICY_NAME}" if broken is None else pointer_of(broken)
+            evidence = f"gradings#{POLICY_NAME}" if broken is None else evidence_pointers.pointer_of(broken)
             yield FailureTag("policy_violation", (evidence,), lowered)
 
 
 def _under(name: str, under: str, case: FailureCase) -> Iterator[FailureTag]:
     for one in case.grades:
         if one.entry.under == under and one.entry.required and one.grade.outcome == "fail":
-            yield FailureTag(name, pointers_of(one), _because(one))
+            yield FailureTag(name, evidence_pointers.pointers_of(one), _because(one))
 
 
 def _found(name: str, ids: frozenset[str], case: FailureCase) -> Iterator[FailureTag]:
     """By a finding."""
     for finding in case.findings:
         if finding.id in ids:
-            yield FailureTag(name, (pointer_of(finding),), f"{finding.id}: {finding.why}")
+            yield FailureTag(name, (evidence_pointers.pointer_of(finding),), f"{finding.id}: {finding.why}")
 
 
 def _failed(name: str, types: frozenset[str], case: FailureCase) -> Iterator[FailureTag]:
     """By a failed grader of one of these types, required or not."""
     for one in case.grades:
         if one.entry.type in types and one.grade.outcome == "fail":
-            yield FailureTag(name, pointers_of(one), _because(one))
+            yield FailureTag(name, evidence_pointers.pointers_of(one), _because(one))
 
 
 def _invariant(case: FailureCase) -> Iterator[FailureTag]:
     """By a required grader alone: one that only gives credit fixes nothing."""
     for one in case.grades:
         if one.entry.type in _INVARIANTS and one.grade.outcome == "fail" and one.gates:
-            yield FailureTag("invariant_violation", pointers_of(one), _because(one))
+            yield FailureTag("invariant_violation", evidence_pointers.pointers_of(one), _because(one))
 
 
 def _evaluation_error(case: FailureCase) -> Iterator[FailureTag]:
@@ -169,14 +175,14 @@ def _evaluation_error(case: FailureCase) -> Iterator[FailureTag]:
     for one in case.grades:
         counts = one.gates or (one.entry.weight > 0 and one.applies)
         if counts and (one.grade.outcome == "error" or bool(one.grade.data.get("evaluation_error"))):
-            yield FailureTag("evaluation_error", pointers_of(one), _because(one))
+            yield FailureTag("evaluation_error", evidence_pointers.pointers_of(one), _because(one))
 
 
 def _candidate_timeout(case: FailureCase) -> Iterator[FailureTag]:
     """A timeout that the trusted tree does not have is the change's."""
     for one in case.grades:
         if one.grade.outcome == "fail" and bool((one.executed or {}).get("timed_out")):
-            yield FailureTag("candidate_timeout", pointers_of(one), _because(one))
+            yield FailureTag("candidate_timeout", evidence_pointers.pointers_of(one), _because(one))
 
 
 def _termination(code: str, case: FailureCase) -> Iterator[FailureTag]:
@@ -224,7 +230,7 @@ def _missing_modules(case: FailureCase) -> Iterator[tuple[Graded, str]]:
 def _missing_dependency(case: FailureCase) -> Iterator[FailureTag]:
     for one, name in _missing_modules(case):
         why = f"{one.entry.name}: {name} is not installed"
-        yield FailureTag("missing_dependency", pointers_of(one), why, {"module": name})
+        yield FailureTag("missing_dependency", evidence_pointers.pointers_of(one), why, {"module": name})
 
 
 def _hallucination(case: FailureCase) -> Iterator[FailureTag]:
@@ -234,7 +240,7 @@ def _hallucination(case: FailureCase) -> Iterator[FailureTag]:
         ) or case.facts.added_imports.get(name)
         if place:
             why = f"{place} imports {name}, which {one.entry.name} could not find"
-            evidence = (f"patch.diff#{place}", *pointers_of(one))
+            evidence = (f"patch.diff#{place}", *evidence_pointers.pointers_of(one))
             yield FailureTag("dependency_hallucination", evidence, why, {"module": name})
 
 
@@ -243,7 +249,7 @@ def _regression(case: FailureCase) -> Iterator[FailureTag]:
         preserved = one.grade.data.get("pass_to_pass")
         broken = preserved.get("failed") if isinstance(preserved, dict) else None
         if one.grade.outcome == "fail" and broken:
-            pointer = pointers_of(one)[0]
+            pointer = evidence_pointers.pointers_of(one)[0]
             ids = tuple(f"{pointer}#{test}" for test in list(broken)[:MOST_IDS])
             yield FailureTag("regression", ids, f"{one.entry.name}: {len(list(broken))} tests broke")
 
@@ -322,7 +328,9 @@ def _flaky(case: FailureCase) -> Iterator[FailureTag]:
         runs = list((one.executed or {}).get("runs", ()))
         if len({run for run in runs if run != "error"}) > 1:
             yield FailureTag(
-                "flaky_oracle", pointers_of(one), f"{one.entry.name}: {', '.join(map(str, runs))}"
+                "flaky_oracle",
+                evidence_pointers.pointers_of(one),
+                f"{one.entry.name}: {', '.join(map(str, runs))}",
             )
 
 
@@ -333,7 +341,7 @@ def _harness(case: FailureCase) -> Iterator[FailureTag]:
             and not one.executed.get("started", True)
             and one.grade.outcome == "error"
         ):
-            yield FailureTag("harness_error", pointers_of(one), _because(one))
+            yield FailureTag("harness_error", evidence_pointers.pointers_of(one), _because(one))
 
 
 def _indeterminate(case: FailureCase) -> Iterator[FailureTag]:

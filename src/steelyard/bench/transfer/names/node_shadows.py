@@ -7,14 +7,14 @@ checks/util/index.js            behind checks/util.js: not found first
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from functools import cached_property
 
 from steelyard.bench.transfer.oracle.files import OracleFiles, is_test_file
+from steelyard.deferred.pattern import deferred_pattern
 
-_SCRIPT = re.compile(r"\.([cm]?[jt]sx?|json|node)$")
-_INDEX = re.compile(r"/index\.([cm]?[jt]sx?|json|node)$")
+_SCRIPT = deferred_pattern(r"\.([cm]?[jt]sx?|json|node)$")
+_INDEX = deferred_pattern(r"/index\.([cm]?[jt]sx?|json|node)$")
 
 
 class NodeShadows:

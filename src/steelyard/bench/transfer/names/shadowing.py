@@ -20,8 +20,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from steelyard.bench.transfer.names.installed import NONE_INSTALLED, InstalledNames, own_names
+from steelyard.bench.transfer.names import installed as installed_packages
 from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.filesystem.tree import is_within, prefixes
 
 # Of other versions than ours, of pytest and its plugins (which a verifier may install when it starts), and of what
@@ -75,19 +76,19 @@ _OTHERS = [
     "tomllib",
 ]
 _NAMES = (sys.stdlib_module_names | frozenset(_OTHERS)) - {"test", "this", "antigravity", "__main__"}
-_MODULE = re.compile(r"(?P<stem>[^./]+)(\.pyc?|(\.[^/]*)?\.(so|pyd))")
-_INIT = re.compile(r"__init__(\.pyc?|(\.[^/]*)?\.(so|pyd))")
-_NO_HELPER = re.compile(r"(test_.*|.*_test|tests?|conftest|__init__|__main__|setup)\.py")
+_MODULE = deferred_pattern(r"(?P<stem>[^./]+)(\.pyc?|(\.[^/]*)?\.(so|pyd))")
+_INIT = deferred_pattern(r"__init__(\.pyc?|(\.[^/]*)?\.(so|pyd))")
+_NO_HELPER = deferred_pattern(r"(test_.*|.*_test|tests?|conftest|__init__|__main__|setup)\.py")
 _QUIET = rb"(?:\s|#[^\r\n]*)*+"
 _STRING = rb"""(?:\"{3}[^"\\]*\"{3}|"[^"\\\r\n]*")?"""
-_IDLE = re.compile(_QUIET + _STRING + _QUIET)
+_IDLE = deferred_pattern(_QUIET + _STRING + _QUIET)
 
 
 @dataclass(frozen=True)
 class Surroundings:
     """What is around a change, and has names of its own. `installed` is asked for when it is needed, not before."""
 
-    installed: Callable[[], InstalledNames] = lambda: NONE_INSTALLED
+    installed: Callable[[], installed_packages.InstalledNames] = lambda: installed_packages.NONE_INSTALLED
     brief: str = ""
     roots: frozenset[str] = frozenset()  # where commands start, or have PYTHONPATH lead to
     verifiers: frozenset[str] = frozenset()  # modules that verifiers bring or install by themselves
@@ -144,7 +145,7 @@ class Shadows:
 
     @cached_property
     def _own(self) -> frozenset[str]:
-        return own_names(self._baseline)
+        return installed_packages.own_names(self._baseline)
 
     def helper(self, path: str, *, link: bool) -> str | None:
         """The module of the tests' own in whose place an added path would be imported: `import cases` finds the root

@@ -21,6 +21,7 @@ from steelyard.bench.transfer.names.shadowing import module_at
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.filesystem.tree import is_within, prefixes
 
@@ -42,14 +43,14 @@ _MODULES = {
     "pytest-xdist": ["xdist"],
     "protobuf": ["google.protobuf"],
 }
-_INSTALLS = re.compile(r"\b(?:pip3?|uv|uvx|pipx|conda|poetry)\b")
+_INSTALLS = deferred_pattern(r"\b(?:pip3?|uv|uvx|pipx|conda|poetry)\b")
 _WITH = frozenset({"-w", "--with"})
-_REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?([<>=!~@;].*)?")
+_REQUIREMENT = deferred_pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?([<>=!~@;].*)?")
 _NO_REQUIREMENT = frozenset(
     ["install", "add", "run", "pip", "tool", "uv", "uvx", "sync", "init", "venv", "python"]
 )
 _COPIES = frozenset({"cp", "mv", "install", "rsync", "ln"})
-_OTHER_MODULES = re.compile(r"(test_.*|.*_test|conftest|__init__|__main__|setup)")
+_OTHER_MODULES = deferred_pattern(r"(test_.*|.*_test|conftest|__init__|__main__|setup)")
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,19 @@ from typing import Literal
 from steelyard.bench.transfer.names.shadowing import is_named
 from steelyard.bench.transfer.oracle.files import is_test_file
 from steelyard.bench.transfer.oracle.source_texts import SourceTexts, data_folder, is_code
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.filesystem.tree import Entry, prefixes, shown
 
-_RECORDED = re.compile(
+_RECORDED = deferred_pattern(
     r"(^|/)(__(image_|file_|screen)?snapshots__|__recordings__|__cassettes__|[^/]+-snapshots)/"
     r"|\.(snap|ambr|golden|approved|verified|expected|storyshot)$"
     r"|\.(approved|verified|golden|expected|snap|snapshot|storyshot)\.[^/.]+$"
     r"|_(golden|approved)\.[^/.]+$"
 )
 # Part of every project, and looked at by tests that are about the project itself.
-_PROJECT = re.compile(
+_PROJECT = deferred_pattern(
     r"(^|/)(README|LICEN[CS]E|CHANGE(S|LOG)|HISTORY|NOTICE|AUTHORS|Dockerfile|Makefile|MANIFEST|requirements)[^/]*$"
     r"|(^|/)(package(-lock)?\.json|pyproject\.toml|setup\.cfg|Cargo\.(toml|lock)|go\.(mod|sum)|pom\.xml|tsconfig[^/]*\.json)$"
     r"|\.(md|rst|adoc)$",

@@ -14,7 +14,9 @@ import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-_TEST_FILE = re.compile(
+from steelyard.deferred.pattern import deferred_pattern
+
+_TEST_FILE = deferred_pattern(
     r"(^|/)(test_[^/]*|[^/]*_test|tests)\.py$"
     r"|\.(test|spec)\.[cm]?[jt]sx?$"
     r"|_test\.go$"
@@ -22,7 +24,7 @@ _TEST_FILE = re.compile(
     r"|(_test|_spec)\.rb$|(^|/)test_[^/]*\.rb$"
     r"|\.bats$|(^|/)t/[^/]+\.t$"
 )
-_TEST_FOLDER = re.compile(r"(^|/)(tests?|spec|__tests__)/")
+_TEST_FOLDER = deferred_pattern(r"(^|/)(tests?|spec|__tests__)/")
 
 
 class OracleFiles:

@@ -18,33 +18,34 @@ from pathlib import Path
 
 from steelyard.bench.transfer.oracle.files import OracleFiles
 from steelyard.bench.transfer.steering import steers
+from steelyard.deferred.pattern import deferred_pattern
 from steelyard.filesystem.tree import Entry, prefixes
 
 MAX_FILE_BYTES = 1 << 20
 MAX_TOTAL_BYTES = 32 << 20
-_CODE = re.compile(
+_CODE = deferred_pattern(
     r"\.(pyi?|pyx|[cm]?[jt]sx?|vue|svelte|go|rs|java|kts?|scala|groovy|clj|rb|php|c|h|cc|cpp|cxx|hpp|m|swift|cs|fs|vb"
     r"|sh|bash|zsh|pl|pm|t|bats|lua|exs?|erl|hs|mli?|dart|r|jl|so|pyd|node|wasm)$",
     re.IGNORECASE,
 )
-_LITERAL = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'|`([^`\n]{1,200})`")
+_LITERAL = deferred_pattern(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'|`([^`\n]{1,200})`")
 # A line that leads to a file, and not one that has a word which is also a folder's name.
-_LEADS = re.compile(
+_LEADS = deferred_pattern(
     r"path|join|open|glob|dir|resolve|require|import|load|read|embed|include|resource|__file__|package_data|template|/",
     re.IGNORECASE,
 )
-_IMPORTS = re.compile(r"^.*\b(?:import|from|use|mod|include|require|export)\b.*$", re.MULTILINE)
-_COMPUTES = re.compile(
+_IMPORTS = deferred_pattern(r"^.*\b(?:import|from|use|mod|include|require|export)\b.*$", re.MULTILINE)
+_COMPUTES = deferred_pattern(
     r"glob|listdir|iterdir|readdir|scandir|os\.walk|pkgutil|resources|__file__|__dirname|import\.meta|go:embed|include_(?:str|bytes)"
 )
-_WORD = re.compile(r"[\w.-]+")
-_NAME = re.compile(r"[\w-]+")
-_DATA_FOLDER = re.compile(
+_WORD = deferred_pattern(r"[\w.-]+")
+_NAME = deferred_pattern(r"[\w-]+")
+_DATA_FOLDER = deferred_pattern(
     r"(?:^|/)(fixtures?|__fixtures__|test[_-]?data|testfiles|golden(?:s|_?files)?"
     r"|expected(?:[_-](?:outputs?|results?|data))?|cassettes|vcr_cassettes|recordings|snapshots|approvals|baselines)/"
 )
 # What names data of the tests and is no product: it makes them, shows them or measures with them.
-_BESIDE_THE_PRODUCT = re.compile(
+_BESIDE_THE_PRODUCT = deferred_pattern(
     r"(^|/)(scripts?|tools?|hack|dev|ci|benchmarks?|examples?|docs?)/|(^|/)(noxfile\.py|tasks\.py|[Gg](ulp|runt)file\.[cm]?[jt]s)$"
     r"|\.config\.[cm]?[jt]s$"
 )

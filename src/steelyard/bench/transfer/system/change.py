@@ -23,8 +23,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from steelyard.bench.transfer import link_targets
 from steelyard.bench.transfer.git_settings import is_git_config, is_git_hook, runs_programs
-from steelyard.bench.transfer.link_targets import led_to
 from steelyard.bench.transfer.names.shadowing import ALONE, Surroundings, shadows_library
 from steelyard.bench.transfer.names.verifier_names import IN_THE_WAY, NO_TARGETS, Targets
 from steelyard.bench.transfer.steering import Steering, Steers, steers
@@ -335,7 +335,7 @@ def _of_start_up(path: str) -> Iterator[tuple[str, str]]:
 
 def _led_astray(entry: ChangeEntry, links: Mapping[str, str]) -> Left | None:
     """A link to a file of the verifier's would show it that file instead of the work."""
-    end = led_to(entry.path, links) if entry.path in links and entry.new is not None else None
+    end = link_targets.led_to(entry.path, links) if entry.path in links and entry.new is not None else None
     if end is None or matches(end, _DEVICES) or not matches(end, (*PLACES, *OURS, *KERNEL)):
         return None
     return Left("leads_to_hidden", entry.path, f"leads to {shown(f'/{end}')}; left out")

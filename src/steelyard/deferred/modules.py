@@ -1,0 +1,116 @@
+"""`from steelyard.bench import run_check` -> a module whose code runs when one of its names is first used.
+
+    from steelyard.bench.verifier import run_verifier       deferred: a module is imported, none of its names is used yet
+    from steelyard.bench.run_check import run_check         at once: a name of the module is used
+
+Only the command line defers, because a user waits for it; every other program imports modules as Python does. A part that most
+commands do not need is imported as a module at the top of a file, and costs nothing until it is used.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.abc import Loader
+    from typing import Any
+
+PACKAGE = "steelyard."
+LIBRARIES = frozenset(
+    {"rich.live", "rich.spinner", "rich.table"}
+)  # for a terminal, or for a table that few commands draw
+_STATE = "__deferred__"
+# What the import system asks of a module that it has just found.
+_IMPORT_NAMES = frozenset(
+    {
+        "__class__",
+        "__dict__",
+        "__file__",
+        "__loader__",
+        "__name__",
+        "__package__",
+        "__path__",
+        "__spec__",
+        _STATE,
+    }
+)
+
+
+class _State:
+    """Whether the code of a module ran. The lock is the module's own, so threads wait for it and for nothing else."""
+
+    __slots__ = ("is_running", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.is_running = False
+
+
+class _DeferredModule(ModuleType):
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _IMPORT_NAMES:
+            _load(self)
+        return ModuleType.__getattribute__(self, name)  # no `super()`: the class is another one by now
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _IMPORT_NAMES:
+            _load(self)
+        ModuleType.__setattr__(self, name, value)
+
+
+def _load(module: ModuleType) -> None:
+    """Run the code of a module, once; another thread waits until it ran."""
+    state: _State | None = module.__dict__.get(_STATE)
+    if state is None:
+        return
+    with state.lock:
+        if state.is_running or _STATE not in module.__dict__:
+            return
+        state.is_running = True
+        try:
+            loader = module.__spec__.loader  # type: ignore[union-attr]  # the finder made it
+            loader.inner.exec_module(module)  # type: ignore[union-attr]
+        finally:
+            state.is_running = False
+        del module.__dict__[_STATE]
+        module.__class__ = ModuleType
+
+
+class _DeferringLoader:
+    def __init__(self, inner: Loader) -> None:
+        self.inner = inner
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _DeferredModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__[_STATE] = _State()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)  # sources and resources
+
+
+class _DeferringFinder:
+    """Finds the modules of Steelyard, and some of libraries; packages run at once, as they hold nothing or a table."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith(PACKAGE) and name not in LIBRARIES:
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.loader is not None and spec.submodule_search_locations is None:
+            spec.loader = _DeferringLoader(spec.loader)  # type: ignore[assignment]  # all that the import system calls
+        return spec
+
+
+def defer_modules() -> None:
+    """From now on, modules of Steelyard run when they are first used."""
+    if _DeferringFinder not in sys.meta_path:
+        sys.meta_path.insert(0, _DeferringFinder)

@@ -1,0 +1,105 @@
+"""What a command loads before it begins, by count: a library or a room that comes along unseen fails here, on any machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from authoring import Author
+
+LOADED = """
+import json, sys
+from steelyard.cli.main import main
+try:
+    code = main(sys.argv[1:])
+except SystemExit as end:
+    code = end.code or 0
+ran = [name for name, module in list(sys.modules.items()) if "__deferred__" not in vars(module)]
+print(json.dumps(ran), file=sys.stderr)
+sys.exit(code)
+"""
+# None of them is needed to run a command as an agent and to check its work with a command.
+HEAVY = {
+    *(
+        "aiohttp",
+        "asyncio",
+        "cryptography",
+        "fsspec",
+        "genai_prices",
+        "http.client",
+        "jsonschema",
+        "multiprocessing",
+    ),
+    *("numpy", "pyarrow", "ray", "rich.live", "rich.markdown", "rich.syntax", "scipy", "sqlalchemy", "ssl"),
+    *("tree_sitter", "unittest", "urllib.request", "xml"),
+}
+
+
+class Loaded:
+    def __init__(self, *words: str | Path) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", LOADED, *map(str, words)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode in (0, 1), done.stderr  # 1: nothing solves the task
+        self.names: list[str] = json.loads(done.stderr.splitlines()[-1])
+
+    @property
+    def own(self) -> list[str]:
+        return [name for name in self.names if name.partition(".")[0] == "steelyard"]
+
+    @property
+    def libraries(self) -> set[str]:
+        """Packages that are neither ours nor Python's."""
+        tops = {name.partition(".")[0] for name in self.names}
+        return {name for name in tops - sys.stdlib_module_names - {"steelyard"} if not name.startswith("_")}
+
+    @property
+    def heavy(self) -> set[str]:
+        return HEAVY & set(self.names)
+
+
+@pytest.fixture
+def finished(author: Author, tmp_path: Path) -> Loaded:
+    """`steelyard run` of a contract with one command as its check."""
+    return Loaded("run", author.write(), "--agent", "command:true", "--no-judge", "--out", tmp_path / "runs")
+
+
+def test_help_loads_a_handful_of_modules() -> None:
+    loaded = Loaded("--help")
+    assert len(loaded.own) <= 12
+    assert not loaded.libraries
+    assert not loaded.heavy
+
+
+def test_a_run_and_a_look_at_it_load_what_they_need(finished: Loaded, tmp_path: Path) -> None:
+    shown = Loaded("show", "last", "--runs", tmp_path / "runs")
+    assert not finished.heavy
+    assert not shown.heavy
+    assert len(finished.own) <= 320
+    assert len(shown.own) <= 80
+    assert "pydantic" not in shown.libraries
+
+
+def test_a_run_loads_no_client_no_test_runner_and_no_importer(finished: Loaded) -> None:
+    unneeded = (
+        *("steelyard.agents.clients.codex", "steelyard.agents.traces.", "steelyard.agents.installation."),
+        *("steelyard.bench.runners.catalogue", "steelyard.bench.twin.", "steelyard.bench.split."),
+        *(
+            "steelyard.graders.judged.",
+            "steelyard.graders.syntax.",
+            "steelyard.importers.harbor.",
+            "steelyard.gateway.server",
+        ),
+        *(
+            "steelyard.judge.model_judge",
+            "steelyard.sandboxes.docker.",
+            "steelyard.web.",
+            "steelyard.service.",
+            "steelyard.store.",
+        ),
+    )
+    assert not [name for name in finished.own if name.startswith(unneeded)]
