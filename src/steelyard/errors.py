@@ -14,7 +14,7 @@ Faults are caught by class in two places only: grading and the study loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from steelyard.deferred.data_class import dataclass
 
 
 class SteelyardError(Exception):

@@ -5,10 +5,11 @@ Only single grammar wheels, and each loads when the first file of its language i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from steelyard.deferred.data_class import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Tree

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal, Protocol
 
 from steelyard.agents.traces import items
 from steelyard.bench import apply_patch
 from steelyard.bench.kept_output import STREAM_BYTES
 from steelyard.contract.model import Policy
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.change.change import Change

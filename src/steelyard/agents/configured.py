@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from steelyard.agents.base import Agent, AgentResources, Delivery, Session, StageRole, Workplace
 from steelyard.contract.allowed_hosts import check_host
+from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.environment.prepare import Environment
 from steelyard.errors import OperatorFault

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from steelyard.agents.base import BareAgent, Delivery, EachTurnAlone, Ending, Session, Turn, Workplace
 from steelyard.bench.apply_patch import apply_patch
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.evidence.change.change import Change, ChangeEntry

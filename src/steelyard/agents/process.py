@@ -7,7 +7,7 @@ import os
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from steelyard.contract.contract import Contract
 from steelyard.contract.lint import line_ends
 from steelyard.contract.model import ScriptReference
 from steelyard.contract.parse.host_variables import with_host_values
+from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import OperatorFault
 from steelyard.sandboxes.base import Mount

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from steelyard.agents.base import BareAgent, EachTurnAlone, Ending, Session, Turn, Workplace, ending_of
 from steelyard.agents.recorded_calls import RecordedCall, read_calls, repeat
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import AgentFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.folder.folder import FINAL_RESPONSE, MANIFEST, RunFolder

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from steelyard.agents.base import Ending, StageRole, Turn
@@ -11,6 +11,7 @@ from steelyard.agents.process import SOLUTION, ProcessAgent, Solution
 from steelyard.bench.transfer.hidden_files import laid_files
 from steelyard.contract.contract import Contract
 from steelyard.contract.model import ScriptReference
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 from steelyard.sandboxes.base import Command, Mount
 

@@ -6,9 +6,10 @@ No patch is ever applied on the host: it may name any path and use any trick tha
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from steelyard.contract.patches.patch_forms import patch_forms
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change

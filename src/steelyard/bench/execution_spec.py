@@ -10,13 +10,14 @@ A grader returns its spec from `execution()`. The bench reads the spec and never
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from steelyard.bench.suite import reported, suite
 from steelyard.bench.verifier import options
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.execution_spec import ExecutionSpec, ScriptSpec
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import GraderFault
 
 

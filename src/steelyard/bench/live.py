@@ -7,8 +7,9 @@ what cannot be written there is the agent's doing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.sandboxes.base import Command, CommandResult, FileOverlay, Mount, Sandbox
 

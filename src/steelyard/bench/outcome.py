@@ -12,13 +12,13 @@ The last three are null for a check that runs no tests.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from steelyard.bench.kept_output import OutputStore
 from steelyard.bench.suite import controls as suite_controls
 from steelyard.bench.suite import reported as suite_report
 from steelyard.bench.verifier import reward_files
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.output_view import SHOWN_BYTES
 from steelyard.sandboxes.base import Captured
 

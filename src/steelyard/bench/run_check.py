@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar, assert_never
 
@@ -30,6 +30,7 @@ from steelyard.bench.verifier import reward_files, run_verifier
 from steelyard.bench.whose_fault import blamed
 from steelyard.contract.catalogue import GraderEntry
 from steelyard.contract.model import Reruns
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import AgentFault, GraderFault, InfraFault
 from steelyard.filesystem.tree import is_within

@@ -13,7 +13,6 @@ import hashlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from steelyard.cli.options.require_assurance import required_by
 from steelyard.cli.options.task_options import task_options
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import prepare_environment
 from steelyard.errors import ContractFault, OperatorFault
 from steelyard.evidence.evidence import load_evidence

@@ -8,12 +8,13 @@ up in the `GraderEntry` around it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass
+from dataclasses import Field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from steelyard.contract.execution_spec import ExecutionSpec
 from steelyard.contract.model import Layer, Under
+from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.tree import Entry
 
 POLICY_NAME = "policy.allowed_paths"  # the grader that `policy.allowed_paths` stands for

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from steelyard.contract.catalogue import ContractFile, GraderEntry
 from steelyard.contract.model import ContractSpec, Ready, ScriptReference
 from steelyard.contract.snapshot.snapshot import Snapshot
+from steelyard.deferred.data_class import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ import hashlib
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from steelyard.contract.catalogue import Catalogue, ContractFile
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import FILE, examine_contract
 from steelyard.contract.snapshot.snapshot import read_snapshot
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import ContractFault, OperatorFault, Problem
 from steelyard.filesystem.cache import Cache
 

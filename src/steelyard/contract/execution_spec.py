@@ -6,7 +6,7 @@ A grader type that runs something returns one of the bench's own specs, which ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from steelyard.deferred.data_class import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

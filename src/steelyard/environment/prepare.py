@@ -8,7 +8,7 @@ every tool that starts in a tree is a git client).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from steelyard.contract.parse.host_variables import (
     without_host_values,
 )
 from steelyard.contract.snapshot.snapshot import take_snapshot
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment import setup_layer as setup_layers
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.redact import Secrets

@@ -15,13 +15,14 @@ import hashlib
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from steelyard.contract.contract import Contract
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.setup_configuration import setup_configuration
 from steelyard.errors import ContractFault, Problem
 from steelyard.evidence.change.change import Change

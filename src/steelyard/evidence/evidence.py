@@ -6,12 +6,12 @@ Reading never fails: of a damaged folder it gives what there is, and `broken` sa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs

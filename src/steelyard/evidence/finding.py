@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from steelyard.deferred.data_class import dataclass
 
 Severity = Literal["info", "warning", "violation"]
 

@@ -8,10 +8,10 @@ waits any more. A run that was throttled at that moment is shown in the same way
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.folder.folder import RunFolder
 from steelyard.evidence.in_use import is_in_use
 from steelyard.evidence.trace.chain import Event, read_events

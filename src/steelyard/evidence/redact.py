@@ -15,9 +15,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 from urllib.parse import quote
+
+from steelyard.deferred.data_class import dataclass
 
 # A shorter value ("1", "true", "EMPTY") would be found in every other file.
 SHORTEST_BYTES = 8

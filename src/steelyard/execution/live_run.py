@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.agents.base import Agent, Delivery, Ending, Session, Workplace
 from steelyard.bench.kept_output import OutputStore
 from steelyard.contract.catalogue import ContractFile
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import InfraFault
 from steelyard.evidence.change.change import Change

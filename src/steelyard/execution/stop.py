@@ -12,9 +12,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 from steelyard.evidence.trace.termination import CLASS_OF, Termination
 from steelyard.sandboxes.base import Sandbox

@@ -11,11 +11,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from steelyard.agents.base import AGENT_BYTES, Delivery, Ending, Turn
 from steelyard.contract.briefing import briefing, obligations
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import AgentFault, InfraFault
 from steelyard.evidence.folder.folder import FINAL_RESPONSE
 from steelyard.evidence.redact import RedactedStream

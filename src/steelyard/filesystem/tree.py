@@ -14,8 +14,9 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from steelyard.deferred.data_class import dataclass
 
 Kind = Literal["file", "symlink", "dir"]
 

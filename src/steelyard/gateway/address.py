@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.providers.provider import PROVIDERS
 
 

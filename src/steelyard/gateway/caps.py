@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.termination import Termination
 from steelyard.gateway.projection import Projected
 from steelyard.providers.answer import BYTES_IN_TOKEN

@@ -12,12 +12,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from aiohttp import web
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 from steelyard.gateway.caps import CapReached, Need, Reservation
 from steelyard.gateway.cassette import CassetteMiss

@@ -20,11 +20,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.folder.blobs import Blobs
 from steelyard.evidence.text_rules import TextRules
 from steelyard.evidence.trace.events import EventLog

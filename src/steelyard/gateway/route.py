@@ -9,9 +9,10 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.gateway.caps import CapReached, ModelBudget
 from steelyard.gateway.cassette import CassettePlayer, CassetteWriter, replay
 from steelyard.gateway.records import Recorder

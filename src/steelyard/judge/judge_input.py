@@ -6,8 +6,10 @@ behind a fence (`fence.py`). Hidden files, the reference and the rules of the ch
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
+
+from steelyard.deferred.data_class import dataclass
 
 Kind = Literal["run", "session", "answer"]
 ExpectedOutcome = Literal["completion", "refusal"]

@@ -7,8 +7,10 @@ half that could be read are no jury: N/A. A judgement stands beside the verdict 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any, Literal
+
+from steelyard.deferred.data_class import dataclass
 
 OpinionVerdict = Literal["PASS", "FAIL", "UNPARSEABLE"]
 Ruling = Literal["PASS", "FAIL", "UNPARSEABLE", "N/A"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.judge.provider import Juror, RetryPolicy, default_models, juror_of
 
 NO_KEY = "no key: set ANTHROPIC_API_KEY or OPENAI_API_KEY"

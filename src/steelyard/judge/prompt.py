@@ -12,9 +12,10 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.judge.fence import Fence, clipped, one_line, size
 from steelyard.judge.judge_input import CheckRow, GradeRow, JudgeInput, Kind, Line, Note
 from steelyard.judge.shown_diff import shown_diff

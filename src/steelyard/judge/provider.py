@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from steelyard.deferred.data_class import dataclass
 
 _FORM = re.compile(r"(?:(anthropic|openai):)?([A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199})")
 _OPENAI = re.compile(r"gpt-|chatgpt-|o\d")

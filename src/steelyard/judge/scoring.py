@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, NamedTuple
+
+from steelyard.deferred.data_class import dataclass
 
 RUBRIC_BYTES = 50_000
 

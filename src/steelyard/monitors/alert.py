@@ -10,10 +10,11 @@ in the manifest, so that a reader can make it again from the log.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from steelyard.contract.model import Action
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.termination import Termination
 
 Severity = Literal["advisory", "resource", "loop", "violation", "penalty"]

@@ -5,10 +5,11 @@ processes, time of one command. A cap alerts once. Tokens and dollars are also k
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from steelyard.contract.model import Budget
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.termination import Termination
 from steelyard.monitors.alert import MOST_EVENTS, Alert

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.reading import Call, call_of
 

@@ -7,11 +7,12 @@ A built-in rule is advisory unless `policy.rules` gives its class an action. Wha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from posixpath import normpath
 
 from steelyard.contract.model import Action, Policy
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.alert import Alert, Severity
 from steelyard.monitors.context import Context

@@ -9,12 +9,13 @@ agent.env, environment.declared_absent   whether the agent is given a secret
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from steelyard.contract.model import Budget, Policy
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import Event
 from steelyard.monitors.alert import Alert
 from steelyard.monitors.budget import BudgetMonitor

@@ -5,8 +5,9 @@ Values of variables and keys of models are not here: they are read from the envi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from steelyard.deferred.data_class import dataclass
 
 # As it was; with keys and the operator's patterns replaced; digests and sizes alone.
 ModelText = Literal["verbatim", "redacted", "digest"]

@@ -11,9 +11,10 @@ how much trials of one agent vary. A trial without such runs has no expectation;
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.plan.order import Slot
 
 DRAWS = 1000

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from steelyard.deferred.data_class import dataclass
 
 WireFormat = Literal["messages", "chat", "responses", "generate", "count_tokens", "models"]
 

@@ -16,12 +16,13 @@ import csv
 import functools
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import OperatorFault
 from steelyard.providers.usage import Usage
 

@@ -8,7 +8,8 @@ gemini      generateContent                     x-goog-api-key: KEY
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from steelyard.deferred.data_class import dataclass
 
 
 @dataclass(frozen=True, slots=True)

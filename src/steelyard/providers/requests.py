@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.providers.endpoints import Endpoint
 
 DEFAULT_OUTPUT = 32_768  # where a request names no limit

@@ -12,8 +12,10 @@ gemini      promptTokenCount includes cached tokens; thoughts and candidates are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from steelyard.deferred.data_class import dataclass
 
 MOST_TOKENS = 1 << 40  # a larger count is no count
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import Change
 from steelyard.evidence.evidence import Evidence, load_evidence
 from steelyard.evidence.folder.folder import RunFolder

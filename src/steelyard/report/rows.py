@@ -8,11 +8,13 @@ run    agent  verdict  why          run    agent  verdict
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
+
+from steelyard.deferred.data_class import dataclass
 
 LEAST = 24  # the last column is not worth less
 INDENT = 7  # the width of a run's short name, and a space

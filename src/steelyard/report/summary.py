@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.stats.clusters import Cluster, ClusteredRate, clustered
 
 Line = Mapping[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from rich import table as rich_table
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.text import Text
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.tree import shown
 from steelyard.judge import saved_calibration
 from steelyard.report import compare, judge_card, summary

@@ -16,10 +16,10 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.limits import shared_memory
 from steelyard.sandboxes.limits.watch_usage import descendants
 

@@ -18,10 +18,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 
 Mount = Literal["waiting", "holding"]

@@ -15,10 +15,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault, MissingCapability
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.contents import stamp, tree_digest

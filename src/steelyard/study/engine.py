@@ -15,13 +15,14 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from steelyard.agents.catalogue import agent_for
 from steelyard.bench.absent_tools import absent_programs, refuse_absent_tools
 from steelyard.contract.contract import Contract
 from steelyard.contract.contract_store import ContractStore
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.errors import InfraFault, OperatorFault, SteelyardError
 from steelyard.evidence.evidence import Evidence

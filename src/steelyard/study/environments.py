@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from steelyard.contract.contract import Contract
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.errors import SteelyardError
 from steelyard.plan.trial import Trial

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from urllib.parse import urlsplit
 
 from steelyard.contract.contract import Contract
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import OperatorFault
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.folder.folder import RunFolder

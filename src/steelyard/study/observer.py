@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import SteelyardError
 from steelyard.plan.phase import Phase
 from steelyard.plan.trial import Retry, Trial

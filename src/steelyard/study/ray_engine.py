@@ -21,13 +21,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from steelyard.contract.contract import Contract
 from steelyard.contract.load import load_contract
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import (
     ContractFault,
     InfraFault,

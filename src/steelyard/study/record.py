@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from steelyard import __version__
 from steelyard.contract.contract import Contract
 from steelyard.contract.digest import graders_digest
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.evidence.cost import cost_items
 from steelyard.evidence.evidence import Evidence

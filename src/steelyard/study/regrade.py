@@ -7,10 +7,11 @@ read from the record. What would break the record is refused before anything is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from steelyard.contract.contract import Contract
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment, prepare_environment
 from steelyard.errors import ContractFault, InfraFault, OperatorFault
 from steelyard.evidence.evidence import Evidence

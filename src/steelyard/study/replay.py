@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.evidence import Evidence
 from steelyard.evidence.trace.chain import read_events

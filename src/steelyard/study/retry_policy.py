@@ -12,8 +12,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault, LastingFault
 from steelyard.evidence.evidence import Evidence
 from steelyard.plan.trial import Retry

@@ -11,12 +11,13 @@ They are real trials in a real sandbox, without an agent. Models are asked only 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from steelyard.contract.contract import Contract
 from steelyard.contract.fixtures import Fixture, find_fixtures, lay_fixture
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.tree import shown

@@ -11,9 +11,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.graders.grade import Graded
 
 # Worst first.

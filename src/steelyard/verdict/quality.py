@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.contract.model import ContractScore, Envelope, Quality
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.finding import Finding
 from steelyard.graders.grade import Graded
 from steelyard.verdict.run_facts import ChangeSize, RunFacts

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import OperatorFault
 
 # Key -> its values, worst first; those in one group are worth the same.

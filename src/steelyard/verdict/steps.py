@@ -7,12 +7,13 @@ not taken has reward 0, and so has one whose agent crashed. A step with an unkno
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
 
 from steelyard.contract import step_reward
 from steelyard.contract.contract import Step
 from steelyard.contract.threshold import is_enough
+from steelyard.deferred.data_class import dataclass
 from steelyard.graders.grade import Graded
 
 CRASHED = "agent_crash"

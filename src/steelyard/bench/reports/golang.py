@@ -11,12 +11,13 @@ passed did not end normally. A test that ended without having begun was printed,
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.bench.reports.base import RERUN, BadReport, joined, one_result, some
 from steelyard.bench.reports.loading import json_lines, word
 from steelyard.bench.suite.reported import MAX_RESULTS, MAX_TEXT, WORST_FIRST, Result, ResultOutcome
+from steelyard.deferred.data_class import dataclass
 
 _ENDS: dict[str, ResultOutcome] = {"pass": "passed", "bench": "passed", "fail": "failed", "skip": "skipped"}
 _UNBUILT = re.compile(rb"^FAIL\t([^\s]{1,500}) \[(?:build|setup) failed\]$", re.MULTILINE)

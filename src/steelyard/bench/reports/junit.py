@@ -15,7 +15,7 @@ no writer needs them. A suite that declares more tests or failures than it holds
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.parsers import expat
 
 from steelyard.bench.reports.base import (
@@ -29,6 +29,7 @@ from steelyard.bench.reports.base import (
     within_size,
 )
 from steelyard.bench.suite.reported import MAX_RESULTS, MAX_TEXT, WORST_FIRST, Result, ResultOutcome
+from steelyard.deferred.data_class import dataclass
 
 MAX_DEPTH = 100
 # What a child of a test says about it.

@@ -11,12 +11,13 @@ A test is `target::name`. Tests of the documentation have no program of their ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from steelyard.bench.reports.base import BadReport, joined, one_result, some
 from steelyard.bench.reports.loading import json_lines, number, word
 from steelyard.bench.suite.reported import MAX_RESULTS, Result, ResultOutcome
+from steelyard.deferred.data_class import dataclass
 
 _EVENTS: dict[str, ResultOutcome] = {
     "ok": "passed",

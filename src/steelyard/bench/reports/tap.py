@@ -15,10 +15,11 @@ belongs to a test with SKIP or TODO is skipped with it. Anything that is not TAP
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from steelyard.bench.reports.base import BadReport, lines_of, one_line, one_result, some
 from steelyard.bench.suite.reported import MAX_RESULTS, Result, ResultOutcome
+from steelyard.deferred.data_class import dataclass
 
 MAX_DEPTH = 20
 MAX_LINE = 10_000

@@ -23,7 +23,7 @@ import posixpath
 import re
 import secrets
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -43,6 +43,7 @@ from steelyard.bench.runners.node_story import (
 )
 from steelyard.bench.suite.reported import Reported, Result, merged
 from steelyard.bench.suite.suite import Suite
+from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import Captured, Command, CommandResult, Sandbox
 from steelyard.sandboxes.init.capture import joined
 

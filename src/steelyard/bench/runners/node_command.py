@@ -14,13 +14,14 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import translate
 from pathlib import Path
 from typing import Any
 
 from steelyard.bench.suite.command_words import command_words
 from steelyard.bench.suite.suite import Suite
+from steelyard.deferred.data_class import dataclass
 
 _NODE = re.compile(r"(/usr(/local)?/bin/)?node(js)?")
 # Options whose value is the next word.

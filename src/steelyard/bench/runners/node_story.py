@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from steelyard.bench.suite.reported import MAX_RESULTS, NEVER_RAN, Result, ResultOutcome
+from steelyard.deferred.data_class import dataclass
 
 MAX_RECORDS = 8 * MAX_RESULTS
 MAX_DEPTH = 100

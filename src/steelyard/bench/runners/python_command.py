@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from steelyard.deferred.data_class import dataclass
 
 Module = Literal["pytest", "unittest"]
 _PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?t?)?$")

@@ -16,7 +16,7 @@ import binascii
 import secrets
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 from steelyard.bench.kept_output import STREAM_BYTES
@@ -26,6 +26,7 @@ from steelyard.bench.runners.command_line import Step, last_step
 from steelyard.bench.runners.exit_code import how_it_ended
 from steelyard.bench.suite.reported import Reported, Result, merged
 from steelyard.bench.suite.suite import Suite
+from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import Command, CommandResult, Sandbox
 
 SETTINGS = ".settings"  # beside a report: the settings that make the tool write it

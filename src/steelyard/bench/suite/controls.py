@@ -7,8 +7,10 @@ fail for an honest candidate that passes it unchanged; a counted test that passe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
+
+from steelyard.deferred.data_class import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from steelyard.bench.suite.reported import MAX_TEXT, Result
+from steelyard.deferred.data_class import dataclass
 
 _UNITTEST = re.compile(r"(\S+) \(([\w.]+)\)")
 _DOTTED = re.compile(r"\w+(\.\w+)+")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from steelyard.bench.suite.declared_ids import Names
@@ -25,6 +25,7 @@ from steelyard.bench.suite.reported import NEVER_RAN, Reported, Result
 from steelyard.bench.suite.result_files import is_load_failure, known_files
 from steelyard.bench.twin.pairs import key_of
 from steelyard.bench.twin.written import WrittenTests
+from steelyard.deferred.data_class import dataclass
 
 NOT_REPORTED = "not reported, although it belongs to the suite"
 NOT_OF_THE_SUITE = "not a test of the suite"

@@ -13,11 +13,12 @@ import posixpath
 import re
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from steelyard.bench.runners.base import Ran
 from steelyard.bench.suite.reported import Reported
 from steelyard.bench.suite.suite import Suite
+from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import FileOverlay
 
 _NAMES = (

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
+
+from steelyard.deferred.data_class import dataclass
 
 ResultOutcome = Literal["passed", "failed", "error", "skipped"]
 # How the results came to us, the best first: from our reporter beside the tests, from a report that the

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from steelyard.bench.suite.reported import Reported, Result
+from steelyard.deferred.data_class import dataclass
 
 _SOURCE = re.compile(r"\.(py|[cm]?[jt]sx?)$")
 UNLOADED = "unittest.loader._FailedTest."  # unittest's name of a module that cannot be imported

@@ -10,7 +10,7 @@ The tree is the snapshot, setup, the change without its tests, and the hidden fi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -40,6 +40,7 @@ from steelyard.bench.twin.run_twin import Oracle, control, without_controls
 from steelyard.bench.twin.snapshot_tests import snapshot_tests
 from steelyard.bench.twin.trusted import TrustedTree
 from steelyard.bench.twin.written import WrittenTests, is_surely_run, written_tests
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.filesystem.tree import prefixes
 from steelyard.sandboxes.base import ExitStats, FileOverlay, Sandbox

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from steelyard.bench.outcome import CheckOutcome
 from steelyard.contract.threshold import is_enough
+from steelyard.deferred.data_class import dataclass
 
 
 class Decision(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from pydantic import AfterValidator, ConfigDict, Field
 
 from steelyard.bench.transfer.system.places import KERNEL, PLACES, matches
 from steelyard.contract.model import ImageName, NonEmpty, Variable, Workdir
+from steelyard.deferred.data_class import dataclass
 from steelyard.sandbox_paths import PUBLISHED
 
 MOST_ARTIFACTS, MOST_EXCLUDES, MOST_HOOKS = 100, 100, 20

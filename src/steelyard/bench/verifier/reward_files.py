@@ -15,10 +15,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
+
+from steelyard.deferred.data_class import dataclass
 
 MAX_ARTIFACT_BYTES = 1 << 20
 MAX_DEPTH = 64

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -25,6 +25,7 @@ from rich.text import Text
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.console.phases import Phases, RunKey
 from steelyard.contract.contract import Contract
+from steelyard.deferred.data_class import dataclass
 from steelyard.report import progress
 from steelyard.report.plain import one_line
 from steelyard.report.rows import LEAST, Rows

@@ -6,12 +6,13 @@ files, links and copies, which only git reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from steelyard.contract.contract import Contract
 from steelyard.contract.patches.patch_forms import patch_forms
 from steelyard.contract.patches.unified_diff import Section, sections
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import Problem
 from steelyard.filesystem.tree import shown
 

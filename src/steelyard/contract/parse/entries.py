@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal
 
@@ -19,6 +19,7 @@ from steelyard.contract.catalogue import POLICY_NAME, Catalogue, GraderEntry, Gr
 from steelyard.contract.model import Fraction, Layer, Name, NonEmpty, Strict, Under
 from steelyard.contract.parse import explain as explanation
 from steelyard.contract.parse.yaml_source import Place, Source, dotted
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import Problem
 
 MOST_WEIGHT = 1_000_000

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -16,6 +16,7 @@ from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.parse.entries import Entries
 from steelyard.contract.parse.files import bad_name, contract_files, inside
 from steelyard.contract.parse.yaml_source import MOST_BYTES, Place, Source, dotted
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import Problem
 
 BRIEF: Place = ("brief_file",)

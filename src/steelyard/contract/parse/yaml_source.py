@@ -11,13 +11,14 @@ Nodes are composed first, then read. No input can make them large or deep: size,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from steelyard.contract.parse.yaml_words import meaning
+from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.tree import shown

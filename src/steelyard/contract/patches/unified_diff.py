@@ -14,10 +14,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from steelyard.contract.patches.patch_forms import patch_forms
+from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.tree import Entry, shown
 
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")

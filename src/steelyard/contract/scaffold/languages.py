@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from steelyard.deferred.data_class import dataclass
 
 UNFINISHED = "write tests of what must hold; `steelyard check --reference` then runs them on your solution"
 

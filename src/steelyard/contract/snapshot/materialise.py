@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import ContractFault, Problem
 from steelyard.filesystem.links import bad_links
 from steelyard.filesystem.owner import run_uid

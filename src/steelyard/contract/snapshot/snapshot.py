@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from steelyard.contract.snapshot import archive_source, git_layer, git_source
 from steelyard.contract.snapshot.lock_files import LOCK_FILES, REGISTRY_FILES, is_named, lock_dates
 from steelyard.contract.snapshot.materialise import materialise, refusal
 from steelyard.contract.snapshot.tree_source import WORKED_IN, tree_items
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 from steelyard.filesystem.cache import Cache
 from steelyard.filesystem.owner import run_uid

@@ -13,11 +13,12 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.redact import Secrets
 from steelyard.filesystem.tree import Entry, path_from_json, path_to_json

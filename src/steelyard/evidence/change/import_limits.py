@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import Generated
 from steelyard.evidence.finding import Finding, Severity
 from steelyard.filesystem.tree import shown

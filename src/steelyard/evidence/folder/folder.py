@@ -17,13 +17,14 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.errors import InfraFault, OperatorFault
 from steelyard.evidence.folder.blobs import Blobs

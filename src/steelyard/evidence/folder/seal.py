@@ -15,7 +15,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ from urllib.parse import quote
 import orjson
 import rfc8785
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.errors import InfraFault
 from steelyard.evidence.folder import signature as signatures
 from steelyard.evidence.folder.blobs import hash_stream

@@ -9,12 +9,12 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.plain_file import open_plain
 
 GENESIS = "0" * 64

@@ -13,9 +13,10 @@ It reads the log and the change again and believes neither the `gaps` of `captur
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.folder.folder import CHANGE, MANIFEST, RunFolder
 from steelyard.evidence.trace.chain import Event, read_events

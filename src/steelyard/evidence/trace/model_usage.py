@@ -6,8 +6,10 @@ Only events of the harness count. What an agent reports of itself (`model.respon
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from steelyard.deferred.data_class import dataclass
 
 NO_REQUEST = "no request"  # the method of a `cost` event: the gateway was open, and nothing went through it
 _TOKENS = ("tokens_in", "tokens_out")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import Event
 from steelyard.evidence.trace.model_usage import ModelUsage
 from steelyard.evidence.trace.termination import CODES

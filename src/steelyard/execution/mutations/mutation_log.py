@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.folder.blobs import Blobs, bounded
 from steelyard.evidence.trace.events import EventLog

@@ -9,11 +9,11 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal, NamedTuple
 
 from steelyard.contract.model import RuleClass
+from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.monitors.shell import Parsed, parse_argv, parse_shell
 

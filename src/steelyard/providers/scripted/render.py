@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.providers.scripted.actions import Call, arguments_json
 from steelyard.providers.scripted.script import Place
 from steelyard.providers.usage import Usage

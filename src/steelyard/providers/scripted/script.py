@@ -18,9 +18,11 @@ import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from steelyard.deferred.data_class import dataclass
 
 REPLY_KEYS = frozenset(
     {

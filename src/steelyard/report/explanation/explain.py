@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from steelyard.contract.catalogue import POLICY_NAME
 from steelyard.contract.threshold import TOLERANCE
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import read_events
 from steelyard.judge.judgement import RUBRIC
 from steelyard.report.one_run import check_output

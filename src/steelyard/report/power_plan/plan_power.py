@@ -9,10 +9,11 @@ A power plan is an assumption and no result. It is stored so that a study can be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.report.study_summary.agent_numbers import counts_by_contract
 from steelyard.report.study_summary.model import to_json
 from steelyard.report.study_summary.trial_record import TrialRecord

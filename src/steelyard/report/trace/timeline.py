@@ -12,9 +12,10 @@ kind that follow each other are one row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.trace.chain import Event
 from steelyard.filesystem.tree import path_from_json, shown
 from steelyard.report.plain import one_line

@@ -7,10 +7,11 @@ survive JSON as \udcXX.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.sandboxes.base import FileOverlay, SandboxSpec
 
 START, LOCK, UNLOCK = b"start", b"lock", b"unlock"  # what the controller asks of the launcher

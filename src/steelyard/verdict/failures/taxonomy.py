@@ -11,9 +11,11 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
+
+from steelyard.deferred.data_class import dataclass
 
 Cause = Literal["agent", "harness", "operator", "indeterminate"]
 FILE = "failure_modes.jsonl"

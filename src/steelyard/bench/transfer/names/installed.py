@@ -14,12 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.bench.execution_spec import bench_specs, own_variables
 from steelyard.bench.suite.command_words import command_words
 from steelyard.bench.transfer.paths_from_change import entries_of
+from steelyard.deferred.data_class import dataclass
 from steelyard.environment.prepare import Environment
 from steelyard.filesystem.tree import is_within
 from steelyard.sandboxes.base import WORKSPACE, Command

@@ -17,11 +17,11 @@ import posixpath
 import re
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import cached_property
 
 from steelyard.bench.transfer.names import installed as installed_packages
 from steelyard.bench.transfer.oracle.files import OracleFiles
+from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.filesystem.tree import is_within, prefixes
 

@@ -15,12 +15,12 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from steelyard.bench.transfer.names.shadowing import module_at
 from steelyard.contract.catalogue import ContractFile
 from steelyard.contract.contract import Contract
 from steelyard.contract.execution_spec import ScriptSpec
+from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.filesystem.tree import is_within, prefixes

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from steelyard.bench.transfer.names.shadowing import is_named
 from steelyard.bench.transfer.oracle.files import is_test_file
 from steelyard.bench.transfer.oracle.source_texts import SourceTexts, data_folder, is_code
+from steelyard.deferred.data_class import dataclass
 from steelyard.deferred.pattern import deferred_pattern
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding

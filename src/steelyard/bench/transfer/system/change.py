@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from steelyard.bench.transfer import link_targets
@@ -30,6 +30,7 @@ from steelyard.bench.transfer.names.verifier_names import IN_THE_WAY, NO_TARGETS
 from steelyard.bench.transfer.steering import Steering, Steers, steers
 from steelyard.bench.transfer.steering_parts import PARTS
 from steelyard.bench.transfer.system.places import KERNEL, PLACES, SystemPaths, matches
+from steelyard.deferred.data_class import dataclass
 from steelyard.evidence.change.change import ChangeEntry
 from steelyard.evidence.finding import Finding
 from steelyard.evidence.folder.blobs import Blobs

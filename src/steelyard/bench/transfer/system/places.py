@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import translate
 from functools import cache, cached_property
 
+from steelyard.deferred.data_class import dataclass
 from steelyard.filesystem.tree import is_within
 
 # Wherever the image has nothing of its own in them, programs still look there.
