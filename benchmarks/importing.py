@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.measure import Measured, measure, ratio
 from benchmarks.workshop import Workshop
-from steelyard.cli.check import check
+from steelyard.cli.authoring.check import check
 from steelyard.graders.catalogue import installed_catalogue
 from steelyard.importers.find import find
 from steelyard.importers.task import Options

@@ -38,7 +38,7 @@ from typing import Any
 import steelyard.study.engine
 import steelyard.study.protocol.run_study
 from steelyard.cli.main import main as run_command
-from steelyard.cli.study import Opened
+from steelyard.cli.running.study import Opened
 from steelyard.evidence.evidence import read_evidence
 from steelyard.evidence.folder.folder import RunFolder, find_runs
 from steelyard.evidence.folder.gradings import grading_files, read_gradings

@@ -8,7 +8,7 @@ import pytest
 
 from authoring import Author, Steelyard
 from steelyard.agents.clients.catalogue import CLIENTS
-from steelyard.cli.agents import _facts, _table
+from steelyard.cli.running.agents import _facts, _table
 
 
 def test_the_list_has_every_client_and_what_it_needs(steelyard: Steelyard) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from authoring import Author, Said, Steelyard
-from steelyard.cli.check import check
+from steelyard.cli.authoring.check import check
 from steelyard.graders.catalogue import CATALOGUE
 
 

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from authoring import ROOT, Author, Said, Steelyard
-from steelyard.cli.self_test import table
+from steelyard.cli.authoring.self_test import table
 from steelyard.contract.parse.files import contract_files
 from steelyard.report.stored.certificate import read_certificate
 from steelyard.study.self_test import SelfTestResult

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.demo import EXPECTED, NEEDS, WITHOUT_TESTS, absent_programs, bundled_examples, proof
+from steelyard.cli.authoring.demo import (
+    EXPECTED,
+    NEEDS,
+    WITHOUT_TESTS,
+    absent_programs,
+    bundled_examples,
+    proof,
+)
 
 CHEATS = sorted(
     agent for rows in EXPECTED.values() for agent, verdict in rows if ":" in agent and verdict == "fail"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli import doctor
+from steelyard.cli.machine import doctor
 from steelyard.errors import InfraFault
 from steelyard.filesystem.cache import Cache
 from steelyard.sandboxes import probe

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from authoring import DEFAULT_FILES, Author, Said, Steelyard
-from steelyard.cli.predictions import read_predictions
+from steelyard.cli.running.predictions import read_predictions
 from steelyard.errors import ContractFault, OperatorFault
 
 GOOD = DEFAULT_FILES["reference.patch"]

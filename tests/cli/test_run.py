@@ -259,7 +259,7 @@ def test_each_execution_of_a_repeated_check_is_an_event(steelyard: Steelyard, au
 
 
 def test_the_demo_comes_out_as_expected(steelyard: Steelyard) -> None:
-    from steelyard.cli.demo import EXPECTED
+    from steelyard.cli.authoring.demo import EXPECTED
 
     said = steelyard("demo", "--json", "--jobs", 2)
     assert said.code == 0, said.out + said.err
@@ -267,7 +267,7 @@ def test_the_demo_comes_out_as_expected(steelyard: Steelyard) -> None:
 
 
 def test_the_examples_table_is_the_demos_table() -> None:
-    from steelyard.cli.demo import EXPECTED
+    from steelyard.cli.authoring.demo import EXPECTED
 
     text = (ROOT / "examples/README.md").read_text()
     rows = [line.split("|")[1:4] for line in text.splitlines() if line.startswith("| ") and "`" in line]

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from authoring import Author, Steelyard
-from steelyard.cli import verify
+from steelyard.cli.records import verify
 from steelyard.errors import OperatorFault
 from steelyard.evidence.change.change import Change, ChangeEntry
 from steelyard.evidence.folder.folder import RunFolder

@@ -15,7 +15,7 @@ from sealed_run import make_grading, make_sealed_run
 from viewer import Viewer, viewing
 
 from postgres_server import PostgresServer, postgres_server
-from steelyard.cli.view import _store
+from steelyard.cli.reading.view import _store
 from steelyard.errors import OperatorFault
 from steelyard.evidence.folder.gradings import append_grading
 from steelyard.report.stored.open_store import open_store

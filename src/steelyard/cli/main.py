@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from steelyard.errors import ContractFault
 
-# verb -> what it does; the module is steelyard.cli.<verb>, or as _MODULES says
+# verb -> what it does; its module is steelyard.cli.<folder>.<verb>
 GROUPS = {
     "begin, and write contracts": {
         "demo": "run honest and cheating agents on the bundled contracts",
@@ -72,10 +72,17 @@ GROUPS = {
 }
 VERBS = {verb: does for group in GROUPS.values() for verb, does in group.items()}
 _MODULES = {
+    "authoring": ("demo", "init", "import_", "check", "schema"),
+    "running": ("run", "agents", "grade", "serve", "plan", "study", "operate"),
+    "reading": ("list_runs", "show", "view", "report", "compare", "power", "logs", "diff"),
+    "records": ("review", "judge", "verify", "replay", "regrade", "rescore"),
+    "machine": ("doctor", "cache", "store_index", "completion"),
+}  # folder -> its verbs
+_NAMES = {
     "import": "import_",
     "runs": "list_runs",
     "store": "store_index",
-}  # a keyword, and a module that others import
+}  # a keyword, and modules that others import
 _SYNONYMS = {  # words of other tools, and what they are here
     "list": "runs",
     "ls": "runs",
@@ -242,7 +249,9 @@ def _problems(fault: ContractFault) -> str:
 
 
 def module_of(verb: str) -> str:
-    return f"steelyard.cli.{_MODULES.get(verb, verb)}"
+    name = _NAMES.get(verb, verb)
+    folder = next(folder for folder, names in _MODULES.items() if name in names)
+    return f"steelyard.cli.{folder}.{name}"
 
 
 def _escape_what_stdout_cannot_say() -> None:

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     check_out(args.out)
     required_by(args)  # a wrong word is found before anything is spent
     if args.predictions is not None:
-        from steelyard.cli.predictions import grade_predictions  # noqa: PLC0415  # a batch needs more than one patch
+        from steelyard.cli.running.predictions import grade_predictions  # noqa: PLC0415  # a batch needs more than one patch
 
         return grade_predictions(args)
     folder = contract_at(args.contract, task_options(args))

@@ -14,7 +14,7 @@ from rich.text import Text
 from steelyard.cli.console.output import console, print_json
 from steelyard.cli.options.runs_option import add_runs_option
 from steelyard.cli.options.store_option import add_store_option
-from steelyard.cli.report import find_results
+from steelyard.cli.reading.report import find_results
 from steelyard.errors import OperatorFault
 from steelyard.report.study_summary.counterfactual import CAPS, MEASURED, Counterfactual, Rescoring, rescore
 from steelyard.report.study_summary.render.tables import Section

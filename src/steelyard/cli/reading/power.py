@@ -137,7 +137,7 @@ def _assumed(args: argparse.Namespace) -> tuple[float, float, Estimate | None]:
 
 
 def _pilot(args: argparse.Namespace) -> tuple[float | None, Estimate]:
-    from steelyard.cli.report import find_results  # noqa: PLC0415  # only where records are read
+    from steelyard.cli.reading.report import find_results  # noqa: PLC0415  # only where records are read
     from steelyard.report.study_summary.trial_record import BASELINES, by_agent, trials_of  # noqa: PLC0415
 
     agents = by_agent(trials_of(find_results(args.pilot, args.runs)).records)

@@ -174,13 +174,13 @@ def _tell(checked: Checked, *, as_json: bool) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()  # a large suite takes a while
     if checked.tried and not as_json:
-        from steelyard.cli.self_test import print_tried  # noqa: PLC0415  # loaded already, since something was tried
+        from steelyard.cli.authoring.self_test import print_tried  # noqa: PLC0415  # loaded already, since something was tried
 
         print_tried(checked.tried)
 
 
 def _rehearsed(checked: Checked, catalogue: Catalogue, args: argparse.Namespace) -> Checked:
-    from steelyard.cli.self_test import self_test  # noqa: PLC0415  # bench and rich: twice the time to import `check`
+    from steelyard.cli.authoring.self_test import self_test  # noqa: PLC0415  # bench and rich: twice the time to import `check`
 
     folder = contract_at(checked.path, task_options(args))
     tried, faults = self_test(folder, catalogue, args)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.cli.check import Checked, check
+from steelyard.cli.authoring.check import Checked, check
 from steelyard.cli.console.output import check_out
 from steelyard.cli.options.task_options import add_import_options, task_options
 from steelyard.contract.catalogue import Catalogue
