@@ -45,7 +45,7 @@ _NAME = deferred_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 def agent_for(text: str, contract: Contract, options: AgentOptions = NO_OPTIONS) -> Agent:
     """The agent that a command line names, on that contract."""
-    if _parsed(text).kind == REFERENCE:
+    if _parse(text).kind == REFERENCE:
         return _reference(contract, text)
     return find_agent(text, options)
 
@@ -65,7 +65,7 @@ class _Parsed(NamedTuple):
     arg: str
 
 
-def _parsed(text: str) -> _Parsed:
+def _parse(text: str) -> _Parsed:
     """`NAME=KIND:ARG`: an equals sign before the first colon ends a name."""
     head, colon, arg = text.partition(":")
     name, equals, kind = head.partition("=")
@@ -74,7 +74,7 @@ def _parsed(text: str) -> _Parsed:
 
 def find_agent(text: str, options: AgentOptions = NO_OPTIONS) -> Agent:
     """The agent that a command line names."""
-    own, name, colon, arg = _parsed(text)
+    own, name, colon, arg = _parse(text)
     if name in NEEDED and not arg:
         what, word = NEEDED[name]
         raise OperatorFault(f"agent {name} needs a {what}: --agent {name}:{word}")

@@ -58,7 +58,7 @@ def _look_for(environment: Environment, names: Sequence[str]) -> list[str] | Non
 
 def refuse_absent_tools(environment: Environment) -> None:
     """Raises ContractFault for a check whose program is not on the bench. What was found once is not looked for again."""
-    named = dict(_named(environment))
+    named = dict(_programs(environment))
     if not named:
         return
     missing = absent_programs(environment, sorted(set(named.values())))
@@ -101,7 +101,7 @@ def _problem(environment: Environment, place: str, name: str) -> Problem:
     return Problem(where, place, f"`{name}` is not on the bench, so no change could pass", fix)
 
 
-def _named(environment: Environment) -> Iterator[tuple[str, str]]:
+def _programs(environment: Environment) -> Iterator[tuple[str, str]]:
     """Field -> the program, of each check and grader whose command runs as it is written."""
     contract = environment.contract
     path = environment.path_variable(contract.spec.environment.env)

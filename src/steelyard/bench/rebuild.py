@@ -149,7 +149,7 @@ def hidden_modules(contract: Contract) -> set[str]:
 
 def laid_entries(entries: Sequence[ChangeEntry], blobs: Blobs) -> tuple[FileOverlay, ...]:
     """Entries as data to lay down, deletions first: a file may stand where a folder was."""
-    overlays = [one for entry in entries for one in _laid(entry, blobs)]
+    overlays = [one for entry in entries for one in _overlays_of(entry, blobs)]
     return tuple(sorted(overlays, key=lambda one: one.kind != "gone"))
 
 
@@ -224,7 +224,7 @@ def _is_listed(entry: ChangeEntry, listed: tuple[str, ...]) -> bool:
     return all(any(fnmatchcase(path, pattern) for pattern in listed) for path in entry.paths)
 
 
-def _laid(entry: ChangeEntry, blobs: Blobs) -> list[FileOverlay]:
+def _overlays_of(entry: ChangeEntry, blobs: Blobs) -> list[FileOverlay]:
     gone = [FileOverlay(entry.renamed_from, "gone")] if entry.renamed_from is not None else []
     new = entry.new
     if new is None:

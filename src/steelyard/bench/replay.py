@@ -18,12 +18,12 @@ from steelyard.contract.model import Reruns
 def replay(rule: Reruns, execute: Callable[[], CheckOutcome]) -> list[CheckOutcome]:
     """Execute at most `rule.max` times, and no longer than the decision needs."""
     seen: list[CheckOutcome] = []
-    while len(seen) < rule.max and not _settled(rule, seen):
+    while len(seen) < rule.max and not _is_decided(rule, seen):
         seen.append(execute())
     return seen
 
 
-def _settled(rule: Reruns, seen: Sequence[CheckOutcome]) -> bool:
+def _is_decided(rule: Reruns, seen: Sequence[CheckOutcome]) -> bool:
     if rule.rule == "any_failure_fails":
         return "fail" in seen
     if rule.rule == "all_fail_fails":

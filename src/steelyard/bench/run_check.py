@@ -116,11 +116,11 @@ class Bench:
         try:
             match spec:
                 case CommandSpec():
-                    return self._commanded(entry, spec, start)
+                    return self._run_command(entry, spec, start)
                 case SuiteSpec():
-                    return self._tested(entry, spec, start)
+                    return self._run_suite(entry, spec, start)
                 case VerifierSpec():
-                    return self._verified(entry, spec, start)
+                    return self._run_verifier(entry, spec, start)
                 case _:
                     assert_never(spec)
         except AgentFault as fault:
@@ -135,7 +135,7 @@ class Bench:
         timed = replace(spec, timeout_s=spec.timeout_s * time_share)
         return bench._execute(entry, timed)  # noqa: SLF001  # one of us
 
-    def _commanded(self, entry: GraderEntry, spec: CommandSpec, start: int) -> Outcome:
+    def _run_command(self, entry: GraderEntry, spec: CommandSpec, start: int) -> Outcome:
         end = CommandEnd(*self._command_on(spec, self._with_own_tests(), self._on_the_change))
         judged = _judge(end, spec)
         if spec.expect_exit != missing_tool.NOT_FOUND:
@@ -188,7 +188,7 @@ class Bench:
             else judged
         )
 
-    def _tested(self, entry: GraderEntry, spec: SuiteSpec, start: int) -> Outcome:
+    def _run_suite(self, entry: GraderEntry, spec: SuiteSpec, start: int) -> Outcome:
         from steelyard.bench.suite import run_tests as suites  # noqa: PLC0415  # 90 modules, and only for tests
 
         with self.environment.cache.temporary() as scratch:
@@ -222,19 +222,19 @@ class Bench:
             controls=tested.controls,
         )
 
-    def _verified(self, entry: GraderEntry, spec: VerifierSpec, start: int) -> Outcome:
+    def _run_verifier(self, entry: GraderEntry, spec: VerifierSpec, start: int) -> Outcome:
         if spec.separate is None:
-            return self._verified_here(entry, spec, start)
+            return self._run_verifier_here(entry, spec, start)
         with self.environment.cache.temporary() as scratch:
             from steelyard.bench.verifier.container import apart  # noqa: PLC0415  # containers, and only for who needs them
 
             changed = self.overlays if self.changed is None else self.changed
             other = apart(self.environment, changed, spec.separate, scratch)
             bench = replace(self, environment=other.environment, overlays=other.overlays, live=None)
-            outcome = bench._verified_here(entry, spec, start, other.logs)  # noqa: SLF001  # one of us
+            outcome = bench._run_verifier_here(entry, spec, start, other.logs)  # noqa: SLF001  # one of us
         return replace(outcome, notes=(*outcome.notes, *other.notes))
 
-    def _verified_here(
+    def _run_verifier_here(
         self, entry: GraderEntry, spec: VerifierSpec, start: int, published: tuple[FileOverlay, ...] = ()
     ) -> Outcome:
         contract = self.environment.contract
@@ -252,7 +252,7 @@ class Bench:
             user=str(spec.user or ""),
         )
         end = CommandEnd(finished, exit_stats)
-        judged = _ended_badly(end, spec.timeout_s) or _rewarded(verified, entry.pass_threshold)
+        judged = _ended_badly(end, spec.timeout_s) or _judge_reward(verified, entry.pass_threshold)
         outcome = self._outcome(entry, spec, end, judged, start)
         return replace(
             outcome,
@@ -371,7 +371,7 @@ def _argv(spec: BenchSpec) -> tuple[str, ...]:
     return ("/bin/sh", "-c", spec.command)
 
 
-def _rewarded(verified: reward_files.RewardFiles, threshold: float) -> tuple[CheckOutcome, str]:
+def _judge_reward(verified: reward_files.RewardFiles, threshold: float) -> tuple[CheckOutcome, str]:
     if verified.reward is None:
         return "error", verified.errors[0]
     why = f"reward {verified.reward:g}"

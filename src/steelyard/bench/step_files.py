@@ -61,7 +61,7 @@ def part(
     entries: list[ChangeEntry] = []
     kept: set[str] = set()
     seen: set[str] = set()
-    for entry in _unfolded(change, step_files):
+    for entry in _unfold(change, step_files):
         file = step_files.get(entry.path)
         if file is None:
             entries.append(entry)
@@ -81,7 +81,7 @@ def part(
     return Parted(replace(change, entries=tuple(ordered)), frozenset(kept))
 
 
-def _unfolded(change: Change, step_files: StepFiles) -> Iterator[ChangeEntry]:
+def _unfold(change: Change, step_files: StepFiles) -> Iterator[ChangeEntry]:
     """A file with the same bytes as one that came is no rename of it."""
     for entry in change.entries:
         if entry.renamed_from is not None and not step_files.keys().isdisjoint(entry.paths):

@@ -147,7 +147,7 @@ def _run(arguments: list[str]) -> int:
     module = _import_verb(verb)
     parser = parser_of(verb)
     try:
-        code: int = module.run(_parsed(parser, arguments[1:]))
+        code: int = module.run(_parse(parser, arguments[1:]))
     except SteelyardError as error:
         _say(_problems(error) if isinstance(error, ContractFault) else str(error))
         return error.exit_code
@@ -184,7 +184,7 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _parsed(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+def _parse(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
     """A misspelt option is named before anything else that is wrong, with the option that it resembles."""
     known = parser._option_string_actions  # noqa: SLF001  # argparse has no other list of them
     for word in words:

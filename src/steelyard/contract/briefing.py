@@ -46,7 +46,7 @@ def briefing(text: str, hints: Sequence[str], rules: Mapping[str, Any]) -> str:
     parts = [text if text.endswith("\n") else f"{text}\n"]
     if hints:
         parts.append("Hints:\n" + "".join(f"- {hint}\n" for hint in hints))
-    parts.append("Rules:\n" + "".join(f"- {rule}\n" for rule in _worded(rules)))
+    parts.append("Rules:\n" + "".join(f"- {rule}\n" for rule in _sentences(rules)))
     return "\n".join(parts)
 
 
@@ -60,7 +60,7 @@ def delivered(contract: Contract) -> Iterator[str]:
             yield text if number else briefing(text, hints, obligations(contract))
 
 
-def _worded(rules: Mapping[str, Any]) -> list[str]:
+def _sentences(rules: Mapping[str, Any]) -> list[str]:
     network, wall_s = rules["network"], f"{rules['wall_s']:g} seconds"
     scope = f"Change only files that match one of: {', '.join(rules['allowed_paths'])}"
     return [

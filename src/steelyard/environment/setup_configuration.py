@@ -26,7 +26,7 @@ def setup_configuration(variables: Mapping[str, str], host_files: Mapping[str, P
     files = [host_files[name] for name in CONFIGURATION_FILES if name in host_files]
     return {
         "variables": {name: _public(name, value) for name, value in sorted(variables.items())},
-        "files": [_described(path) for path in files],
+        "files": [_describe(path) for path in files],
     }
 
 
@@ -38,7 +38,7 @@ def _public(name: str, value: str) -> str:
     return "[redacted]" if _SECRET.search(name) else without_credentials(value)
 
 
-def _described(path: Path) -> dict[str, Any]:
+def _describe(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             data = file.read(MOST_FILE_BYTES)

@@ -92,7 +92,7 @@ def setup_layer(
     def build(folder: Path) -> None:
         _build(
             contract,
-            replace(_connected(sandbox_spec, contract.spec.setup_network), keep=folder),
+            replace(_connect(sandbox_spec, contract.spec.setup_network), keep=folder),
             maker,
             folder,
         )
@@ -184,7 +184,7 @@ def _reaching(network: str | tuple[str, ...]) -> str:
     return "" if isinstance(network, str) else f"setup can reach only {', '.join(network)}"
 
 
-def _connected(sandbox_spec: SandboxSpec, network: str | tuple[str, ...]) -> SandboxSpec:
+def _connect(sandbox_spec: SandboxSpec, network: str | tuple[str, ...]) -> SandboxSpec:
     """What the key contains. With allowed hosts the contract names them, and no configuration of this machine counts."""
     if network == "host":
         return _with_network(sandbox_spec)

@@ -30,7 +30,7 @@ def cost_items(evidence: Evidence, human_minutes: float | None = None) -> dict[s
     prices = _prices(evidence)
     items: dict[str, dict[str, Any]] = {
         "lm": {"usd": evidence.cost_usd, "method": evidence.summary.cost_method},
-        "exec": _item(_executed(evidence), prices),
+        "exec": _item(_execution_quantities(evidence), prices),
         "human": _item({"human/minute": human_minutes}, prices),
         "overhead": _item(_overhead(evidence), prices),
     }
@@ -43,7 +43,7 @@ def cost_items(evidence: Evidence, human_minutes: float | None = None) -> dict[s
     }
 
 
-def _executed(evidence: Evidence) -> Quantities:
+def _execution_quantities(evidence: Evidence) -> Quantities:
     durations, counts = evidence.durations, evidence.counts
     spans = [durations["working_s"], durations["acceptance_s"]]
     calls = counts["tool_calls"]

@@ -144,14 +144,14 @@ class RedactedStream:
         data = self._held + data
         decided_length = self._secrets.decided_length(data)
         self._held = data[decided_length:]
-        return self._redacted(data[:decided_length])
+        return self._redact(data[:decided_length])
 
     def end(self) -> bytes:
         """What was held back."""
         held, self._held = self._held, b""
-        return self._redacted(held)
+        return self._redact(held)
 
-    def _redacted(self, data: bytes) -> bytes:
+    def _redact(self, data: bytes) -> bytes:
         self.found |= self._secrets.found_in(data)
         return self._secrets.redact(data)
 

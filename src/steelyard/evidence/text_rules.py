@@ -65,9 +65,9 @@ class TextRules:
 
     def redact_json(self, value: Any) -> RedactedValue:
         found = _Found()
-        return RedactedValue(self._walked(value, "", found, 0), found.spans, found.count)
+        return RedactedValue(self._walk(value, "", found, 0), found.spans, found.count)
 
-    def _walked(self, value: Any, where: str, found: _Found, depth: int) -> Any:
+    def _walk(self, value: Any, where: str, found: _Found, depth: int) -> Any:
         if depth > MOST_DEPTH:
             found.add(Span(where[:_WHERE_CHARS], 0, 0, "depth"))
             return "[redacted:depth]"
@@ -75,14 +75,14 @@ class TextRules:
             return self._text(value, where, found)
         if isinstance(value, Mapping):
             return {
-                self._text(str(name), f"{where}.key", found): self._walked(
+                self._text(str(name), f"{where}.key", found): self._walk(
                     one, f"{where}.{name}" if where else str(name), found, depth + 1
                 )
                 for name, one in value.items()
             }
         if isinstance(value, list | tuple):
             return [
-                self._walked(one, f"{where}[{number}]", found, depth + 1) for number, one in enumerate(value)
+                self._walk(one, f"{where}[{number}]", found, depth + 1) for number, one in enumerate(value)
             ]
         return value
 

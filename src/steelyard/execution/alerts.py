@@ -76,7 +76,7 @@ def stop_for_models(run: LiveRun, cap: CapReached) -> None:
 
 def stop_for_limits(run: LiveRun, ending: Ending, exit_stats: ExitStats) -> None:
     """A crash or a lost sandbox that the kernel explains by a limit: running out of a resource is the agent's failure."""
-    found = _exhausted(ending, exit_stats)
+    found = _exhausted_resource(ending, exit_stats)
     if found is not None:
         code, why = found
         measured = dict(run.measured.get(code, {}))
@@ -84,7 +84,7 @@ def stop_for_limits(run: LiveRun, ending: Ending, exit_stats: ExitStats) -> None
         run.request_stop(StopRequest(code, f"{why}; {ending.rationale}", by, measured, run.alerts.get(code)))
 
 
-def _exhausted(ending: Ending, exit_stats: ExitStats) -> tuple[Termination, str] | None:
+def _exhausted_resource(ending: Ending, exit_stats: ExitStats) -> tuple[Termination, str] | None:
     if ending.code not in {"agent_crash", "infrastructure"}:
         return None
     if exit_stats.oom_kills:

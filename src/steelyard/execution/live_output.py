@@ -55,12 +55,12 @@ class LiveOutput:
         self._room[stream] = room - len(data)
         try:
             if stream not in self._files:
-                self._files[stream] = self._opened(stream)
+                self._files[stream] = self._open(stream)
             os.write(self._files[stream], data[:room] + (MORE if len(data) > room else b""))
         except OSError:
             self._room[stream] = 0
 
-    def _opened(self, stream: str) -> int:
+    def _open(self, stream: str) -> int:
         path = self._folder.file(f"agent/{stream}{self._suffix}.txt")
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(path, flags, 0o600)

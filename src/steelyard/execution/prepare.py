@@ -142,18 +142,18 @@ def _has_git(run: LiveRun) -> bool:
     return run.trial.contract.spec.workspace == "code"
 
 
-def _checked(environment: Environment) -> dict[Path, Checked]:
+def _check(environment: Environment) -> dict[Path, Checked]:
     return {folder: check_contents(folder) for folder in environment.cached}
 
 
 def _sound(environment: Environment) -> tuple[Environment, dict[Path, Checked]]:
     """Before the manifest is written, because the manifest describes the setup layer."""
-    checked = _checked(environment)
+    checked = _check(environment)
     if all(one.wrong is None for one in checked.values()):
         return environment, checked
     with suppress(SteelyardError):  # the same fault ends the run later, when it has a folder to record it in
         environment = build_again(environment)
-    return environment, _checked(environment)
+    return environment, _check(environment)
 
 
 def _compare_identity(run: LiveRun) -> None:

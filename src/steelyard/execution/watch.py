@@ -96,8 +96,8 @@ def attend(run: LiveRun, message: Message) -> Ending:
     """One message and the agent's answer to it; what it left running runs on."""
     text = brief(run, message)
     if run.delivery is not None:
-        return Ending("completed", _delivered(run.delivery))
-    ending = _worked(run, message, text)
+        return Ending("completed", _delivery_text(run.delivery))
+    ending = _work(run, message, text)
     check_gateway(run)
     if ending.code == "wall_time":
         stop_for_time(run, _wall_s(run, message), run.spent_s)
@@ -106,7 +106,7 @@ def attend(run: LiveRun, message: Message) -> Ending:
     return replace(ending, rationale=f"{message.where}{ending.rationale}")
 
 
-def _delivered(delivery: Delivery) -> str:
+def _delivery_text(delivery: Delivery) -> str:
     if delivery.applied is None:
         return "change applied; no agent ran"
     return f"{'the patch does not apply' if delivery.applied.refused else 'patch applied'}; no agent ran"
@@ -180,7 +180,7 @@ def _wall_s(run: LiveRun, message: Message) -> float:
     return message.wall_s or run.trial.contract.spec.budget.agent_wall_s
 
 
-def _worked(run: LiveRun, message: Message, text: str) -> Ending:
+def _work(run: LiveRun, message: Message, text: str) -> Ending:
     left_s = run.trial.contract.spec.budget.agent_wall_s - run.spent_s
     stop = run.stop.current
     if stop is not None:

@@ -114,14 +114,14 @@ def _difference(folder: Path) -> str | None:
     known = set(recorded.splitlines(keepends=True))
     changed = [path for path, line in found.items() if line not in known]
     if changed:
-        return f"{_named(min(changed))} differs from the record"
+        return f"{_shown_path(min(changed))} differs from the record"
     gone = known - set(found.values())
     if gone:
-        return f"{_named(min(line.split(b' ', 7)[-1].rstrip() for line in gone))} is missing"
+        return f"{_shown_path(min(line.split(b' ', 7)[-1].rstrip() for line in gone))} is missing"
     return "the record of its contents is damaged"
 
 
-def _named(path: bytes) -> str:
+def _shown_path(path: bytes) -> str:
     return shown(os.fsdecode(path))
 
 
@@ -184,12 +184,12 @@ def _digest(found: Found, kind: str) -> str:
     except PermissionError:
         return "unreadable"  # its owner closed it; no command of a sandbox can read it either
     try:
-        return _hashed(descriptor, found.status.st_size)
+        return _hash(descriptor, found.status.st_size)
     finally:
         os.close(descriptor)
 
 
-def _hashed(descriptor: int, size: int) -> str:
+def _hash(descriptor: int, size: int) -> str:
     """Most files are small: one read for each of those."""
     data = os.read(descriptor, min(size + 1, _CHUNK_BYTES))
     digest = hashlib.sha256(data)

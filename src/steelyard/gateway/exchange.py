@@ -137,7 +137,7 @@ class Exchange:
             if self.endpoint.is_metered:
                 self.reservation = await self._reserve(parsed)
             if self.reservation is not None and self.reservation.is_cut and not parsed.is_stream:
-                body = with_output_limit(self._reparsed(body), self.reservation.output)
+                body = with_output_limit(self._reparse(body), self.reservation.output)
                 changed.append("max_tokens")
             self.number = self.route.recorder.request(parsed, changed)
             self.begun_ns = time.monotonic_ns()
@@ -187,7 +187,7 @@ class Exchange:
             changed.append("stream_options")
         return parsed.body if added is None else added
 
-    def _reparsed(self, body: bytes) -> ModelRequest:
+    def _reparse(self, body: bytes) -> ModelRequest:
         return parse_request(self.endpoint, body)
 
     async def _reserve(self, parsed: ModelRequest) -> Reservation:
@@ -278,7 +278,7 @@ class Exchange:
         is_gone = True  # the client, unless what follows comes to its end
         try:
             await response.prepare(self.request)
-            async for chunk in self._metered(answer, meter):
+            async for chunk in self._meter(answer, meter):
                 await response.write(chunk if usage_filter is None else usage_filter.feed(chunk))
             if usage_filter is not None and (rest := usage_filter.end()):
                 await response.write(rest)
@@ -296,7 +296,7 @@ class Exchange:
             await response.write_eof()
         return response
 
-    async def _metered(self, answer: Answer, meter: AnswerMeter) -> AsyncIterator[bytes]:
+    async def _meter(self, answer: Answer, meter: AnswerMeter) -> AsyncIterator[bytes]:
         """The chunks that the client gets, up to the cap."""
         reservation = self.reservation
         if reservation is not None and meter.is_stream:

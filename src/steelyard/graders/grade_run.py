@@ -74,7 +74,7 @@ class _Grading:
     def of(self, entry: GraderEntry) -> Graded:
         hidden = entry.executes and may_show_hidden(self.contract, entry)
         try:
-            return replace(self._graded(entry), hidden=hidden)
+            return replace(self._grade(entry), hidden=hidden)
         except InfraFault as fault:
             # Unknown is never zero: what could not be decided says so.
             return Graded(entry, Grade.error(str(fault)))
@@ -115,7 +115,7 @@ class _Grading:
         applied = apply_patch.apply_patch(self.environment(), contract.reference.read_bytes(), blobs)
         return empty if applied.refused else applied.change
 
-    def _graded(self, entry: GraderEntry) -> Graded:
+    def _grade(self, entry: GraderEntry) -> Graded:
         outcome = self._outcomes.get(entry.name)
         if outcome is None and entry.executes and self.evidence.patch_refused:
             return Graded(entry, Grade.of(False, "not run: the patch does not apply"))

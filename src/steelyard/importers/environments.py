@@ -99,7 +99,7 @@ def _with(options: Options, entry: Entry) -> Options:
         options,
         python=None if entry.image else entry.python or options.python,
         image=None if entry.python else entry.image or options.image,
-        install=_pinned(entry.pins, commands),
+        install=_pin(entry.pins, commands),
         setup_network=entry.setup_network or options.setup_network,
         cmd_prefix=entry.command or options.cmd_prefix,
         junit_xml=entry.junit_xml or options.junit_xml,
@@ -107,7 +107,7 @@ def _with(options: Options, entry: Entry) -> Options:
     )
 
 
-def _pinned(pins: tuple[str, ...], commands: tuple[str, ...]) -> tuple[str, ...]:
+def _pin(pins: tuple[str, ...], commands: tuple[str, ...]) -> tuple[str, ...]:
     """A file of constraints in HOME, which setup keeps, and its name in the environment of each command."""
     if not pins or not commands:
         return commands

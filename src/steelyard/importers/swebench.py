@@ -80,7 +80,7 @@ def convert(
         raise ContractFault(
             [Problem(where, key, message, f"--ignore {key} leaves it out") for key in strange]
         )
-    found = validated(_decoded(known, where), Row)
+    found = validated(_decode(known, where), Row)
     both = sorted({*found.FAIL_TO_PASS} & {*found.PASS_TO_PASS})
     if both:
         raise fault(where, "PASS_TO_PASS", f"{shown(both[0])!r} is in FAIL_TO_PASS too")
@@ -126,7 +126,7 @@ def _notes(row: Row, options: Options) -> Iterator[str]:
         yield "its ids name no file; say with --cmd-prefix what runs them"
 
 
-def _decoded(row: dict[str, Any], where: str) -> Source:
+def _decode(row: dict[str, Any], where: str) -> Source:
     data = dict(row)
     for key in ("FAIL_TO_PASS", "PASS_TO_PASS"):
         if isinstance(data.get(key), str):

@@ -24,7 +24,7 @@ def remote_content(data: Mapping[str, Any]) -> str:
     """What the first such part is called."""
     for name in _LISTS:
         for part in _parts(data.get(name), 0):
-            if found := _fetched(part):
+            if found := _fetch(part):
                 return found
     return ""
 
@@ -41,7 +41,7 @@ def _parts(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:
             yield from _parts(value.get(name), depth + 1)
 
 
-def _fetched(part: Mapping[str, Any]) -> str:
+def _fetch(part: Mapping[str, Any]) -> str:
     source = part.get("source")
     if isinstance(source, dict) and source.get("type") == "url":
         return "a source of type url"

@@ -69,7 +69,7 @@ def write_trial(out: Path, trial: TrialOfHarbor) -> Path:
 def trial_result(trial: TrialOfHarbor, folder: Path) -> dict[str, Any]:
     """The keys of Harbor's TrialResult."""
     contract, line = trial.contract, trial.line
-    described = _described(contract)
+    described = _describe(contract)
     agent = str(line["agent"])
     times = _Times(read_events(trial.evidence.folder.events))
     config = {
@@ -90,7 +90,7 @@ def trial_result(trial: TrialOfHarbor, folder: Path) -> dict[str, Any]:
         "config": config,
         "agent_info": {"name": _NAMES.get(agent, agent), "version": __version__, "model_info": None},
         "agent_result": None if steps else {"cost_usd": line["cost"]["usd"]},
-        "verifier_result": _verified(trial),
+        "verifier_result": _verifier_result(trial),
         "verifier_environment_mode": None if steps else "separate",
         "exception_info": _exception(line, times),
         "started_at": times.of("run.start"),
@@ -103,7 +103,7 @@ def trial_result(trial: TrialOfHarbor, folder: Path) -> dict[str, Any]:
     }
 
 
-def _described(contract: Contract) -> dict[str, Any]:
+def _describe(contract: Contract) -> dict[str, Any]:
     metadata = contract.spec.metadata.model_dump(mode="json")
     found = metadata.get("harbor") or metadata.get("aec_bench") or {}
     return dict(found) if isinstance(found, dict) else {}
@@ -128,7 +128,7 @@ class _Times:
         return {"started_at": self._first[first], "finished_at": self._last.get(last)}
 
 
-def _verified(trial: TrialOfHarbor) -> dict[str, Any] | None:
+def _verifier_result(trial: TrialOfHarbor) -> dict[str, Any] | None:
     """Every number that the verifier wrote; the reward is the one that counts here. Empty where it is unknown."""
     line = trial.line
     if line["reward"] is None:
@@ -200,7 +200,7 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def _artifacts(folder: Path, trial: TrialOfHarbor) -> None:
-    wanted = [*_described(trial.contract).get("artifacts", ()), {"source": PUBLISHED}]
+    wanted = [*_describe(trial.contract).get("artifacts", ()), {"source": PUBLISHED}]
     manifest = [_collected(folder, trial, artifact) for artifact in wanted]
     _write(folder / "manifest.json", manifest)
 

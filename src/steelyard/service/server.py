@@ -106,7 +106,7 @@ class Service:
             raise Refused(413, f"a batch has at most {self.room} items")
         pairs = [self._item(item) for item in items]
         self._take(len(pairs))
-        tasks = [asyncio.ensure_future(self._numbered(at, *pair)) for at, pair in enumerate(pairs)]
+        tasks = [asyncio.ensure_future(self._grade_item(at, *pair)) for at, pair in enumerate(pairs)]
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
             await response.prepare(request)
@@ -117,7 +117,7 @@ class Service:
         await response.write_eof()
         return response
 
-    async def _numbered(self, number: int, contract: Contract, patch: str) -> dict[str, Any]:
+    async def _grade_item(self, number: int, contract: Contract, patch: str) -> dict[str, Any]:
         return {"item": number, "result": await self._one(contract, patch)}
 
     async def _one(self, contract: Contract, patch: str) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def impute(counts: Sequence[Counts], imputations: int = IMPUTATIONS, seed: int =
     generator = np.random.default_rng(seed)
     values, variances = [], []
     for _ in range(imputations):
-        completed = [_completed(one, rate, generator) for one in tried]
+        completed = [_complete(one, rate, generator) for one in tried]
         values.append(sum(one.successes for one in completed) / trials)
         variances.append(cluster_variance(completed))
     pooled = pool(values, variances, len(tried) - 1)
@@ -84,7 +84,7 @@ def impute(counts: Sequence[Counts], imputations: int = IMPUTATIONS, seed: int =
     return Estimate(pooled.value, low, high, method, trials, len(tried), assumptions)
 
 
-def _completed(one: Counts, rate: float, generator: np.random.Generator) -> Cluster:
+def _complete(one: Counts, rate: float, generator: np.random.Generator) -> Cluster:
     if not one.undecided:
         return one.decided
     chance = generator.beta(one.successes + PRIOR_TRIALS * rate, one.failures + PRIOR_TRIALS * (1 - rate))

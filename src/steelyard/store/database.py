@@ -25,21 +25,21 @@ POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 def open_database(root: Path, url: str | None = None) -> sa.Engine:
     """An engine whose tables have the present version."""
     if url is not None:
-        return _migrated(_postgres(url))
+        return _migrate(_postgres(url))
     file = root / INDEX
     if file.is_symlink():
         raise OperatorFault(f"{file} is a link; an index is a file of its own")
     with suppress(OSError):
         file.touch(mode=0o600)  # what it says of runs is for those who may read them
     try:
-        return _migrated(_sqlite(file))
+        return _migrate(_sqlite(file))
     except sa.exc.OperationalError as error:
         if "readonly" in str(error.orig) or "unable to open" in str(error.orig):
-            return _migrated(_in_memory())
+            return _migrate(_in_memory())
         raise InfraFault(f"the index {file} cannot be used: {error.orig}") from error
     except sa.exc.DatabaseError:  # not a database, or a damaged one
         remove_index(root)
-        return _migrated(_sqlite(file))
+        return _migrate(_sqlite(file))
 
 
 def remove_index(root: Path) -> None:
@@ -48,7 +48,7 @@ def remove_index(root: Path) -> None:
             (root / f"{INDEX}{ending}").unlink()
 
 
-def _migrated(engine: sa.Engine) -> sa.Engine:
+def _migrate(engine: sa.Engine) -> sa.Engine:
     try:
         with engine.begin() as connection:
             migrate(connection)

@@ -48,10 +48,10 @@ def conditions(query: Query, root: int, connection: sa.Connection) -> list[sa.Co
             found.append(_matches(column, pattern, root, connection))
     if query.verdicts:
         found.append(RUNS.c.state.in_(list(query.verdicts)))
-    found += [_judged(query.judge)] if query.judge else []
+    found += [_judge_filter(query.judge)] if query.judge else []
     found += [_contains(query.search, root)] if query.search else []
     if query.tag is not None:
-        found.append(RUNS.c.id.in_(_tagged(query.tag, root, connection)))
+        found.append(RUNS.c.id.in_(_tag(query.tag, root, connection)))
     if query.study is not None:
         found.append(_in_study(query.study, root, connection))
     if query.trial is not None:
@@ -74,7 +74,7 @@ def order(query: Query) -> list[sa.ColumnElement[object]]:
     return [column.is_(None), *ends]
 
 
-def _judged(words: Sequence[str]) -> sa.ColumnElement[bool]:
+def _judge_filter(words: Sequence[str]) -> sa.ColumnElement[bool]:
     asked = RUNS.c.judge.in_([word for word in words if word])
     return sa.or_(asked, RUNS.c.judge.is_(None)) if "" in words else asked
 
@@ -105,7 +105,7 @@ def _one_of(column: sa.Column[str], values: Iterable[str]) -> sa.ColumnElement[b
     return column.in_(names)
 
 
-def _tagged(pattern: str, root: int, connection: sa.Connection) -> sa.Select[tuple[int]]:
+def _tag(pattern: str, root: int, connection: sa.Connection) -> sa.Select[tuple[int]]:
     of_root = TAGS.c.root == root
     if not _MAGIC & set(pattern):
         return sa.select(TAGS.c.id).where(of_root, TAGS.c.tag == pattern)

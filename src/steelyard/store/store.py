@@ -198,7 +198,7 @@ class Store:
         row |= {"root": self._root_id, "stamp": stamp}
         row["started"] = 0.0 if entry.started is None else entry.started.timestamp()
         key = connection.execute(_INSERT_RUN, row).scalar_one()
-        text = None if entry.line is None else _dumped(entry.line)
+        text = None if entry.line is None else _to_json(entry.line)
         if text is not None:
             connection.execute(_INSERT_LINE, {"id": key, "line": text})
         tags = [{"root": self._root_id, "id": key, "tag": tag} for tag in dict.fromkeys(entry.tags)]
@@ -273,7 +273,7 @@ class Store:
                 .where(*where)
                 .group_by(*columns)
             ).all()
-        return _summed([tuple(row) for row in rows], [names.index(name) for name in by], by)
+        return _sum([tuple(row) for row in rows], [names.index(name) for name in by], by)
 
     def results(self, *, study: str | None = None, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """The result lines of a study, oldest first, read a batch at a time: every run, also those that were repeated."""
@@ -315,9 +315,7 @@ class Store:
         return found
 
 
-def _summed(
-    rows: Iterable[Sequence[Any]], places: Sequence[int], by: Sequence[str]
-) -> list[Mapping[str, Any]]:
+def _sum(rows: Iterable[Sequence[Any]], places: Sequence[int], by: Sequence[str]) -> list[Mapping[str, Any]]:
     """Rows that end in count, cost and time -> one for each combination of the columns at `places`."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for row in rows:
@@ -337,7 +335,7 @@ def _fetch_all(result: sa.CursorResult[Any]) -> list[tuple[Any, ...]]:
     return list(result.cursor.fetchall()) if result.cursor is not None else []
 
 
-def _dumped(line: Mapping[str, Any]) -> str | None:
+def _to_json(line: Mapping[str, Any]) -> str | None:
     """None for what is no JSON, which no file of a run can hold."""
     try:
         return orjson.dumps(dict(line)).decode()

@@ -192,7 +192,7 @@ class _Study:
                     on_phase=lambda phase, detail: self._observer.phase(trial, phase, detail),
                     retries=tuple(attempts.retries),
                 )
-                record = self._graded(trial, environment, evidence, reserve)
+                record = self._grade(trial, environment, evidence, reserve)
         except MACHINE_FAULTS as error:
             engine.gate.leave(trial, None)
             return machine_fault(error)
@@ -203,7 +203,7 @@ class _Study:
         attempts.records.append(record)
         return None
 
-    def _graded(self, trial: Trial, environment: Environment, evidence: Evidence, reserve: Reserve) -> Record:
+    def _grade(self, trial: Trial, environment: Environment, evidence: Evidence, reserve: Reserve) -> Record:
         self._observer.phase(trial, "grade")
         judging = self._engine.judging
         if judging is not None:

@@ -61,7 +61,7 @@ class Environments:
         """
         slot = self._slots[id(trial.contract)]
         with slot.lock:
-            environment = _prepared(slot, prepare)
+            environment = _prepare(slot, prepare)
             if trial.agent not in slot.agents:
                 slot.agents[trial.agent] = _fault_of(lambda: self._check_agent(trial, environment))
             fault = slot.agents[trial.agent]
@@ -70,7 +70,7 @@ class Environments:
         return environment
 
 
-def _prepared(slot: _Slot, prepare: Callable[[], Environment]) -> Environment:
+def _prepare(slot: _Slot, prepare: Callable[[], Environment]) -> Environment:
     if slot.fault is not None:
         raise slot.fault
     if slot.environment is None:

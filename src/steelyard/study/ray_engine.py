@@ -265,7 +265,7 @@ def work(task: Task, bundle: bytes) -> tuple[Any, ...]:
     task = Task(*task)
     with Cache.default().temporary() as place:  # swept by the next start if this worker is killed
         try:
-            contract = _loaded(task, bundle, place)
+            contract = _load(task, bundle, place)
         except ContractFault as fault:
             return tuple(Answer(fault=("contract", str(fault))))
         out = place / "runs" if task.blobs is not None else Path(task.out)
@@ -295,13 +295,13 @@ def _worker_engine(task: Task, out: Path) -> TrialEngine:
 
 def _answer(result: TrialResult, runs: tuple[str, ...]) -> Answer:
     if result.fault is not None:
-        return Answer(runs, fault=_named(result.fault))
+        return Answer(runs, fault=_describe_fault(result.fault))
     evidence = result.record.evidence
     spoiled = fault_of(evidence)
-    return Answer(runs, evidence.cost_usd, spoiled=None if spoiled is None else _named(spoiled))
+    return Answer(runs, evidence.cost_usd, spoiled=None if spoiled is None else _describe_fault(spoiled))
 
 
-def _named(fault: SteelyardError) -> tuple[str, str]:
+def _describe_fault(fault: SteelyardError) -> tuple[str, str]:
     kind = next((name for name, one in _FAULTS.items() if isinstance(fault, one)), "infrastructure")
     return kind, str(fault)
 
@@ -310,7 +310,7 @@ def _fault(named: tuple[str, str] | None) -> SteelyardError | None:
     return None if named is None else _FAULTS[named[0]](named[1])
 
 
-def _loaded(task: Task, bundle: bytes, folder: Path) -> Contract:
+def _load(task: Task, bundle: bytes, folder: Path) -> Contract:
     """The contract at its own path if that has the digest, else from the copy."""
     catalogue = installed_catalogue()
     if Path(task.folder).is_dir():

@@ -69,7 +69,7 @@ class SelfTest:
         known = contract.spec.oracle.reference is not None or any(step.reference for step in steps)
         for agent, wanted in _required_verdicts(contract).items():
             if known or agent != "reference":
-                yield _judged(agent, wanted, self._run(contract, agent, agent))
+                yield _self_test_result(agent, wanted, self._run(contract, agent, agent))
         if not known and contract.spec.expected_outcome == "completion":
             where, field = str(contract.folder / "contract.yaml"), "steps" if steps else "oracle.reference"
             fix = (
@@ -155,7 +155,7 @@ def _what_broke(one: Graded, record: Record) -> str:
     return shown(f"{one.grade.why}{ended}{last_line}")
 
 
-def _judged(agent: str, wanted: str, record: Record) -> SelfTestResult:
+def _self_test_result(agent: str, wanted: str, record: Record) -> SelfTestResult:
     verdict, folder = record.verdict, str(record.evidence.folder.path)
     why, check = ("", "") if verdict.verdict == "pass" else _why_not(record)
     if verdict.status == "invalid":

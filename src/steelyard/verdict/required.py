@@ -66,13 +66,13 @@ def required(text: str) -> Required:
         name, separator, value = word.partition("=")
         if not separator:
             name, value = "oracle", word
-        least[name] = _checked(name, value, word)
+        least[name] = _check(name, value, word)
     if not least:
         raise OperatorFault("--require-assurance needs something like oracle=twin")
     return Required(least)
 
 
-def _checked(name: str, value: str, word: str) -> str | float:
+def _check(name: str, value: str, word: str) -> str | float:
     if name == COVERAGE:
         share = _number(value)
         if not 0 <= share <= 1:

@@ -140,7 +140,7 @@ def _plan(records: Records, name: str) -> Markup | None:
         return notice("The plan of this study cannot be read.", "warning")
     agents = ", ".join(cut(one.name, 40) for one in plan.agents)
     decided = [
-        (moment(str(one.get("at"))), str(one.get("what")), cut(_said(one), 300))
+        (moment(str(one.get("at"))), str(one.get("what")), cut(_log_text(one), 300))
         for one in log[-MOST_DECISIONS:]
     ]
     return card(
@@ -160,11 +160,11 @@ def _plan(records: Records, name: str) -> Markup | None:
         table(("at", "what", "details"), decided, caption="What was decided while it ran")
         if decided
         else None,
-        [notice(cut(_said(one), 400), "warning") for one in deviations[:20]],
+        [notice(cut(_log_text(one), 400), "warning") for one in deviations[:20]],
     )
 
 
-def _said(entry: Mapping[str, Any]) -> str:
+def _log_text(entry: Mapping[str, Any]) -> str:
     """The members of a line of the log; of criteria, whether each is met."""
     parts = []
     for name, value in entry.items():

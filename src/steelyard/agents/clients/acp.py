@@ -119,7 +119,7 @@ class AcpClient(Client):
 
     def agent(self, options: Options) -> ClientAgent:
         if options.agent == COMMAND:
-            return AcpAgent(self, _checked(options), Installed("acp", "", Path(), {}))
+            return AcpAgent(self, _check(options), Installed("acp", "", Path(), {}))
         if options.agent not in KNOWN:
             raise OperatorFault(
                 f"agent acp: there is no agent={options.agent}; choose from {', '.join((*KNOWN, COMMAND))}"
@@ -164,7 +164,7 @@ class AcpSession(ClientSession):
         return Work(finished, (talk.record,))
 
 
-def _checked(options: Options) -> Options:
+def _check(options: Options) -> Options:
     if not options.command or options.provider not in AcpClient.providers:
         raise OperatorFault(
             "agent acp: agent=command needs command=LINE and provider=anthropic, openai or gemini, for example "

@@ -147,12 +147,12 @@ class Conversation:
         if self.auth_method and any(one.id == self.auth_method for one in started.auth_methods or ()):
             await agent.authenticate(self.auth_method)
         can_load = bool(started.agent_capabilities and started.agent_capabilities.load_session)
-        session = await self._resumed(agent) if self.session and can_load else ""
+        session = await self._resume(agent) if self.session and can_load else ""
         if not session:
             session = (await agent.new_session(cwd=WORKSPACE, mcp_servers=[])).session_id
         await agent.prompt(prompt=[text_block(self.prompt)], session_id=session)
 
-    async def _resumed(self, agent: Any) -> str:
+    async def _resume(self, agent: Any) -> str:
         """The session of the message before; nothing where the agent does not find it, which its trace says."""
         from acp import RequestError  # noqa: PLC0415  # heavy
 

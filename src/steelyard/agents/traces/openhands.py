@@ -68,14 +68,14 @@ def parse_state(record: Record) -> Iterator[Item]:
 
 def _message(record: Record) -> Iterator[Item]:
     if record.get("source") == "agent":
-        said = _joined(mapping(record.get("llm_message")).get("content"))
+        said = _join(mapping(record.get("llm_message")).get("content"))
         yield Message(said)
         yield Success(said)
 
 
 def _action(record: Record) -> Iterator[Item]:
     action, tool = mapping(record.get("action")), text(record.get("tool_name"))
-    if thought := _joined(record.get("thought")):
+    if thought := _join(record.get("thought")):
         yield Message(thought)
     if action.get("kind") == "FinishAction":
         said = text(action.get("message"))
@@ -90,7 +90,7 @@ def _action(record: Record) -> Iterator[Item]:
 def _observation(record: Record) -> Iterator[Item]:
     seen = mapping(record.get("observation"))
     code = status(seen.get("exit_code"))
-    yield ToolResult(_call(record), _joined(seen.get("content")), bool(seen.get("is_error") or code), code)
+    yield ToolResult(_call(record), _join(seen.get("content")), bool(seen.get("is_error") or code), code)
 
 
 def _error_of_call(record: Record) -> Iterator[Item]:
@@ -123,5 +123,5 @@ def _call(record: Record) -> str:
     return text(record.get("tool_call_id"))
 
 
-def _joined(content: Any) -> str:
+def _join(content: Any) -> str:
     return "\n".join(filter(None, (text(mapping(part).get("text")) for part in sequence(content))))

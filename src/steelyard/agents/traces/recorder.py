@@ -167,7 +167,7 @@ class TraceRecorder:
         if not line.strip() or (self._skips_text and not line.lstrip().startswith(b"{")):
             return
         self.facts.lines += 1
-        record = _decoded(line)
+        record = _decode(line)
         if record is None or self._parser is None:
             self._count_unknown(line)
         else:
@@ -179,7 +179,7 @@ class TraceRecorder:
         except Exception:  # noqa: BLE001  # a record that a parser did not expect is an unknown one
             items = None
         if items is None:
-            self._count_unknown(line or _encoded(record))
+            self._count_unknown(line or _encode(record))
             return
         self.take_items(items)
 
@@ -194,7 +194,7 @@ class TraceRecorder:
         facts.messages += 1
         facts.answer, facts.last_retry = text, None
         place = {"role": "assistant", **self._place, "part": facts.messages}
-        self._append("agent.message", {**place, **_bounded(text), "source": self._client})
+        self._append("agent.message", {**place, **_bound(text), "source": self._client})
 
     def _join(self, item: Item) -> bool:
         """Whether the item is a piece of a message, which is said when something else comes."""
@@ -252,7 +252,7 @@ class TraceRecorder:
             "is_error": result.is_error,
             "exit_status": result.exit_code,
             "wall_ns": wall_ns,
-            "output": _bounded(result.output),
+            "output": _bound(result.output),
             "source": self._client,
         }
         self._append("tool.result", payload)
@@ -273,7 +273,7 @@ class TraceRecorder:
         self._events.append(kind, "agent", payload)
 
 
-def _decoded(line: bytes) -> Any:
+def _decode(line: bytes) -> Any:
     """None for a line that is no JSON object."""
     if not line.lstrip().startswith(b"{"):
         return None
@@ -285,17 +285,17 @@ def _decoded(line: bytes) -> Any:
 
 def decoded_lines(content: bytes) -> list[Any]:
     """The JSON objects of a file of lines; a line that is none is an empty object, which no parser knows."""
-    return [_decoded(line) or {} for line in content.split(b"\n") if line.strip()]
+    return [_decode(line) or {} for line in content.split(b"\n") if line.strip()]
 
 
-def _encoded(record: Any) -> bytes:
+def _encode(record: Any) -> bytes:
     try:
         return orjson.dumps(record)[:SAMPLE_CHARS]
     except TypeError:
         return repr(record)[:SAMPLE_CHARS].encode(errors="replace")
 
 
-def _bounded(text: str) -> dict[str, Any]:
+def _bound(text: str) -> dict[str, Any]:
     data = text.encode(errors="replace")
     return {"prefix": text[:PREFIX_CHARS], "digest": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
 

@@ -55,7 +55,7 @@ def parse_go(data: bytes) -> list[Result]:
             raise BadReport(f"the report has more than {MAX_RESULTS} tests")
     for unbuilt in _UNBUILT.findall(data):  # before Go 1.24 all that is said of it, and not in JSON
         packages.setdefault(unbuilt.decode(errors="replace"), _TestRecord()).ends.append("failed")
-    return _judged(packages, tests)
+    return _results(packages, tests)
 
 
 def _add_event(record: _TestRecord, event: dict[str, Any]) -> None:
@@ -73,7 +73,7 @@ def _add_event(record: _TestRecord, event: dict[str, Any]) -> None:
         record.ends.append(_ENDS[action])
 
 
-def _judged(packages: dict[str, _TestRecord], tests: dict[tuple[str, str], _TestRecord]) -> list[Result]:
+def _results(packages: dict[str, _TestRecord], tests: dict[tuple[str, str], _TestRecord]) -> list[Result]:
     results: list[Result] = []
     problems: list[str] = []
     bad: set[str] = set()

@@ -153,11 +153,11 @@ def chosen(command: NodeCommand, files: Iterable[str], *, typescript: bool) -> l
         return [path for path in known if _looks_like_one(path)]
     found: dict[str, None] = {}
     for asked in command.paths:
-        found.update(dict.fromkeys(_asked(posixpath.normpath(asked), known)))
+        found.update(dict.fromkeys(_files_at(posixpath.normpath(asked), known)))
     return list(found)
 
 
-def _asked(path: str, known: list[str]) -> list[str]:
+def _files_at(path: str, known: list[str]) -> list[str]:
     if _WILD.search(path):
         shape = re.compile(_pattern(path))
         return [one for one in known if shape.fullmatch(one)]

@@ -144,7 +144,7 @@ def understood(name: str, stories: list[Story]) -> Reported:
     if "junit" in stories[0]:
         return _own(name, stories[0])
     results = [result for story in _telling(stories) for result in _results(story)]
-    problems = [*_bounded(results), *(one for story in stories for one in story["problems"])]
+    problems = [*_bound(results), *(one for story in stories for one in story["problems"])]
     if name == "pytest":
         problems += _strangers(results)
     problems += [one for story in stories for one in _ending(story, collects=_collects(story, stories))]
@@ -199,7 +199,7 @@ def _results(story: Story) -> list[Result]:
     ]
 
 
-def _bounded(results: list[Result]) -> Iterable[str]:
+def _bound(results: list[Result]) -> Iterable[str]:
     return [f"more than {MAX_RESULTS} tests"] if len(results) > MAX_RESULTS else []
 
 

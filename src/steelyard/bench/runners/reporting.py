@@ -96,7 +96,7 @@ def run_and_read(runner: ReportRunner, sandbox: Sandbox, suite: Suite, asked: As
     if read.lost:  # whose fault that was, the bench finds out
         return Ran(read, Reported(runner.NAME, "report_file", problems=("the sandbox died",)))
     try:
-        results, problems = _parsed(runner, _files(read), folder)
+        results, problems = _parse(runner, _files(read), folder)
     except BadReport as bad:
         results, problems = [], [str(bad)]
     if not problems:
@@ -148,7 +148,7 @@ def _files(read: CommandResult) -> list[Found]:
         raise BadReport("the report changed while it was read") from None
 
 
-def _parsed(runner: ReportRunner, found: list[Found], folder: str) -> tuple[list[Result], list[str]]:
+def _parse(runner: ReportRunner, found: list[Found], folder: str) -> tuple[list[Result], list[str]]:
     if not found:
         return [], ["the command left no report"]
     results: list[Result] = []

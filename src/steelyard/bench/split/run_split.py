@@ -70,7 +70,7 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
     def beside(candidate: Sandbox) -> Ran:
         there = Candidate(candidate, _programs(bench.suite, names), bench.suite.timeout_s)
         ran, exit_stats = bench.in_sandbox(
-            tester, lambda sandbox_spec: _tested(bench, names, sandbox_spec, there, address)
+            tester, lambda sandbox_spec: _run_suite(bench, names, sandbox_spec, there, address)
         )
         # The verdict needs to know of memory that ran out on either side.
         return ran if not exit_stats.oom_kills else ran._replace(finished=replace(ran.finished, lost=False))
@@ -78,7 +78,7 @@ def run_split(bench: SplitBench, scratch: Path) -> tuple[Ran, ExitStats]:
     return bench.in_sandbox(candidate_tree(bench.baseline, theirs, bench.work), beside)
 
 
-def _tested(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, address: str) -> Ran:
+def _run_suite(bench: SplitBench, names: Names, tester: Sandbox, there: Candidate, address: str) -> Ran:
     relay = Relay(tester, there, address, bench.kinds)
     try:
         theirs = OracleFiles(bench.baseline, bench.patterns)

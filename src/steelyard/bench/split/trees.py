@@ -105,7 +105,7 @@ def oracle_tree(
     baseline: Collection[str], theirs: OracleFiles, hidden: Sequence[FileOverlay], names: Names, scratch: Path
 ) -> tuple[FileOverlay, ...]:
     kept = {path for path in baseline if is_oracles(path, theirs) or DATA.search(path)}
-    gone = _pruned(baseline, kept)
+    gone = _prune(baseline, kept)
     return (*(FileOverlay(path, "gone") for path in gone), *_stubs(baseline, names, scratch), *hidden)
 
 
@@ -113,7 +113,7 @@ def candidate_tree(
     baseline: Collection[str], theirs: OracleFiles, work: Sequence[FileOverlay]
 ) -> tuple[FileOverlay, ...]:
     kept = {path for path in baseline if path not in theirs}
-    return (*(FileOverlay(path, "gone") for path in _pruned(baseline, kept)), *work)
+    return (*(FileOverlay(path, "gone") for path in _prune(baseline, kept)), *work)
 
 
 def package(settings: dict[str, object], names: Names, scratch: Path) -> list[FileOverlay]:
@@ -183,7 +183,7 @@ def _imported(one: FileOverlay) -> set[str]:
     return names
 
 
-def _pruned(paths: Collection[str], kept: Collection[str]) -> list[str]:
+def _prune(paths: Collection[str], kept: Collection[str]) -> list[str]:
     """What to remove so that only `kept` is left, whole folders where nothing in them is."""
     needed = {prefix for path in kept for prefix in prefixes(path)}
     return sorted(

@@ -112,14 +112,14 @@ class Expectation:
 
 def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     """The candidate's report, as far as it fits what is known of the suite."""
-    reported, expectation = _excused(reported, expectation)
+    reported, expectation = _excuse_reference(reported, expectation)
     trusted = expectation.trusted
     if reported.channel == "exit_code" or trusted.channel == "exit_code":
         return reported
     known_tampering, results = set(trusted.tampering), reported.results
     reported = replace(
         reported,
-        results=tuple(_filed(one, expectation) for one in reported.results),
+        results=tuple(_with_known_place(one, expectation) for one in reported.results),
         tampering=tuple(one for one in reported.tampering if one not in known_tampering),
     )
     if reported.problems:
@@ -127,7 +127,7 @@ def as_expected(reported: Reported, expectation: Expectation) -> Reported:
     if trusted.channel == "reporter" != reported.channel and expectation.known:
         return replace(reported, problems=(OTHER_RUNNER,))
     titles = {one.id: one.title for one in results}
-    counted = list(_suite_results([_judged(one, expectation) for one in reported.results], expectation))
+    counted = list(_suite_results([_judge_skip(one, expectation) for one in reported.results], expectation))
     every = (*counted, *_missing(counted, reported.runner, expectation))
     return replace(reported, results=_without_rivals(every, titles, expectation))
 
@@ -144,7 +144,7 @@ def is_of_the_suite(result: Result) -> bool:
     return result.outcome != "skipped" or result.detail != NOT_OF_THE_SUITE
 
 
-def _excused(reported: Reported, expectation: Expectation) -> tuple[Reported, Expectation]:
+def _excuse_reference(reported: Reported, expectation: Expectation) -> tuple[Reported, Expectation]:
     """Where the reference changes what starts the tests, other changes may do so in that file too."""
     if not expectation.has_reference:
         return reported, expectation
@@ -156,7 +156,7 @@ def _excused(reported: Reported, expectation: Expectation) -> tuple[Reported, Ex
     return without(reported), replace(expectation, trusted=without(expectation.trusted))
 
 
-def _filed(one: Result, expectation: Expectation) -> Result:
+def _with_known_place(one: Result, expectation: Expectation) -> Result:
     """In the file, and with the title, that the trusted run says: ids may be declared by either."""
     there = expectation.known.get(one.id)
     if there is None:
@@ -238,7 +238,7 @@ def _may_be_new(one: Result, expectation: Expectation) -> bool:
     return one.file in expectation.unloaded or one.file not in expectation.seen or is_written
 
 
-def _judged(one: Result, expectation: Expectation) -> Result:
+def _judge_skip(one: Result, expectation: Expectation) -> Result:
     """A skip is the suite's own only where the trusted run skips too, or its file says so."""
     if one.outcome != "skipped" or one.file in expectation.changed:
         return one

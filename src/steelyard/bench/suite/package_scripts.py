@@ -31,7 +31,7 @@ _KNOWN = frozenset({"jest", "vitest", "mocha"})
 
 def without_package_manager(suite: Suite, tree: Path) -> Suite:
     """The suite with the scripts of `tree` in place of the package manager's word for them."""
-    text = _resolved(suite.command, tree, 0)
+    text = _resolve(suite.command, tree, 0)
     if text == suite.command:
         return suite
     env, argv, cwd = command_words(text)
@@ -42,7 +42,7 @@ def missing_script(command: str, tree: Path) -> str | None:
     """The script that a package manager is asked for and `tree` has a package.json without; None: nothing is amiss."""
     step = last_step(command)
     words = step.plain_words() if step is not None else []
-    asked = _asked(words)
+    asked = _script_call(words)
     if step is None or asked is None or "--if-present" in words:
         return None
     manager, name, _ = asked
@@ -61,9 +61,9 @@ def _folder(before: str, tree: Path) -> Path:
     return tree / found.group(1) if found and ".." not in found.group(1) else tree
 
 
-def _resolved(command: str, tree: Path, depth: int) -> str:
+def _resolve(command: str, tree: Path, depth: int) -> str:
     step = last_step(command)
-    asked = _asked(step.plain_words()) if step is not None and depth < MAX_DEPTH else None
+    asked = _script_call(step.plain_words()) if step is not None and depth < MAX_DEPTH else None
     if step is None or asked is None:
         return command
     manager, name, extra = asked
@@ -79,7 +79,7 @@ def _resolved(command: str, tree: Path, depth: int) -> str:
             return step.before + plain
     texts = [_with(one, arguments) if one is scripts[name] else one for one in own]
     first = f"export {variables} && " if variables else ""
-    steps = " && ".join(_resolved(one, tree, depth + 1) for one in texts)
+    steps = " && ".join(_resolve(one, tree, depth + 1) for one in texts)
     return f"{step.before}{first}{_PATH}{steps}"
 
 
@@ -97,7 +97,7 @@ def _direct(script: str, manager: str) -> str | None:
     return " ".join((*step.words[:at], _LAUNCHERS[manager], *step.words[at:]))
 
 
-def _asked(words: list[str]) -> tuple[str, str, int] | None:
+def _script_call(words: list[str]) -> tuple[str, str, int] | None:
     """(package manager, script, how many words at the end are for the script)."""
     if not words or words[0] not in _LAUNCHERS:
         return None

@@ -216,7 +216,9 @@ class Steering:
         is_inside = is_system and any(name in _INSTALLED for name in entry.path.split("/")[:-1])
         if not is_inside and any(steers(path) for path in claimed_paths(entry)):
             yield Steers(entry.path, "steers the test runner; the bench uses the baseline's")
-        installed = next(filter(None, map(self._installed, (*entry.paths, *self._linked(entry)))), None)
+        installed = next(
+            filter(None, map(self._installed, (*entry.paths, *self._paths_of_link(entry)))), None
+        )
         if installed is not None and (not is_system or entry.old is not None):
             yield Steers(installed, "is an installed file; the bench uses its own")
         if "vitest" in self._around.runners and any(map(_VITE.search, entry.paths)):
@@ -234,7 +236,7 @@ class Steering:
         if self._is_git(entry):
             yield Steers(entry.path, "would make git treat its folder as a repository; not on the bench")
         if self._changes_a_part(entry):
-            instead = self._merged(entry)
+            instead = self._merge(entry)
             whose = "the baseline's settings" if instead is not None else "the baseline's"
             yield Steers(entry.path, f"changes what steers the test runner; the bench uses {whose}", instead)
         yield self._shadowing(entry)
@@ -311,7 +313,7 @@ class Steering:
         beside = f"{folder}/HEAD".lstrip("/") in self._baseline and is_git_config(entry.path)
         return beside and (new.kind != "file" or runs_programs(self._content(new) or b""))
 
-    def _merged(self, entry: ChangeEntry) -> bytes | None:
+    def _merge(self, entry: ChangeEntry) -> bytes | None:
         """The rest of a file belongs to the work where its settings can be separated from it."""
         name = entry.path.rsplit("/", 1)[-1]
         old, new = self._content(entry.old), self._content(entry.new)
@@ -355,7 +357,7 @@ class Steering:
         return None
 
     @staticmethod
-    def _linked(entry: ChangeEntry) -> tuple[str, ...]:
+    def _paths_of_link(entry: ChangeEntry) -> tuple[str, ...]:
         """What a link stands for: `node_modules -> mine` is a folder of installed things."""
         return (f"{entry.path}/x",) if entry.new is not None and entry.new.kind == "symlink" else ()
 

@@ -130,7 +130,7 @@ def join(twins: Twins, runs: tuple[tuple[Ran, ExitStats], tuple[Ran, ExitStats]]
     if twins.draw.grain == "suite":
         return _side_by_side(twins, runs)
     reports = [ran.reported for ran, _ in runs]
-    real = _joined(reports, _chosen(twins, reports, changed=False))
+    real = _join(reports, _chosen(twins, reports, changed=False))
     changed = replace(real, results=merged(_chosen(twins, reports, changed=True)))
     finished = _finished([ran.finished for ran, _ in runs], real)
     return Halves(Ran(finished, real), changed, _exit_stats([exit_stats for _, exit_stats in runs]))
@@ -164,7 +164,7 @@ def _chosen(twins: Twins, reports: list[Reported], *, changed: bool) -> list[Res
     return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
 
 
-def _joined(reports: list[Reported], results: Iterable[Result]) -> Reported:
+def _join(reports: list[Reported], results: Iterable[Result]) -> Reported:
     one, two = reports
     problems = [*one.problems, *two.problems]
     if (one.runner, one.channel) != (two.runner, two.channel):

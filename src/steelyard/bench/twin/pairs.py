@@ -36,8 +36,8 @@ def key_of(result: Result) -> str:
 def pairs(real: Sequence[Result], twin: Sequence[Result], rows: Rows) -> dict[str, Result]:
     """The id of each real result -> the result of its twin, as far as it is known."""
     found: dict[str, Result] = {}
-    theirs = _grouped(twin)
-    for group, ours in _grouped(real).items():
+    theirs = _group(twin)
+    for group, ours in _group(real).items():
         others = {one.id: one for one in theirs.get(group, [])}
         paired = _predicted([one.id for one in ours], others, rows.get(group, ()))
         found.update((name, others[other]) for name, other in paired.items())
@@ -87,7 +87,7 @@ def _in_order(ours: Sequence[Result], others: Sequence[Result]) -> Iterator[tupl
     yield from ((one.id, other) for one, other in zip(passed, spare, strict=False))
 
 
-def _grouped(results: Sequence[Result]) -> Mapping[tuple[str, str], list[Result]]:
+def _group(results: Sequence[Result]) -> Mapping[tuple[str, str], list[Result]]:
     groups: dict[tuple[str, str], list[Result]] = {}
     for one in results:
         groups.setdefault((one.file, key_of(one)), []).append(one)

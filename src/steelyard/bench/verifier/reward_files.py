@@ -93,7 +93,7 @@ def _rewards(found: Artifacts) -> dict[str, float] | None:
     """The numbers beside the reward, as Harbor has them; what is none is left out."""
     if found.reward_json is None:
         return None
-    data = _parsed(found.reward_json, "reward.json")
+    data = _parse(found.reward_json, "reward.json")
     numbers = {
         name[:MAX_TEXT]: value
         for name, value in data.items()
@@ -112,7 +112,7 @@ def _reward(found: Artifacts) -> float:
         )
     reasons = []
     if found.reward_json is not None:
-        reasons.append(_number_of(_parsed(found.reward_json, "reward.json")))
+        reasons.append(_number_of(_parse(found.reward_json, "reward.json")))
     if found.reward_txt is not None:
         reasons.append(_text_number(found.reward_txt))
     if not reasons:
@@ -125,21 +125,21 @@ def _reward(found: Artifacts) -> float:
 def _text_number(data: bytes) -> float:
     if len(data) > MAX_ARTIFACT_BYTES or not _NUMBER.fullmatch(data):
         raise _UnusableError("reward.txt must contain one number and nothing else")
-    return _checked(float(data), "reward.txt")
+    return _check(float(data), "reward.txt")
 
 
 def _number_of(data: Any) -> float:
     if not isinstance(data, dict) or not data:
         raise _UnusableError('reward.json must be an object such as {"reward": 0.5}')
     if "reward" in data:
-        return _checked(data["reward"], "`reward` in reward.json")
+        return _check(data["reward"], "`reward` in reward.json")
     if len(data) > MAX_TAGS:
         raise _UnusableError(f"reward.json has more than {MAX_TAGS} numbers and none is called `reward`")
-    numbers = [_checked(value, f"`{name[:MAX_TEXT]}` in reward.json") for name, value in data.items()]
+    numbers = [_check(value, f"`{name[:MAX_TEXT]}` in reward.json") for name, value in data.items()]
     return math.fsum(numbers) / len(numbers)
 
 
-def _checked(value: Any, what: str) -> float:
+def _check(value: Any, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _UnusableError(f"{what} must be a number")
     if not 0 <= value <= 1:  # NaN neither
@@ -147,7 +147,7 @@ def _checked(value: Any, what: str) -> float:
     return float(value)
 
 
-def _parsed(data: bytes, name: str) -> Any:
+def _parse(data: bytes, name: str) -> Any:
     if data == UNREAD:
         raise _UnusableError(f"{name} could not be read")
     if len(data) > MAX_ARTIFACT_BYTES:
@@ -214,7 +214,7 @@ def _optional(data: bytes | None, name: str, read: Any, errors: list[str]) -> An
     if data is None:
         return None
     try:
-        return read(_parsed(data, name))
+        return read(_parse(data, name))
     except _UnusableError as problem:
         errors.append(str(problem))
         return None

@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 def bundled_examples() -> Path:
     """The suite that ships with the package, or the one beside it in a checkout."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     for folder in (package / "examples", package.parents[1] / "examples"):
         if (folder / "agents").is_dir():
             return folder

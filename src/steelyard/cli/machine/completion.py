@@ -66,7 +66,7 @@ def _fish(options: dict[str, dict[str, str]]) -> str:
     from steelyard.cli.main import VERBS  # noqa: PLC0415  # see above
 
     lines = [
-        f"complete -c steelyard -n __fish_use_subcommand -f -a {verb} -d {_quoted(does)}"
+        f"complete -c steelyard -n __fish_use_subcommand -f -a {verb} -d {_quote(does)}"
         for verb, does in VERBS.items()
     ]
     for verb, names in options.items():
@@ -74,7 +74,7 @@ def _fish(options: dict[str, dict[str, str]]) -> str:
         for name, help_ in names.items():
             kind = "-l" if name.startswith("--") else "-s"
             lines.append(
-                f"complete -c steelyard -n {seen} {kind} {name.lstrip('-')} -d {_quoted(help_.partition(';')[0])}"
+                f"complete -c steelyard -n {seen} {kind} {name.lstrip('-')} -d {_quote(help_.partition(';')[0])}"
             )
         if verb in OF_RUNS:
             lines.append(
@@ -83,6 +83,6 @@ def _fish(options: dict[str, dict[str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("%(default)s", "...")
     return f"'{escaped}'"

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     with name_faults_as_typed(typed):
         contracts = _Contracts([load_contract(folder, installed_catalogue()) for folder in typed])
         chosen = _choose(args, contracts)
-        results = _regraded(chosen, args)
+        results = _regrade(chosen, args)
     _tell_refused(chosen.refused, as_json=args.json)
     _tell_broken(chosen.broken, as_json=args.json)
     return max(exit_code(results), 1 if chosen.broken else 0)
@@ -174,7 +174,7 @@ def _ids(contracts: Sequence[Contract]) -> str:
     return ", ".join(contract.id for contract in contracts[:5])
 
 
-def _regraded(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]:
+def _regrade(chosen: _Chosen, args: argparse.Namespace) -> list[dict[str, Any]]:
     least = required_by(args)
     results = []
     flips = []

@@ -58,11 +58,11 @@ def run(args: argparse.Namespace) -> int:
     folder = contract_at(args.contract, task_options(args))
     with name_faults_as_typed({folder: args.contract}):
         contract = load_contract(folder, installed_catalogue())
-        results = _graded(contract, args, folder)
+        results = _grade(contract, args, folder)
     return exit_code(results)
 
 
-def _graded(contract: Contract, args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+def _grade(contract: Contract, args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     with _agent(args) as agent:
         trials = [Trial(contract, agent)]
         with Reporter(planned(trials, args), as_json=args.json) as reporter:

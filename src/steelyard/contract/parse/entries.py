@@ -234,7 +234,7 @@ def _options(
         return [*explanation.known_keys(kind, inner), *([] if inner else model.model_fields)]
 
     try:
-        grader = _wrapped(kind).model_validate_json(json.dumps({"options": rest})).options  # type: ignore[arg-type,attr-defined]  # a class has a hash; made below
+        grader = _wrap(kind).model_validate_json(json.dumps({"options": rest})).options  # type: ignore[arg-type,attr-defined]  # a class has a hash; made below
     except ValidationError as refused:
         entries.problems += explanation.explain(refused, entries.source, known, place, below=1)
     return grader if len(entries.problems) == before else None
@@ -251,7 +251,7 @@ _MISPLACED: dict[type[CheckKeys | GraderKeys], dict[str, str]] = {
 
 
 @lru_cache(maxsize=256)
-def _wrapped(kind: type[GraderType]) -> type[BaseModel]:
+def _wrap(kind: type[GraderType]) -> type[BaseModel]:
     """A dataclass cannot be given a strict configuration from outside; a model around it can."""
     config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
     return create_model("Options", __config__=config, options=(kind, ...))

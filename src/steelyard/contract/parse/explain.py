@@ -92,7 +92,7 @@ def explain(
         data = data[part]
     explained = [_explain(error, data, below) for error in refused.errors(include_url=False)]
     problems = []
-    for group in _grouped(explained):
+    for group in _group(explained):
         place = (*base, *group[0].place)
         message, fix = _message(group, known)
         problems.append(Problem(source.where(place), dotted(place), message, fix))
@@ -131,7 +131,7 @@ def _explain(error: ErrorDetails, data: Any, below: int) -> _Explained:
     return _Explained(error, tuple(place), union)
 
 
-def _grouped(explained: list[_Explained]) -> Iterator[list[_Explained]]:
+def _group(explained: list[_Explained]) -> Iterator[list[_Explained]]:
     """Errors apart, but those of one union together: the branch that nearly fits, else all of them."""
     unions: dict[Place, list[_Explained]] = {}
     for one in explained:
@@ -183,10 +183,10 @@ def _words(group: Sequence[_Explained]) -> str:
         message = f"expected {_PATTERNS.get(context['pattern'], context['pattern'])}"
     else:
         message = error["msg"].replace("Input should be", "expected")
-    return f"{message}, got {_given(error['input'])}"
+    return f"{message}, got {_describe_value(error['input'])}"
 
 
-def _given(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     match value:
         case None:
             return "nothing"

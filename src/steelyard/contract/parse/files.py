@@ -35,10 +35,10 @@ def contract_files(folder: Path, name: str) -> dict[str, ContractFile]:
     """The file that `name` means, or every file below it; raises ValueError with the reason."""
     place = inside(folder, name)
     if place.is_file():
-        return {name: _described(place)}
+        return {name: _describe(place)}
     if not place.is_dir():
         raise ValueError("is neither a file nor a folder")
-    found = {f"{name.rstrip('/')}/{below}": file for below, file in sorted(_walked(place))}
+    found = {f"{name.rstrip('/')}/{below}": file for below, file in sorted(_walk(place))}
     if not found:
         raise ValueError("is an empty folder")
     return found
@@ -50,7 +50,7 @@ def inside(folder: Path, name: str) -> Path:
         raise ValueError(reason)
     top = os.path.realpath(folder)
     try:
-        real = _followed(top, name)
+        real = _resolve(top, name)
     except FileNotFoundError as error:
         raise ValueError("does not exist") from error
     except OSError as error:
@@ -60,7 +60,7 @@ def inside(folder: Path, name: str) -> Path:
     return Path(real)
 
 
-def _followed(top: str, name: str) -> str:
+def _resolve(top: str, name: str) -> str:
     """The real place of `name` below the real folder `top`; without a link on the way each part is looked at once."""
     place = top
     for part in name.split("/"):
@@ -72,7 +72,7 @@ def _followed(top: str, name: str) -> str:
     return place
 
 
-def _walked(top: Path) -> Iterator[tuple[str, ContractFile]]:
+def _walk(top: Path) -> Iterator[tuple[str, ContractFile]]:
     count = 0
     for parent, folders, files in os.walk(top, onerror=_unreadable):
         for name in sorted([*files, *(name for name in folders if Path(parent, name).is_symlink())]):
@@ -81,7 +81,7 @@ def _walked(top: Path) -> Iterator[tuple[str, ContractFile]]:
                 raise ValueError(f"has more than {MOST_FILES} files below it")
             path = Path(f"{parent}/{name}")
             below = str(path).removeprefix(str(top)).lstrip("/")
-            yield below, _link(path, top) if path.is_symlink() else _described(path)
+            yield below, _link(path, top) if path.is_symlink() else _describe(path)
 
 
 def _link(path: Path, top: Path) -> ContractFile:
@@ -92,7 +92,7 @@ def _link(path: Path, top: Path) -> ContractFile:
     return ContractFile(path, "link", hashlib.sha256(os.fsencode(target)).hexdigest())
 
 
-def _described(path: Path) -> ContractFile:
+def _describe(path: Path) -> ContractFile:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):

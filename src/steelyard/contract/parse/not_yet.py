@@ -19,7 +19,7 @@ class Row(NamedTuple):
     instead: str = ""
 
 
-def _given(value: Any) -> bool:
+def _is_given(value: Any) -> bool:
     """Written, and not as nothing."""
     return value not in (None, [], {}, False)
 
@@ -27,11 +27,11 @@ def _given(value: Any) -> bool:
 NOT_YET: tuple[Row, ...] = (
     Row(
         ("environment", "secrets"),
-        _given,
+        _is_given,
         "list the variable in `environment.host_variables`, and use `${NAME}` in `environment.env` or in the `env` of a check",
     ),
-    Row(("setup_inputs",), _given),
-    Row(("oracle", "tolerance"), _given),
+    Row(("setup_inputs",), _is_given),
+    Row(("oracle", "tolerance"), _is_given),
 )
 
 

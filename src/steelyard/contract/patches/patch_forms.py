@@ -22,10 +22,10 @@ def patch_forms(patch: bytes) -> tuple[bytes, ...]:
     has_crs = bool(headers) and all(line.endswith(b"\r") for line in headers)
     texts = [patch.removesuffix(b"\r").replace(b"\r\n", b"\n"), patch] if has_crs else [patch]
     ended = [text if text.endswith(b"\n") or not text else text + b"\n" for text in texts]
-    return tuple(dict.fromkeys(form for text in ended for form in (text, _completed(text))))
+    return tuple(dict.fromkeys(form for text in ended for form in (text, _complete(text))))
 
 
-def _completed(patch: bytes) -> bytes:
+def _complete(patch: bytes) -> bytes:
     """With the blank context lines at its end, as many as the head of the last hunk says."""
     last: re.Match[bytes] | None = None
     for last in _HUNK.finditer(patch):  # noqa: B007  # the last of them

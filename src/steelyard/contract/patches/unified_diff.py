@@ -76,7 +76,7 @@ def _apply_form(
             raise ValueError(f"{shown(source)} is not a file of the snapshot")
         if not source and path in baseline:
             raise ValueError(f"{shown(path)} exists already")
-        content = _applied(section, read(source) if source else b"")
+        content = _apply(section, read(source) if source else b"")
         if source and source != path:
             after[source] = Patched(None)
         mode = section.mode or (before.mode if before else "644")
@@ -86,7 +86,7 @@ def _apply_form(
     return after
 
 
-def _applied(section: Section, content: bytes) -> bytes:
+def _apply(section: Section, content: bytes) -> bytes:
     lines, at = _lines(content), 0
     done: list[bytes] = []
     for hunk in section.hunks:

@@ -101,15 +101,15 @@ def _stream(tree: Path, entries: Mapping[str, Entry]) -> Iterator[bytes]:
     for path, entry in entries.items():
         if entry.kind == "symlink":
             target = os.fsencode(entry.target)
-            yield b"M 120000 inline %s\ndata %d\n%s\n" % (_quoted(path), len(target), target)
+            yield b"M 120000 inline %s\ndata %d\n%s\n" % (_quote(path), len(target), target)
         elif entry.kind == "file":
-            yield b"M 100%s inline %s\ndata %d\n" % (entry.mode.encode(), _quoted(path), entry.size)
+            yield b"M 100%s inline %s\ndata %d\n" % (entry.mode.encode(), _quote(path), entry.size)
             with Path(tree, path).open("rb") as file:
                 yield from iter(lambda: file.read(CHUNK_BYTES), b"")
             yield b"\n"
 
 
-def _quoted(path: str) -> bytes:
+def _quote(path: str) -> bytes:
     """A path as fast-import reads it, every byte that could mean something written as octal."""
     safe = b"".join(
         bytes([byte]) if chr(byte).isalnum() and byte < 128 else b"\\%03o" % byte

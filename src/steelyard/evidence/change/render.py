@@ -121,16 +121,16 @@ def _write_stream(stream: BinaryIO, entries: list[ChangeEntry], blobs: Blobs) ->
 
 def _modify(path: str, entry: Entry, marks: Mapping[str, int]) -> bytes:
     if entry.kind == "symlink":
-        return b"M 120000 inline %b\n%b" % (_quoted(path), _data(os.fsencode(entry.target)))
+        return b"M 120000 inline %b\n%b" % (_quote(path), _data(os.fsencode(entry.target)))
     mode = b"755" if int(entry.mode, 8) & 0o100 else b"644"  # git knows no other
-    return b"M 100%b :%d %b\n" % (mode, marks[entry.sha256], _quoted(path))
+    return b"M 100%b :%d %b\n" % (mode, marks[entry.sha256], _quote(path))
 
 
 def _data(content: bytes) -> bytes:
     return b"data %d\n%b\n" % (len(content), content)
 
 
-def _quoted(path: str) -> bytes:
+def _quote(path: str) -> bytes:
     plain = range(0x20, 0x7F)
     return b'"%b"' % b"".join(
         b"%c" % byte if byte in plain and byte not in b'"\\' else b"\\%03o" % byte

@@ -93,12 +93,12 @@ class RunFolder:
 
     def check(self, check_id: str) -> Path:
         """The folder of one check, made if need be."""
-        folder = self.path / CHECKS / _checked(check_id)
+        folder = self.path / CHECKS / _check(check_id)
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
     def write_bytes(self, name: str, data: bytes, *, durable: bool = False) -> Path:
-        target = self.path / _checked(name)
+        target = self.path / _check(name)
         if "/" in name:  # the run folder itself is there
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
@@ -210,7 +210,7 @@ def _plain(text: str) -> str:
     return _ODD.sub("_", text).strip("._")[:40] or "x"
 
 
-def _checked(name: str) -> str:
+def _check(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"not a name for a file in a run folder: {name!r}")
     return name

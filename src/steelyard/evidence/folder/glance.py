@@ -64,11 +64,11 @@ class _Looked(NamedTuple):
 def _sealed(folder: RunFolder, seal: Mapping[str, Any]) -> _Looked:
     """Raises ValueError where something is not as it was sealed."""
     files = seal["files"]
-    manifest = _verified(folder, MANIFEST, files)
+    manifest = _read_verified(folder, MANIFEST, files)
     if not manifest.get("run", seal["run"]) == seal["run"] == folder.path.absolute().name:
         raise ValueError("another run")
     outcomes = {
-        name.split("/")[1]: str(_verified(folder, name, files)["outcome"])
+        name.split("/")[1]: str(_read_verified(folder, name, files)["outcome"])
         for name in files
         if name.startswith(f"{CHECKS}/") and name.endswith(f"/{OUTCOME}")
     }
@@ -78,7 +78,7 @@ def _sealed(folder: RunFolder, seal: Mapping[str, Any]) -> _Looked:
     )
 
 
-def _verified(folder: RunFolder, name: str, files: Mapping[str, str]) -> dict[str, Any]:
+def _read_verified(folder: RunFolder, name: str, files: Mapping[str, str]) -> dict[str, Any]:
     raw = read_plain(f"{folder.path}/{name}")
     if hashlib.sha256(raw).hexdigest() != files[name]:
         raise ValueError(name)

@@ -166,7 +166,7 @@ class Summary:
     def _add_claim(self, payload: Mapping[str, Any]) -> None:
         for name in ("usd", "tokens_in", "tokens_out"):
             if payload.get(name) is not None:
-                self.claims[name] = self.claims.get(name, 0.0) + _claimed(payload[name])
+                self.claims[name] = self.claims.get(name, 0.0) + _claimed_number(payload[name])
 
     def _list(self, event: Event) -> None:
         lists = {"monitor.alert": self.alerts, "operator.decision": self.decisions}
@@ -198,7 +198,7 @@ class Summary:
             self.denied += payload.get("decision") == "deny"
 
 
-def _claimed(value: Any) -> float:
+def _claimed_number(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and 0 <= value < 1e15 else 0.0
 

@@ -103,7 +103,7 @@ def ends_of(folder: Path, pointer: str, most: int = MOST_BYTES) -> str:
                 return stream.read(most).decode(errors="replace")
             head = stream.read(most // 2)
             stream.seek(size - most // 2)
-            return _joined(head, stream.read(most // 2), size - most)
+            return _join(head, stream.read(most // 2), size - most)
     except _DAMAGED:
         return ""
 
@@ -111,10 +111,10 @@ def ends_of(folder: Path, pointer: str, most: int = MOST_BYTES) -> str:
 def _cut(text: bytes, most: int) -> str:
     if len(text) <= most:
         return text.decode(errors="replace")
-    return _joined(text[: most // 2], text[-(most // 2) :], len(text) - most)
+    return _join(text[: most // 2], text[-(most // 2) :], len(text) - most)
 
 
-def _joined(head: bytes, tail: bytes, left_out: int) -> str:
+def _join(head: bytes, tail: bytes, left_out: int) -> str:
     return f"{head.decode(errors='replace')}\n[... {left_out} bytes ...]\n{tail.decode(errors='replace')}"
 
 

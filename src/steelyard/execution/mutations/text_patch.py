@@ -28,9 +28,9 @@ def text_patch(path: str, before: bytes | None, after: bytes | None) -> str | No
     old_part, new_part = old[start : len(old) - kept], new[start : len(new) - kept]
     names = ("/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}")
     body = (
-        _compared(old_part, new_part, start)
+        _compare(old_part, new_part, start)
         if max(len(old_part), len(new_part)) <= _COMPARED_LINES
-        else _replaced(old_part, new_part, start)
+        else _replace(old_part, new_part, start)
     )
     return f"--- {names[0]}\n+++ {names[1]}\n" + "".join(map(_ended, body))
 
@@ -47,7 +47,7 @@ def _lines(data: bytes | None) -> list[str] | None:
     return [f"{line}\n" for line in whole] + ([rest] if rest else [])
 
 
-def _compared(old: list[str], new: list[str], start: int) -> list[str]:
+def _compare(old: list[str], new: list[str], start: int) -> list[str]:
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     rows = []
     for group in matcher.get_grouped_opcodes(_CONTEXT):
@@ -62,7 +62,7 @@ def _compared(old: list[str], new: list[str], start: int) -> list[str]:
     return rows
 
 
-def _replaced(old: list[str], new: list[str], start: int) -> list[str]:
+def _replace(old: list[str], new: list[str], start: int) -> list[str]:
     head = _hunk((start, start + len(old)), (start, start + len(new)))
     return [head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
 

@@ -114,7 +114,7 @@ class _Looking:
         if old == new or b"\0" in new[:8192]:
             return _Seen(None, by_line=False)
         grammar = grammar_of(entry.path)
-        before, after = self._parsed(old, grammar), self._parsed(new, grammar)
+        before, after = self._parse(old, grammar), self._parse(new, grammar)
         if before is not None and after is not None:
             return _Seen(real_change(before, after), by_line=False)
         code = _code_lines(new, entry.path)
@@ -128,7 +128,7 @@ class _Looking:
         with self.case.blobs.open(entry.sha256) as stream:
             return stream.read(size)
 
-    def _parsed(self, data: bytes, grammar: Grammar | None) -> Substance | None:
+    def _parse(self, data: bytes, grammar: Grammar | None) -> Substance | None:
         if grammar is None or len(data) > min(PARSED_BYTES, self.may_parse):
             return None
         self.may_parse -= len(data)

@@ -33,13 +33,13 @@ class ChangedTestsGrader(Grader):
         tests = changed_tests(case, self.test_globset)
         if not tests.count:
             return Grade.not_applicable(NO_TESTS)
-        return _graded(self.find(tests), tests, self.GOOD, self.BAD)
+        return _grade(self.find(tests), tests, self.GOOD, self.BAD)
 
     def find(self, tests: ChangedTests) -> list[Found]:
         raise NotImplementedError
 
 
-def _graded(found: Sequence[Found], tests: ChangedTests, good: str, bad: str) -> Grade:
+def _grade(found: Sequence[Found], tests: ChangedTests, good: str, bad: str) -> Grade:
     notes = tuple(tests.notes)
     partly = f"; {len(notes)} not read as syntax" if notes else ""
     if not found:

@@ -51,7 +51,7 @@ def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
     with found:
         verifier = _allowed_hosts(task, source, options, "verifier")
     found.kill_processes()
-    asks = any(_asked(task, role).mode in {None, "public"} for role in ("agent", "verifier"))
+    asks = any(_request_of(task, role).mode in {None, "public"} for role in ("agent", "verifier"))
     return Reach(
         {"network": list(agent)} if agent else {},
         {"network": list(verifier)} if verifier else {},
@@ -62,7 +62,7 @@ def reach_of(task: HarborTask, source: Source, options: Options) -> Reach:
 def _without_hosts(task: HarborTask, options: Options) -> Iterator[str]:
     """An empty list is more likely forgotten than meant."""
     for role in () if options.offline else ("agent", "verifier"):
-        asked = _asked(task, role)
+        asked = _request_of(task, role)
         if asked.mode == "allowlist" and not asked.hosts:
             yield NO_HOSTS.format(role)
 
@@ -100,16 +100,16 @@ def _with_its_environment(place: Place, phase: Phase) -> Iterator[tuple[Place, P
 
 def _allowed_hosts(task: HarborTask, source: Source, options: Options, role: _Role) -> tuple[str, ...]:
     """What each step's agent or verifier may reach, which has to be the same."""
-    allowed_hosts = _opened(_asked(task, role), source, options)
+    allowed_hosts = _open(_request_of(task, role), source, options)
     for number, step in enumerate(task.steps):
         own = _own(("steps", number, role), _phase(step, role))
-        if own is not None and _opened(own, source, options) != allowed_hosts:
+        if own is not None and _open(own, source, options) != allowed_hosts:
             message = f"every {role} of a task reaches the same here"
             raise fault(source.where(own.place), dotted(own.place), message, f"say it once, in [{role}]")
     return allowed_hosts
 
 
-def _asked(task: HarborTask, role: _Role) -> _NetworkRequest:
+def _request_of(task: HarborTask, role: _Role) -> _NetworkRequest:
     own = _own((role,), _phase(task, role))
     return (
         own or _network_request(("environment",), task.environment) or _NetworkRequest(("environment",), None)
@@ -149,7 +149,7 @@ def _network_request(place: Place, phase: Phase | Environment) -> _NetworkReques
     return _NetworkRequest((*place, "allow_internet"), "public" if allowed else "no-network")
 
 
-def _opened(asked: _NetworkRequest, source: Source, options: Options) -> tuple[str, ...]:
+def _open(asked: _NetworkRequest, source: Source, options: Options) -> tuple[str, ...]:
     if options.offline or asked.mode == "no-network":
         return ()
     if asked.mode == "allowlist":

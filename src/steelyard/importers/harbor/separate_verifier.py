@@ -87,7 +87,7 @@ class ConvertedVerifier(NamedTuple):
                 unpinned = {} if re.match(PINNED_PATTERN, name) else {"allow_unpinned": True}
                 return {"image": name, **unpinned, "brings_tests": True}
             if (self.folder / tests / "Dockerfile").is_file():
-                return {"build": self._tests, **self._pinned(tests), "brings_tests": True}
+                return {"build": self._tests, **self._pin(tests), "brings_tests": True}
         return {}
 
     @property
@@ -95,7 +95,7 @@ class ConvertedVerifier(NamedTuple):
         """Where the tests lie in the contract, those of the task among a step's."""
         return "tests" if self.step is None else f"steps/{self.step.name}/tests"
 
-    def _pinned(self, tests: str) -> dict[str, Any]:
+    def _pin(self, tests: str) -> dict[str, Any]:
         try:
             pinned = is_pinned(read_text(self.folder, f"{tests}/Dockerfile"))
         except DockerfileError as wrong:

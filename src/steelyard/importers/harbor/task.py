@@ -70,12 +70,12 @@ def convert(folder: Path, options: Options, *, as_aec: bool | None = None) -> Ta
         _check_compose(folder)
     with found:
         task = validated(source, AecTask if aec else HarborTask, unsupported(source.data))
-        return _converted(task, source, folder, options, found)
+        return _convert(task, source, folder, options, found)
     found.kill_processes()
     raise AssertionError("settle raises what kept the task from being converted")
 
 
-def _converted(task: HarborTask, source: Source, folder: Path, options: Options, found: Collected) -> Task:
+def _convert(task: HarborTask, source: Source, folder: Path, options: Options, found: Collected) -> Task:
     """Raises ContractFault with the problems of every part, and those that were found before."""
     aec = isinstance(task, AecTask)
     with found:
@@ -94,7 +94,7 @@ def _converted(task: HarborTask, source: Source, folder: Path, options: Options,
     with found:
         given = Given(task, source, folder, options, Users(task, source, folder, options))
         agent = given.users.agent()
-        asked = converted_steps(given) if task.steps else _asked(given, aec=aec)
+        asked = converted_steps(given) if task.steps else _single_step(given, aec=aec)
     found.kill_processes()
     contract: dict[str, Any] = {
         "id": name,
@@ -114,7 +114,7 @@ def _converted(task: HarborTask, source: Source, folder: Path, options: Options,
         **asked.contract,
         **({"oracle": {**asked.contract.get("oracle", {}), **reach.oracle}} if reach.oracle else {}),
         "reward": "verifier",
-        "metadata": {"aec_bench" if aec else "harbor": _described(task)},
+        "metadata": {"aec_bench" if aec else "harbor": _describe(task)},
     }
     if names := host_variables(contract, options):
         contract["environment"]["host_variables"] = names
@@ -148,7 +148,7 @@ def _check_compose(folder: Path) -> None:
         raise fault(str(compose), "", "several containers are not supported yet")
 
 
-def _asked(given: Given, *, aec: bool) -> Stepped:
+def _single_step(given: Given, *, aec: bool) -> Stepped:
     """What a task in one step asks for, and how it is verified."""
     task, source, folder, options, _ = given
     found = Collected()
@@ -203,7 +203,7 @@ def _without_image(task: HarborTask, source: Source, folder: Path, workdir: str 
         place = ("environment", "docker_image")
         raise fault(source.where(place), "environment.docker_image", f"what is in an image {NEEDS}")
     context = folder / "environment"
-    parted = _parted(folder, workdir)
+    parted = _split_dockerfile(folder, workdir)
     place_name = str(parted.workdir)
     if place_name == "/" or (place_name != WORKSPACE and _is_of_system(place_name)):
         where = f"{folder}/environment/Dockerfile"
@@ -226,7 +226,7 @@ def _is_of_system(place: str) -> bool:
     return first in SYSTEM_FOLDERS | {"root"} or place in {"/home", "/home/agent"}
 
 
-def _parted(folder: Path, workdir: str | None) -> Parted:
+def _split_dockerfile(folder: Path, workdir: str | None) -> Parted:
     context = folder / "environment"
 
     def is_folder(name: str) -> bool | None:
@@ -297,7 +297,7 @@ def _budget(task: HarborTask) -> dict[str, Any]:
     return {"budget": {"wall_s": own + kept, "headroom": {"wall_s": kept}}}
 
 
-def _described(task: HarborTask) -> dict[str, Any]:
+def _describe(task: HarborTask) -> dict[str, Any]:
     kept: dict[str, Any] = {"metadata": task.metadata, "source": task.source, "sources": list(task.sources)}
     if task.version and task.schema_version and task.version != task.schema_version:
         kept["version"] = task.version

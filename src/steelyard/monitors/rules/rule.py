@@ -97,8 +97,8 @@ class Rules(NamedTuple):
     def _in_started(self, code: str) -> Iterator[Match]:
         """Commands that the code would start: `run(["a", "b"])`, `system("a b")`."""
         for found in _STARTS.finditer(code):
-            words = tuple(_unquoted(word) for word in _LITERAL.findall(found["words"] or ""))
-            line = _unquoted(found["line"]) if found["line"] else ""
+            words = tuple(_unquote(word) for word in _LITERAL.findall(found["words"] or ""))
+            line = _unquote(found["line"]) if found["line"] else ""
             for command in parse_argv(words).commands if words else parse_shell(line).commands:
                 yield from self._search(" | ".join((*command.piped_from, command.line)), "shell")
 
@@ -128,7 +128,7 @@ class Rules(NamedTuple):
                 yield Match(rule, format_, _cut(text[at:]))
 
 
-def _unquoted(literal: str) -> str:
+def _unquote(literal: str) -> str:
     return re.sub(r"\\(.)", r"\1", literal[1:-1])
 
 

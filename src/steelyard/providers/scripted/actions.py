@@ -87,24 +87,24 @@ def _call(action: Mapping[str, Any], tools: list[Tool]) -> Call:
     if kind == "shell":
         return _shell(str(value), tools)
     if kind == "read":
-        tool = _named(tools, _READS)
+        tool = _find_tool(tools, _READS)
         if tool is not None and (path := _one_of(tool, _PATHS)):
-            return Call(tool.name, _filled(tool, {path: str(value)}))
+            return Call(tool.name, _fill(tool, {path: str(value)}))
         return _shell(f"cat {shlex.quote(str(value))}", tools)
     if kind == "write":
         path, content = str(value["path"]), str(value["content"])
         return _shell(f"printf %s {shlex.quote(content)} > {shlex.quote(path)}", tools)
-    tool = _named(tools, _EDITS)
+    tool = _find_tool(tools, _EDITS)
     names = [_one_of(tool, among) for among in (_PATHS, _OLD, _NEW)] if tool is not None else []
     if tool is not None and all(names):
         values = (value["path"], value["old"], value["new"])
-        return Call(tool.name, _filled(tool, {str(k): str(v) for k, v in zip(names, values, strict=True)}))
+        return Call(tool.name, _fill(tool, {str(k): str(v) for k, v in zip(names, values, strict=True)}))
     words = ["python3", "-c", _EDITOR, str(value["path"]), str(value["old"]), str(value["new"])]
     return _shell(shlex.join(words), tools)
 
 
 def _shell(command: str, tools: list[Tool]) -> Call:
-    tool = _named(tools, _SHELLS)
+    tool = _find_tool(tools, _SHELLS)
     if tool is None:
         names = ", ".join(one.name for one in tools)
         raise ValueError(f"no tool that runs a command is offered; there are {names}")
@@ -114,10 +114,10 @@ def _shell(command: str, tools: list[Tool]) -> Call:
     value: Any = command
     if is_list:
         value = [command] if name == "commands" else ["bash", "-lc", command]
-    return Call(tool.name, _filled(tool, {name: value}))
+    return Call(tool.name, _fill(tool, {name: value}))
 
 
-def _named(tools: list[Tool], names: tuple[str, ...]) -> Tool | None:
+def _find_tool(tools: list[Tool], names: tuple[str, ...]) -> Tool | None:
     by_name = {tool.name: tool for tool in tools}
     return next((by_name[name] for name in names if name in by_name), None)
 
@@ -126,7 +126,7 @@ def _one_of(tool: Tool, names: tuple[str, ...]) -> str:
     return next((name for name in names if name in tool.properties), "")
 
 
-def _filled(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+def _fill(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     """What the schema requires beside it, as plain as possible."""
     for name in tool.required:
         if name not in arguments:

@@ -236,7 +236,7 @@ def _role(grade: Mapping[str, Any]) -> str:
 
 def _score(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any]], record: _Record) -> Node:
     threshold = verdict.get("pass_threshold", 1.0)
-    weighed = _weighed(grades)
+    weighed = _weighted_grades(grades)
     total = math.fsum(one["weight"] for one in weighed)
     parts = [
         Node(
@@ -262,7 +262,7 @@ def _score(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any]], reco
     )
 
 
-def _weighed(grades: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _weighted_grades(grades: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [
         one
         for one in grades
@@ -370,7 +370,7 @@ def _causes(verdict: Mapping[str, Any]) -> Iterator[Node]:
 
 def _is_consistent(verdict: Mapping[str, Any], grades: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the score and the numbers after it follow from the grades by the rules that are printed here."""
-    weighed = _weighed(grades)
+    weighed = _weighted_grades(grades)
     total = math.fsum(one["weight"] for one in weighed)
     if verdict["score"] is not None and not _is_blocked(verdict, grades):
         mean = math.fsum(one["weight"] * (one["score"] or 0.0) for one in weighed) / total if total else None

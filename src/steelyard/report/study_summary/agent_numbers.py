@@ -150,7 +150,7 @@ def time_to_success(decided: Sequence[TrialRecord], horizon: float | None) -> Ti
     durations = durations_of(decided)
     steps = kaplan_meier(durations)
     return TimeToSuccess(
-        curve=tuple((one.time, 1 - one.survival, 1 - one.high, 1 - one.low) for one in _thinned(steps)),
+        curve=tuple((one.time, 1 - one.survival, 1 - one.high, 1 - one.low) for one in _thin(steps)),
         median_s=median_time(steps),
         restricted_mean=restricted_mean(durations, horizon),
         censored=sum(not one.succeeded for one in durations),
@@ -158,7 +158,7 @@ def time_to_success(decided: Sequence[TrialRecord], horizon: float | None) -> Ti
     )
 
 
-def _thinned(steps: Sequence[Step]) -> Sequence[Step]:
+def _thin(steps: Sequence[Step]) -> Sequence[Step]:
     if len(steps) <= MOST_POINTS:
         return steps
     last = len(steps) - 1

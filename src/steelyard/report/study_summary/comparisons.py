@@ -49,7 +49,7 @@ AT_THE_END = Look()
 def compare_all(agents: dict[str, list[TrialRecord]], look: Look = AT_THE_END) -> tuple[AgentComparison, ...]:
     """Every pair of agents, in order, with p-values that account for each other."""
     found = [_only_comparable(compare_agents(agents, *pair, look)) for pair in combinations(agents, 2)]
-    return _adjusted(found)
+    return _adjust(found)
 
 
 def _only_comparable(one: AgentComparison) -> AgentComparison:
@@ -76,7 +76,7 @@ def _only_comparable(one: AgentComparison) -> AgentComparison:
     )
 
 
-def _adjusted(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
+def _adjust(found: Sequence[AgentComparison]) -> tuple[AgentComparison, ...]:
     tested = [one.p for one in found if one.p is not None]
     by_holm, by_hochberg = iter(holm(tested)), iter(benjamini_hochberg(tested))
     return tuple(

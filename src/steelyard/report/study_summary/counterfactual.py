@@ -113,7 +113,7 @@ def rescore(results: ResultSet, rules: Rescoring) -> Counterfactual:
     if unknown_graders:
         raise OperatorFault(f"no result has a grader {', '.join(sorted(unknown_graders))}")
     pairs = [
-        (line, *_rescored(line, context, rules))
+        (line, *_rescore(line, context, rules))
         for line, context in zip(results.lines, results.contexts, strict=True)
     ]
     after = replace(results, lines=tuple({**line, "verdict": verdict} for line, verdict, _ in pairs))
@@ -151,7 +151,7 @@ def _agent(
     return replace(found, quality=mean_quality(before), counterfactual_quality=other)
 
 
-def _rescored(line: Line, context: RunContext | None, rules: Rescoring) -> tuple[str, str]:
+def _rescore(line: Line, context: RunContext | None, rules: Rescoring) -> tuple[str, str]:
     """The verdict under other rules, and why it differs."""
     verdict = str(line["verdict"])
     if CATEGORY[verdict] not in {"success", "failure"}:

@@ -22,10 +22,10 @@ def burn_of(records: Sequence[TrialRecord]) -> tuple[Burn, ...]:
         trials, spent = each[-1]
         each.append((trials + 1, spent + (one.cost_usd or 0.0)))
         unknown[one.agent] = unknown.get(one.agent, 0) + (one.cost_usd is None)
-    return tuple(Burn(agent, _thinned(each), unknown[agent]) for agent, each in points.items())
+    return tuple(Burn(agent, _thin(each), unknown[agent]) for agent, each in points.items())
 
 
-def _thinned(points: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+def _thin(points: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
     step = max(1, len(points) // MOST_POINTS)
     return (*points[:-1:step], points[-1])
 

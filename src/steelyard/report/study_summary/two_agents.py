@@ -69,7 +69,7 @@ def compare_named(results: ResultSet, first: str, second: str, *, anyway: bool) 
         raise OperatorFault("an agent is compared with another one, or with itself in another folder of runs")
     _refuse_peeking(results)
     look = Look(results.interim_level(len(trials_of(results).records)), results.anytime_repeats)
-    return _compared(results.filtered({first, second}), first, second, anyway=anyway, look=look)
+    return _compare(results.filtered({first, second}), first, second, anyway=anyway, look=look)
 
 
 def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyway: bool) -> TwoAgents:
@@ -81,7 +81,7 @@ def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyw
     if names[0] != names[1]:
         labels = names
     parts = [
-        _renamed(results.filtered({name}), label)
+        _rename(results.filtered({name}), label)
         for results, name, label in zip((first, second), names, labels, strict=True)
     ]
     both = ResultSet(
@@ -90,7 +90,7 @@ def compare_sets(first: ResultSet, second: ResultSet, *, agent: str | None, anyw
         (*parts[0].contexts, *parts[1].contexts),
     )
     level = max(results.interim_level(len(trials_of(results).records)) for results in (first, second))
-    return _compared(both, labels[0], labels[1], anyway=anyway, look=Look(level))
+    return _compare(both, labels[0], labels[1], anyway=anyway, look=Look(level))
 
 
 def _one_agent(results: ResultSet, agent: str | None) -> str:
@@ -105,7 +105,7 @@ def _one_agent(results: ResultSet, agent: str | None) -> str:
     )
 
 
-def _renamed(results: ResultSet, label: str) -> ResultSet:
+def _rename(results: ResultSet, label: str) -> ResultSet:
     """Trials of two folders have the same ids and are still two trials."""
     lines = tuple(
         {**line, "agent": label, "trial": f"{label}:{line['trial']}" if line.get("trial") else None}
@@ -121,7 +121,7 @@ def _refuse_peeking(results: ResultSet) -> None:
         raise OperatorFault(f"{results.source}: {refused}") from None
 
 
-def _compared(
+def _compare(
     results: ResultSet, first: str, second: str, *, anyway: bool, look: Look = AT_THE_END
 ) -> TwoAgents:
     trials = trials_of(results)

@@ -316,7 +316,7 @@ def _become_bwrap(
     if os.getppid() != kit.launcher:
         os._exit(_FAILED)  # it went before we asked to go with it
     filter_ = kit.notifying if order.is_watched else kit.seccomp
-    given = Descriptors(_reopened(filter_), _inheritable(kit.init))
+    given = Descriptors(_reopen(filter_), _inheritable(kit.init))
     arguments = bwrap_arguments(order, kit.layout, given, environment.bound, _as_file)
     touched = environment.workspace if environment.touched is None else environment.touched
     word = (b"+c" if environment.touched is None else b"+o") + struct.pack("<I", number)
@@ -334,7 +334,7 @@ def _drop_root(order: Order) -> None:
     os.setresuid(order.run_uid, order.run_uid, order.run_uid)
 
 
-def _reopened(descriptor: int) -> int:
+def _reopen(descriptor: int) -> int:
     """The same file from its beginning: a dup would share the offset with every other sandbox."""
     return _inheritable(os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC))
 

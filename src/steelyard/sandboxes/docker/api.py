@@ -110,10 +110,10 @@ class Engine:
         head = f"POST {_target(f'/containers/{container}/attach', query)} HTTP/1.1\r\n"
         head += "Host: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\nContent-Length: 0\r\n\r\n"
         with _faults(self.path):
-            raw = _connected(self.path, CALL_TIMEOUT_S)
+            raw = _connect(self.path, CALL_TIMEOUT_S)
             try:
                 raw.sendall(head.encode())
-                return AttachedSocket(raw, _upgraded(raw))
+                return AttachedSocket(raw, _upgrade(raw))
             except BaseException:
                 raw.close()
                 raise
@@ -178,10 +178,10 @@ class _Connection(http.client.HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
-        self.sock = _connected(self._path, self.timeout)
+        self.sock = _connect(self._path, self.timeout)
 
 
-def _connected(path: str, timeout_s: float | None) -> socket.socket:
+def _connect(path: str, timeout_s: float | None) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX)
     try:
         sock.settimeout(timeout_s)
@@ -223,7 +223,7 @@ def _payload(body: Mapping[str, Any] | BinaryIO | None) -> tuple[Any, dict[str, 
     return body, {"Content-Type": "application/x-tar", "Content-Length": str(size)}
 
 
-def _upgraded(raw: socket.socket) -> bytes:
+def _upgrade(raw: socket.socket) -> bytes:
     """What already came after the head of the answer, which must say yes."""
     data = b""
     while b"\r\n\r\n" not in data:

@@ -116,7 +116,7 @@ def _started(found: Engine, spec: SandboxSpec, facts: Facts, ticket: int, scratc
             _put(found, ident, spec, scratch)
         found.call("POST", f"/containers/{ident}/start")
         _tighten(found, ident, spec, facts)
-        wire = _attached(found, ident)
+        wire = _attach(found, ident)
         _watch_calls(found, wire, spec, facts)
         inside = _reached(found, ident, token, spec.scope)
         if inside is not None:
@@ -181,7 +181,7 @@ def _tighten(found: Engine, ident: str, spec: SandboxSpec, facts: Facts) -> None
             raise
 
 
-def _attached(found: Engine, ident: str) -> Wire:
+def _attach(found: Engine, ident: str) -> Wire:
     sock = found.attach(ident)
     wire = Wire(sock)
     wire.hello(sock.first, 0)

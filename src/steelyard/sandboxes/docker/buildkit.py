@@ -185,13 +185,13 @@ def _copy(one: _Instruction, stage: _Stage) -> str:
     rest = one.rest
     for heredoc, found in zip(one.heredocs, _HEREDOC.finditer(one.rest), strict=True):
         place = f".steelyard-heredoc-{len(stage.files) + 1}/{heredoc.name}"
-        body = heredoc.body if heredoc.is_quoted else _expanded(one, heredoc.body, stage.values)
+        body = heredoc.body if heredoc.is_quoted else _expand(one, heredoc.body, stage.values)
         stage.files[place] = body.encode("utf-8", "surrogateescape")
         rest = rest.replace(found[0], place, 1)
     return f"{one.word} {rest}"
 
 
-def _expanded(one: _Instruction, body: str, values: Mapping[str, str]) -> str:
+def _expand(one: _Instruction, body: str, values: Mapping[str, str]) -> str:
     """As BuildKit does it where the name of the here-document is not quoted."""
 
     def put(found: re.Match[str]) -> str:

@@ -75,8 +75,8 @@ class Reach:
 
     def write_files(self, spec: SandboxSpec, files: Sequence[FileOverlay]) -> None:
         """What a box lays, as data, before anything but init runs; `files` are relative to the root."""
-        user = self._named(spec.user)  # of the image: what is laid may be another list of users
-        write_files(self.workspace, spec.overlays, self._named(spec.owner))
+        user = self._owner_of(spec.user)  # of the image: what is laid may be another list of users
+        write_files(self.workspace, spec.overlays, self._owner_of(spec.owner))
         write_files(self.root, files, _owner(self.root))
         for place in spec.extra_mounts:
             owner = _owner(self.root) if place.read_only else user
@@ -86,7 +86,7 @@ class Reach:
             finally:
                 os.close(folder)
 
-    def _named(self, user: str) -> Owner:
+    def _owner_of(self, user: str) -> Owner:
         """The named user of a whole system; without a name the owner of the workspace."""
         top = _owner(self.workspace)
         if not user:

@@ -129,7 +129,7 @@ class DockerSandbox(Lifecycle):
         self._require_dead()
         container = self._container
         if container.reach is None:
-            return self._fetched()
+            return self._fetch()
         if self._uppers is None:
             details = container.details()
             self._uppers = system_uppers(details) if self._sandbox_spec.scope == "system" else uppers(details)
@@ -217,7 +217,7 @@ class DockerSandbox(Lifecycle):
     def _was_oom(self) -> bool:
         return bool(self._container.details()["State"].get("OOMKilled"))
 
-    def _fetched(self) -> CapturedTree:
+    def _fetch(self) -> CapturedTree:
         container, scratch = self._container, self._container.scratch
         if not self._opened:
             fetch(container.engine, container.id, WORKSPACE, scratch / "workspace", Caps())

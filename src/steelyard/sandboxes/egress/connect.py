@@ -55,12 +55,12 @@ def _addresses(allowed_host: AllowedHost) -> list[str]:
 
 def is_elsewhere(address: str) -> bool:
     """No address of this machine, none that only its own link means something by, none where a cloud tells secrets."""
-    parsed = _meant(ipaddress.ip_address(address.partition("%")[0]))
+    parsed = _embedded_address(ipaddress.ip_address(address.partition("%")[0]))
     near = parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified or parsed.is_multicast
     return not (near or str(parsed) in _METADATA or _is_own(str(parsed)))
 
 
-def _meant(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def _embedded_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """What a translator on the way would make of it."""
     if isinstance(address, IPv4Address):
         return address

@@ -31,10 +31,10 @@ def _sizes(folder: str, pids: Iterable[int]) -> Iterator[int]:
                     yield _ENTRY_BYTES + status.st_blocks * _BLOCK_BYTES
                     if stat.S_ISDIR(status.st_mode):
                         waiting.append(entry.path)
-    yield from _deleted(pids).values()
+    yield from _sizes_of_deleted(pids).values()
 
 
-def _deleted(pids: Iterable[int]) -> dict[tuple[int, int], int]:
+def _sizes_of_deleted(pids: Iterable[int]) -> dict[tuple[int, int], int]:
     """Files without a name that some process has open. Memory files are among them, and are counted as memory too."""
     found: dict[tuple[int, int], int] = {}
     for pid in pids:

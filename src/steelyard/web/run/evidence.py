@@ -52,7 +52,7 @@ def evidence_tab(record: RunRecord) -> Markup:
     return run_document(
         record,
         "evidence",
-        _verified(record),
+        _seal_card(record),
         _assurance(record),
         _findings(record),
         _hashes(record),
@@ -60,7 +60,7 @@ def evidence_tab(record: RunRecord) -> Markup:
     )
 
 
-def _verified(record: RunRecord) -> Markup:
+def _seal_card(record: RunRecord) -> Markup:
     if record.state in ("running", "interrupted"):
         return card(
             "Record", empty("There is no seal yet.", "A record can be verified once its run has ended.")

@@ -137,7 +137,7 @@ def _sealed(record: RunRecord) -> dict[str, str]:
     return {str(name): str(sha256) for name, sha256 in files.items()} if isinstance(files, dict) else {}
 
 
-def _checked(request: Request) -> str:
+def _check(request: Request) -> str:
     """A name below the folder: no empty, hidden or upward part."""
     name = request.parts.get("name", "")
     parts = name.split("/")
@@ -160,7 +160,7 @@ def _open(record: RunRecord, name: str) -> BinaryIO:
 
 
 def file_page(record: RunRecord, request: Request) -> Markup:
-    name = _checked(request)
+    name = _check(request)
     with _open(record, name) as file:
         data = file.read(MOST_SHOWN)
         total = file.seek(0, os.SEEK_END)
@@ -188,7 +188,7 @@ def _hex(data: bytes) -> str:
 
 def raw_file(record: RunRecord, request: Request) -> Response:
     """The bytes as they are, as a download."""
-    name = _checked(request)
+    name = _check(request)
     file = _open(record, name)
 
     def pieces() -> Iterator[bytes]:

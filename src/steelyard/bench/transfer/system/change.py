@@ -127,12 +127,12 @@ class SystemPolicy:
     def split(self, entries: Iterable[ChangeEntry]) -> SystemChange:
         halves = [entry for entry in _halves(entries) if not matches(entry.path, OURS)]
         links = {one.path: one.new.target for one in halves if one.new and one.new.kind == "symlink"}
-        steered = self._steered(halves)
+        steered = self._find_steering(halves)
         reasons = [
             (entry, self.why_left(entry, steered.get(entry)) or _led_astray(entry, links)) for entry in halves
         ]
         # FileOverlay below one of these, a file would make its own folder instead of what the image has.
-        taken = {entry.path for entry, why in reasons if why is not None and _turned(entry)}
+        taken = {entry.path for entry, why in reasons if why is not None and _changes_kind(entry)}
         overlays: list[FileOverlay] = []
         left: dict[Left, ChangeEntry] = {}
         for entry, why in reasons:
@@ -140,7 +140,7 @@ class SystemPolicy:
             if reason is not None:
                 left[reason] = entry
             else:
-                overlays += _laid(entry, self.blobs)
+                overlays += _overlays_of(entry, self.blobs)
         made = {above for one in overlays if one.kind != "gone" for above in prefixes(one.path)[:-1]}
         reported = [why for why, entry in left.items() if not (_is_new_folder(entry) and entry.path in made)]
         carried = {one.path for one in overlays if one.kind == "file"}
@@ -154,7 +154,7 @@ class SystemPolicy:
             tuple(sorted(overlays, key=lambda one: one.kind != "gone")), findings_of(reported), merged
         )
 
-    def _steered(self, entries: Collection[ChangeEntry]) -> dict[ChangeEntry, Steers]:
+    def _find_steering(self, entries: Collection[ChangeEntry]) -> dict[ChangeEntry, Steers]:
         """By the rules of a workspace, for the working folder; elsewhere by the names of files."""
         workdir = self.places.workdir
         inside = (
@@ -206,7 +206,7 @@ class SystemPolicy:
         is_exported = any(exports(pattern, path) for pattern in self.exports)
         if not is_exported:
             yield from self._of_place(entry)
-        if _turned(entry) and self.places.stands_above(path):
+        if _changes_kind(entry) and self.places.stands_above(path):
             yield "takes_along", "would remove system files below it; left out"
         fix = BY_NAME if is_exported else FIX
         own = (*_of_start_up(path), *self._of_programs(entry), *self._of_python(entry), *self._of_git(entry))
@@ -342,7 +342,7 @@ def _led_astray(entry: ChangeEntry, links: Mapping[str, str]) -> Left | None:
     return Left("leads_to_hidden", entry.path, f"leads to {shown(f'/{end}')}; left out")
 
 
-def _turned(entry: ChangeEntry) -> bool:
+def _changes_kind(entry: ChangeEntry) -> bool:
     """A folder that went or became something else takes what is in it along; a link leads anywhere."""
     old, new = (None if side is None else side.kind for side in (entry.old, entry.new))
     return "symlink" in (old, new) or (old is not None and old != new and "dir" in (old, new))
@@ -371,7 +371,7 @@ def _halves(entries: Iterable[ChangeEntry]) -> Iterator[ChangeEntry]:
             yield ChangeEntry(entry.path, None, entry.new)
 
 
-def _laid(entry: ChangeEntry, blobs: Blobs) -> list[FileOverlay]:
+def _overlays_of(entry: ChangeEntry, blobs: Blobs) -> list[FileOverlay]:
     """Whatever stands at a path is replaced by what is laid there."""
     new = entry.new
     if new is None:

@@ -102,10 +102,10 @@ class SystemPaths:
 
     def stands_above(self, path: str) -> bool:
         """Whether something of the system's is at that path or below it, or a home."""
-        return self._home_of(path) == path or any(is_within(place, path) for place in self._fixed)
+        return self._home_of(path) == path or any(is_within(place, path) for place in self._fixed_places)
 
     @cached_property
-    def _fixed(self) -> tuple[str, ...]:
+    def _fixed_places(self) -> tuple[str, ...]:
         return (*SYSTEM, *STANDING, *self.kept, *self.programs, *self.installed.homes)
 
     @property

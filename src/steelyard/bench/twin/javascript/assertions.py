@@ -141,9 +141,9 @@ class Assertions:
                 yield from self._of_class(right)
             elif (operator_of(test), text_of(right)) in _FOUND:
                 yield from self._found(left)
-        yield from self._asked(test)
+        yield from self._text_predicates(test)
 
-    def _asked(self, call: Node) -> Iterator[Site]:
+    def _text_predicates(self, call: Node) -> Iterator[Site]:
         """`text.startsWith('ab')`, `/ab/.test(text)`."""
         owner, name, values = _method_call(call)
         if owner is None or not values:

@@ -188,7 +188,7 @@ class _Reader:
     def _reached(self, body: Node, *, certain: bool) -> Iterator[tuple[Node, bool, bool]]:
         """(expression, whether it is awaited or returned, whether it is certain to run) of a body."""
         if body.type != "statement_block" and not body.type.endswith("_statement"):
-            yield _unwrapped(body)[0], True, certain
+            yield _unwrap(body)[0], True, certain
             return
         for statement in body.named_children if body.type == "statement_block" else [body]:
             loop = self._loop_body(statement)
@@ -293,11 +293,11 @@ def _expression(statement: Node) -> tuple[Node | None, bool]:
     """The expression of a statement, and whether it is awaited or returned."""
     if statement.type not in {"expression_statement", "return_statement"} or not statement.named_children:
         return None, False
-    inner, awaited = _unwrapped(statement.named_children[0])
+    inner, awaited = _unwrap(statement.named_children[0])
     return inner, awaited or statement.type == "return_statement"
 
 
-def _unwrapped(node: Node) -> tuple[Node, bool]:
+def _unwrap(node: Node) -> tuple[Node, bool]:
     awaited = False
     while node.type in {"await_expression", "parenthesized_expression"} and node.named_children:
         awaited = awaited or node.type == "await_expression"

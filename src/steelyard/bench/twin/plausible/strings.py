@@ -160,7 +160,7 @@ def _kinds(text: str, words: Words) -> Iterator[list[str]]:
         others = (*_EXTENSIONS[start:], *_EXTENSIONS[:start])
         yield [text[: extension.start()] + one for one in others if one != extension[0]]
     yield _at_random(text)
-    yield list(_numbered(text))
+    yield list(_renumber(text))
     spelled = [one for one in _WORD.finditer(text) if not _in_random(text, one)]
     spelled = [one for one in spelled if extension is None or one.end() < len(text)]
     if spelled and all(len(one[0]) <= _SHORT or not _VOWELS & set(one[0]) for one in spelled):
@@ -174,7 +174,7 @@ def _kinds(text: str, words: Words) -> Iterator[list[str]]:
         yield [text[:-1] + end for end in _ENDS if end != text[-1]]
 
 
-def _numbered(text: str) -> Iterator[str]:
+def _renumber(text: str) -> Iterator[str]:
     joined = bool(_JOINED.search(text))
     for number in list(_NUMBER.finditer(text))[:4]:
         if len(number[0]) > 12 or not number[0].isascii():

@@ -101,7 +101,7 @@ class Wrong:
             yield Odds.CERTAIN, computed
             return
         if isinstance(node, ast.BinOp):
-            yield from self._joined(node)
+            yield from self._join(node)
         elif isinstance(node, ast.Call) and ast.unparse(node.func) not in self.approximate:
             yield from self._in_call(node)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -132,7 +132,7 @@ class Wrong:
         if parts is None:
             return []
         if not parts:
-            return [self.text.edit(node, one) for one in self._filled(node)]
+            return [self.text.edit(node, one) for one in self._fill(node)]
         values = values_of_one_kind(parts) if isinstance(node, ast.List) else None
         longer = self._longer_or_shorter(node, values) if isinstance(node, ast.List) and values else []
         if values and is_progression(values) and longer:
@@ -158,7 +158,7 @@ class Wrong:
             changeable += bool(edits)
             yield from edits[:_PER_LEAF]
 
-    def _filled(self, node: Container) -> list[str]:
+    def _fill(self, node: Container) -> list[str]:
         match node:
             case ast.List():
                 return [f"[{one}]" for one in self.vocabulary.element()]
@@ -246,7 +246,7 @@ class Wrong:
             for edit in [one for one in self._written(leaf) if self._makes_other(node, one, old)][:_PER_LEAF]
         ]
 
-    def _joined(self, node: ast.BinOp) -> Iterator[tuple[Odds, Iterable[Edit]]]:
+    def _join(self, node: ast.BinOp) -> Iterator[tuple[Odds, Iterable[Edit]]]:
         """`"a" + name`, `n + 1`, `"%s!" % name`, `folder / "a.txt"`: what is the same on both sides cancels out."""
         operands = list(operands_of(node))
         operators = {type(one.op) for one in ast.walk(node) if isinstance(one, ast.BinOp)}

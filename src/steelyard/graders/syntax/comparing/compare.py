@@ -107,7 +107,7 @@ def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str
         renamed,
     )
     if any(unit.inert == NOT_AWAITED for unit in before):
-        _awaited(side.units)  # the runner awaits every coroutine: there were such tests before
+        _mark_awaited(side.units)  # the runner awaits every coroutine: there were such tests before
     for one, other in (*tests.pairs, *helpers.pairs):
         found += _compare(one, other, side, lost)
     for unit in tests.gone:
@@ -115,12 +115,12 @@ def weakenings(old: list[Outline], new: list[Outline], renamed: Mapping[str, str
         if now is not None:
             found.append(Found("test_uncollected", now.path, now.line, False, _was_called(unit, now)))
         else:
-            found += _gone(unit, side)
+            found += _find_lost_assertions(unit, side)
     found += _unaccounted(lost, side)
     return sorted(set(found), key=lambda one: (one.path, one.line, one.id, one.why))
 
 
-def _awaited(units: list[Unit]) -> None:
+def _mark_awaited(units: list[Unit]) -> None:
     for unit in units:
         unit.inert = "" if unit.inert == NOT_AWAITED else unit.inert
 
@@ -152,7 +152,7 @@ def _compare(old: Unit, new: Unit, side: Side, lost: list[Lost]) -> Iterator[Fou
         yield Found("test_emptied", new.path, new.line, False, f"{new.qual} no longer asserts anything")
         return
     yield from _inert(old, new)
-    yield from _replaced(old, new)
+    yield from _replace(old, new)
     yield from _rows(old, new, side)
     rest_old, rest_new = [], Pool(new.live)
     for claim in old.live:
@@ -189,7 +189,7 @@ def _awaits(unit: Unit) -> bool:
     return is_awaited or ("await" in unit.bag and any(claim.op == "raises" for claim in unit.claims))
 
 
-def _replaced(old: Unit, new: Unit) -> Iterator[Found]:
+def _replace(old: Unit, new: Unit) -> Iterator[Found]:
     """What the test was about is imported no longer, but defined by the test itself."""
     subjects = {claim.left[0] for claim in old.live if claim.left}
     for name in sorted(subjects & (new.stand_ins - old.stand_ins) & old.imports):
@@ -242,7 +242,7 @@ def _is_covered_elsewhere(row: Tokens, new: Unit, side: Side) -> bool:
     )
 
 
-def _gone(unit: Unit, side: Side) -> list[Found]:
+def _find_lost_assertions(unit: Unit, side: Side) -> list[Found]:
     """A test that is not recognised any more: its assertions may be in other tests now."""
     if not unit.live:
         words = {token for token in unit.bag if is_word(token)} - {unit.name}

@@ -117,7 +117,7 @@ def _requested(links: Sequence[Link]) -> list[Claim]:
             if not (arg.value in (("done",), ("cb",)) or "function" in arg.value)
         ]
         if link.name == "expect" and arguments:
-            found.append(Claim("==", subject, _joined(arguments)))
+            found.append(Claim("==", subject, _join(arguments)))
     return found
 
 
@@ -125,11 +125,11 @@ def _suffix(links: Sequence[Link]) -> Claim:
     last = links[-1]
     rule = SUFFIXES[last.name]
     subject = links[0].args[0].value if links[0].name in FLUENT_ROOTS and links[0].args else None
-    right = (rule.value,) if rule.value else _joined(last.args or ())
+    right = (rule.value,) if rule.value else _join(last.args or ())
     return Claim(rule.op, subject or subject_tokens(links[:-1]), right if rule.expected is not None else ())
 
 
-def _joined(args: Sequence[Arg]) -> Tokens:
+def _join(args: Sequence[Arg]) -> Tokens:
     found = [token for arg in args for token in (*((arg.name, "=") if arg.name else ()), *arg.value, ",")]
     return tuple(found[:-1])
 
@@ -149,7 +149,7 @@ def _fluent(links: Sequence[Link], grammar: Grammar) -> list[Claim]:
         return [Claim("vacuous", subject)]  # expect(x).toBe;
     if found or links[-1].args is None:
         return found
-    return [Claim("call", subject, (links[-1].name, *_joined(links[-1].args)))]  # a matcher of the project
+    return [Claim("call", subject, (links[-1].name, *_join(links[-1].args)))]  # a matcher of the project
 
 
 def _matcher(link: Link, grammar: Grammar) -> Link | None:
@@ -176,5 +176,5 @@ def _matched(link: Link, subject: Tokens, *, negated: bool) -> Claim:
     if rule.op in ("truthy", "falsy") and len(subject) == 1 and is_literal_token(subject[0]):
         return Claim("vacuous", subject)
     if rule.op == "call":
-        return Claim(op, subject, (link.name, *_joined(link.args or ())))
+        return Claim(op, subject, (link.name, *_join(link.args or ())))
     return Claim(op, subject, expected)

@@ -103,12 +103,12 @@ def finish(outlines: list[Outline]) -> None:
                 if [one for one in outline.values.get(name, ()) if one in _EMPTY] and not unit.rows:
                     unit.inert = unit.inert or NO_CASES
                 unit.rows += unit.tables.get(name) or outline.tables.get(name) or tables.get(name) or []
-            unit.claims = [_settled(claim, unit, outline) for claim in unit.claims]
+            unit.claims = [_settle_claim(claim, unit, outline) for claim in unit.claims]
     for _ in range(3):  # helpers that call helpers
         _count_helpers(outlines)
 
 
-def _settled(claim: Claim, unit: Unit, outline: Outline) -> Claim:
+def _settle_claim(claim: Claim, unit: Unit, outline: Outline) -> Claim:
     if claim.nested and unit.bag[claim.nested] < 2 and not claim.dead:
         claim = claim._replace(dead=f"in {claim.nested}(), which nothing calls")
     claim = claim._replace(raw=claim.key)

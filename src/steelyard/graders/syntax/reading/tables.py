@@ -33,7 +33,7 @@ def rows_of(node: Node, grammar: Grammar) -> list[Tokens] | None:
         lines = (node.text or b"").decode("utf-8", "replace").splitlines()
         return [tuple(line.split()) for line in lines[1:] if "|" in line or "$" in line][:MAX_ROWS]
     if node.type in grammar.calls:
-        return _made(node, grammar)
+        return _constructed_items(node, grammar)
     if node.type not in grammar.lists:
         return None
     children = [child for child in node.named_children[:MAX_ROWS] if child.type not in _COMMENTS]
@@ -44,7 +44,7 @@ def is_empty(node: Node, grammar: Grammar) -> bool:
     return rows_of(node, grammar) == [] or tokens(node, grammar, 5) in _NOTHING
 
 
-def _made(call: Node, grammar: Grammar) -> list[Tokens] | None:
+def _constructed_items(call: Node, grammar: Grammar) -> list[Tokens] | None:
     """`List.of(a, b)`, `vec![a, b]`, `list([a, b])`."""
     last = chain(call, grammar)[-1]
     if last.name not in _MAKERS or not last.args:
